@@ -1,0 +1,124 @@
+//! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
+
+use super::{Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId};
+use serde::Serialize;
+
+/// A fact. Every event that is published is also what the store saves; `StateFrozen` and the prompts concern only
+/// what is alive now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A run was asked for.
+    RunAdded {
+        /// The run, queued.
+        run: Run,
+    },
+    /// Its cell began.
+    RunStarted {
+        /// The run.
+        exec_id: ExecId,
+        /// The state it runs against.
+        on: Base,
+        /// Milliseconds since the Unix epoch.
+        started_at: u64,
+    },
+    /// It printed or showed something. A stream's text joins the last item if that is of the same stream.
+    OutputAdded {
+        /// The run.
+        exec_id: ExecId,
+        /// The item.
+        output: Output,
+    },
+    /// Its outputs were cleared (`clear_output`); with `wait`, when the next comes.
+    OutputsCleared {
+        /// The run.
+        exec_id: ExecId,
+        /// Whether to wait for the next output.
+        wait: bool,
+    },
+    /// Displays of the run with this id show something else now.
+    DisplayUpdated {
+        /// The run.
+        exec_id: ExecId,
+        /// The display's id.
+        display_id: String,
+        /// Its new data.
+        data: MimeBundle,
+        /// Its new metadata.
+        metadata: MimeBundle,
+    },
+    /// Its code asks something, or (none) was answered.
+    PromptChanged {
+        /// The run.
+        exec_id: ExecId,
+        /// The question.
+        prompt: Option<Prompt>,
+    },
+    /// A run has ended. The state it left came with `StateAdded` just before.
+    RunEnded {
+        /// The run.
+        exec_id: ExecId,
+        /// How.
+        status: RunStatus,
+        /// Why it failed.
+        error: Option<RunError>,
+        /// How long it ran, in milliseconds; none if it never started.
+        duration_ms: Option<f64>,
+        /// The state it left.
+        state: Option<StateId>,
+    },
+    /// A state was made.
+    StateAdded {
+        /// The state.
+        state: State,
+    },
+    /// Something about a state is different: its label, prose, name or where it lives.
+    StateChanged {
+        /// The state as it is now.
+        state: State,
+    },
+    /// States and attempts are gone from the graph.
+    Removed {
+        /// The states.
+        states: Vec<StateId>,
+        /// The runs, those that made these states included.
+        runs: Vec<ExecId>,
+    },
+    /// The drafts that hang on a state are these now, in this order.
+    DraftsChanged {
+        /// The state.
+        on: StateId,
+        /// All of them.
+        drafts: Vec<Draft>,
+    },
+    /// Only the root is left.
+    Reset {
+        /// The notebook as it is now.
+        notebook: Snapshot,
+    },
+}
+
+/// A whole notebook as a client sees it when it joins.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// States in creation order; the root first.
+    pub states: Vec<State>,
+    /// Runs in the order in which they were asked for.
+    pub runs: Vec<Run>,
+    /// Drafts; those of one state stand in their order.
+    pub drafts: Vec<Draft>,
+}
+
+impl Notebook {
+    /// The whole notebook as a value.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            name: self.name().to_owned(),
+            states: self.states().cloned().collect(),
+            runs: self.runs().cloned().collect(),
+            drafts: self.drafts().cloned().collect(),
+        }
+    }
+}

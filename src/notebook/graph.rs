@@ -1,0 +1,221 @@
+//! The graph of states with the runs and drafts that hang on it.
+//!
+//! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
+//! state; a deleted state stays only as long as something grew from it.
+
+use super::{Base, Draft, DraftId, ExecId, Living, Run, State, StateId, ROOT_NAME};
+use indexmap::IndexMap;
+
+/// A notebook: states, the names by which clients know them, runs and drafts.
+#[derive(Clone, Debug)]
+pub struct Notebook {
+    name: String,
+    states: IndexMap<StateId, State>,
+    names: IndexMap<String, StateId>,
+    runs: IndexMap<ExecId, Run>,
+    drafts: Vec<Draft>,
+}
+
+impl Notebook {
+    /// A notebook with nothing but its root.
+    pub fn new(name: impl Into<String>, now_ms: u64) -> Self {
+        let root = State {
+            id: StateId::root(),
+            name: ROOT_NAME.into(),
+            parent: None,
+            exec_id: None,
+            exec_count: 0,
+            created_at: now_ms,
+            label: None,
+            prose: Vec::new(),
+            warnings: Vec::new(),
+            living: Living::Freezing,
+        };
+        Self {
+            name: name.into(),
+            names: IndexMap::from([(root.name.clone(), root.id.clone())]),
+            states: IndexMap::from([(root.id.clone(), root)]),
+            runs: IndexMap::new(),
+            drafts: Vec::new(),
+        }
+    }
+
+    /// The notebook's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// States in creation order, deleted ones that still carry descendants included.
+    pub fn states(&self) -> impl Iterator<Item = &State> {
+        self.states.values()
+    }
+
+    /// Names in the order in which they were first given. A re-bound name keeps its place, as in a Python dict.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(String::as_str)
+    }
+
+    /// Runs in the order in which they were asked for.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.values()
+    }
+
+    /// Drafts; those of one state stand in their order.
+    pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
+        self.drafts.iter()
+    }
+
+    /// A state by id, deleted or not.
+    pub fn state(&self, id: &StateId) -> Option<&State> {
+        self.states.get(id)
+    }
+
+    /// A state to be changed in place.
+    pub fn state_mut(&mut self, id: &StateId) -> Option<&mut State> {
+        self.states.get_mut(id)
+    }
+
+    /// A run by id.
+    pub fn run(&self, id: &ExecId) -> Option<&Run> {
+        self.runs.get(id)
+    }
+
+    /// A run to be changed in place.
+    pub fn run_mut(&mut self, id: &ExecId) -> Option<&mut Run> {
+        self.runs.get_mut(id)
+    }
+
+    /// What a client means by a text: a name first, then an id. Deleted states are not found.
+    pub fn find(&self, text: &str) -> Option<&State> {
+        let by_name = self.names.get(text).and_then(|id| self.states.get(id));
+        by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.living != Living::Deleted)
+    }
+
+    /// Adds a state; its name means it from now on. Answers the state that lost the name.
+    pub fn add_state(&mut self, state: State) -> Option<StateId> {
+        debug_assert!(state.parent.as_ref().is_some_and(|p| self.states.contains_key(p)), "a child needs its parent");
+        let before = self.names.insert(state.name.clone(), state.id.clone());
+        self.states.insert(state.id.clone(), state);
+        let loser = before?;
+        let earlier = self.states.get_mut(&loser)?;
+        earlier.name = loser.as_str().to_owned();
+        Some(loser)
+    }
+
+    /// Adds a run that was asked for.
+    pub fn add_run(&mut self, run: Run) {
+        self.runs.insert(run.exec_id.clone(), run);
+    }
+
+    /// The path from the root to a state, both included.
+    pub fn lineage(&self, tip: &StateId) -> Vec<&State> {
+        let mut line: Vec<&State> = std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).collect();
+        line.reverse();
+        line
+    }
+
+    fn parent_of(&self, state: &State) -> Option<&State> {
+        state.parent.as_ref().and_then(|id| self.states.get(id))
+    }
+
+    /// The states that grew from one, in creation order.
+    pub fn children(&self, id: &StateId) -> impl Iterator<Item = &State> {
+        self.states.values().filter(move |s| s.parent.as_ref() == Some(id))
+    }
+
+    /// Deletes a state: it leaves the graph, or stays as a deleted node while something grew from it. Deleted ancestors
+    /// that nothing holds any longer go with it. Answers the states and runs that left, or `None` if there is no such state.
+    pub fn delete_state(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
+        let state = self.states.get_mut(id).filter(|s| s.living != Living::Deleted)?;
+        state.living = Living::Deleted;
+        if self.names.get(&state.name) == Some(id) {
+            self.names.shift_remove(&state.name.clone());
+        }
+        self.drafts.retain(|d| &d.on != id);
+        let (mut states, mut runs) = (Vec::new(), Vec::new());
+        let mut next = Some(id.clone());
+        while let Some(id) = next.take() {
+            let removable = self.states.get(&id).is_some_and(|s| s.living == Living::Deleted && s.parent.is_some());
+            if !removable || self.children(&id).next().is_some() || self.has_open_runs(&id) {
+                break;
+            }
+            runs.extend(self.runs_on(&id));
+            if let Some(state) = self.states.shift_remove(&id) {
+                runs.extend(state.exec_id.clone());
+                states.push(id);
+                next = state.parent;
+            }
+        }
+        for run in &runs {
+            self.runs.shift_remove(run);
+        }
+        Some((states, runs))
+    }
+
+    fn runs_on(&self, id: &StateId) -> Vec<ExecId> {
+        let on = Base::State(id.clone());
+        self.runs.values().filter(|r| r.on == on).map(|r| r.exec_id.clone()).collect()
+    }
+
+    fn has_open_runs(&self, id: &StateId) -> bool {
+        let on = Base::State(id.clone());
+        self.runs.values().any(|r| r.on == on && !r.status.has_ended())
+    }
+
+    /// Forgets a run that left no state. Answers whether there was one.
+    pub fn drop_attempt(&mut self, id: &ExecId) -> bool {
+        let droppable = self.runs.get(id).is_some_and(|r| r.status.has_ended() && r.state.is_none());
+        if droppable {
+            self.runs.shift_remove(id);
+        }
+        droppable
+    }
+
+    /// Everything but the root is forgotten.
+    pub fn reset(&mut self, now_ms: u64) {
+        *self = Self::new(std::mem::take(&mut self.name), now_ms);
+    }
+
+    /// The drafts that hang on a state, in order.
+    pub fn drafts_on(&self, id: &StateId) -> Vec<Draft> {
+        self.drafts.iter().filter(|d| &d.on == id).cloned().collect()
+    }
+
+    /// A draft by id.
+    pub fn draft(&self, id: &DraftId) -> Option<&Draft> {
+        self.drafts.iter().find(|d| &d.id == id)
+    }
+
+    /// Changes a draft where it stands; false if there is none with its id on its state.
+    pub fn change_draft(&mut self, draft: &Draft) -> bool {
+        match self.drafts.iter_mut().find(|d| d.id == draft.id && d.on == draft.on) {
+            Some(own) => {
+                *own = draft.clone();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Puts a draft behind another of its state; without one, before all others of its state.
+    pub fn place_draft(&mut self, draft: Draft, after: Option<&DraftId>) {
+        self.drafts.retain(|d| d.id != draft.id);
+        let behind = after.and_then(|a| self.drafts.iter().position(|d| &d.id == a && d.on == draft.on));
+        let at = match behind {
+            Some(i) => i + 1,
+            None => self.drafts.iter().position(|d| d.on == draft.on).unwrap_or(self.drafts.len()),
+        };
+        self.drafts.insert(at, draft);
+    }
+
+    /// Adds a draft behind all others of its state.
+    pub fn append_draft(&mut self, draft: Draft) {
+        self.drafts.push(draft);
+    }
+
+    /// Throws a draft away; answers it.
+    pub fn remove_draft(&mut self, id: &DraftId) -> Option<Draft> {
+        let at = self.drafts.iter().position(|d| &d.id == id)?;
+        Some(self.drafts.remove(at))
+    }
+}

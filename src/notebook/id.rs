@@ -1,0 +1,54 @@
+//! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for a run.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The name of the root state, from which every lineage grows. It is also the root's id.
+pub const ROOT_NAME: &str = "initial";
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes the text as it is; the door has checked its length and characters.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// A node of the graph. Made by the session (uuid4 hex), except for the root, whose id is `initial`.
+    StateId
+}
+text_id! {
+    /// One execution of a cell. Made by whoever asks for the run, unique within a notebook.
+    ExecId
+}
+text_id! {
+    /// A cell that has not run yet. Made by the page.
+    DraftId
+}
+
+impl StateId {
+    /// The id of the root state.
+    pub fn root() -> Self {
+        Self::new(ROOT_NAME)
+    }
+}

@@ -1,0 +1,19 @@
+//! WHAT a notebook is: plain data and pure functions.
+//!
+//! Owns the words of the product (state, run, draft, output, command, event) and the graph that ties them
+//! together. Knows no clock, no process, no socket, no disk: time and names are passed in, so that everything
+//! here can be tested by giving values and comparing values.
+
+mod command;
+mod event;
+mod graph;
+mod id;
+mod output;
+mod record;
+
+pub use command::{Command, Line, Refused, Reply, Variable};
+pub use event::{Event, Snapshot};
+pub use graph::Notebook;
+pub use id::{DraftId, ExecId, StateId, ROOT_NAME};
+pub use output::{MimeBundle, Output, Outputs, RunError, StreamName, MAX_RUN_OUTPUT_BYTES};
+pub use record::{Base, Draft, DraftKind, Living, Prompt, Run, RunStatus, State};

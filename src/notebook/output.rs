@@ -1,0 +1,195 @@
+//! What a run prints and shows, in nbformat's shapes (nbformat 4.5, "Code cell outputs").
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Representations of one object by mime type: text, base64 text for images, or JSON.
+pub type MimeBundle = Map<String, Value>;
+
+/// How much one run may keep, in bytes of text and data. What comes after is counted and said, not kept, so that
+/// `while True: print(i)` cannot fill the server's memory.
+pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
+
+/// Which standard stream a text came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StreamName {
+    /// `sys.stdout`, file descriptor 1.
+    Stdout,
+    /// `sys.stderr`, file descriptor 2.
+    Stderr,
+}
+
+/// One output item. `display_id` is Jupyter's transient display id; it is not part of a stored notebook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "output_type", rename_all = "snake_case")]
+pub enum Output {
+    /// Text printed. Adjacent texts of one stream are one item.
+    Stream {
+        /// The stream it was written to.
+        name: StreamName,
+        /// The text, with `\r` and ANSI codes kept; bytes that are not UTF-8 stand as `\xNN`.
+        text: String,
+    },
+    /// Something shown by `display()` or a plot.
+    DisplayData {
+        /// Representations by mime type.
+        data: MimeBundle,
+        /// nbformat metadata (for example the size of an image).
+        metadata: MimeBundle,
+        /// Set when the code may update it later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_id: Option<String>,
+    },
+    /// The value of the last expression.
+    ExecuteResult {
+        /// Representations by mime type; `text/plain` is always there.
+        data: MimeBundle,
+        /// nbformat metadata.
+        metadata: MimeBundle,
+        /// The number in `Out[n]`.
+        execution_count: u32,
+    },
+    /// The exception that ended the run.
+    Error(RunError),
+}
+
+/// Why a run failed, in the shape of a Python exception.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunError {
+    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `RunAborted`, `RunTimeout`,
+    /// `ForkFailed`.
+    pub ename: String,
+    /// Its message.
+    pub evalue: String,
+    /// Lines of the traceback, with ANSI colours.
+    pub traceback: Vec<String>,
+}
+
+impl RunError {
+    /// An error of ours: it has no traceback.
+    pub fn new(ename: &str, evalue: impl Into<String>) -> Self {
+        Self { ename: ename.into(), evalue: evalue.into(), traceback: Vec::new() }
+    }
+}
+
+impl Output {
+    /// An empty bundle of text of one stream.
+    pub fn stream(name: StreamName, text: impl Into<String>) -> Self {
+        Self::Stream { name, text: text.into() }
+    }
+
+    /// Its size in bytes, near enough for limits.
+    pub fn size(&self) -> usize {
+        fn of(bundle: &MimeBundle) -> usize {
+            bundle.iter().map(|(k, v)| k.len() + value_size(v)).sum()
+        }
+        match self {
+            Self::Stream { text, .. } => text.len(),
+            Self::DisplayData { data, metadata, .. } => of(data) + of(metadata),
+            Self::ExecuteResult { data, metadata, .. } => of(data) + of(metadata),
+            Self::Error(e) => e.evalue.len() + e.traceback.iter().map(String::len).sum::<usize>(),
+        }
+    }
+}
+
+fn value_size(value: &Value) -> usize {
+    match value {
+        Value::String(s) => s.len(),
+        Value::Array(items) => items.iter().map(value_size).sum::<usize>() + 2,
+        Value::Object(map) => map.iter().map(|(k, v)| k.len() + value_size(v)).sum::<usize>() + 2,
+        _ => 8,
+    }
+}
+
+/// The outputs of one run, in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Outputs {
+    items: Vec<Output>,
+    #[serde(skip)]
+    bytes: usize,
+    #[serde(skip)]
+    dropped: usize,
+    #[serde(skip)]
+    clear_pending: bool,
+}
+
+impl Outputs {
+    /// The items so far.
+    pub fn items(&self) -> &[Output] {
+        &self.items
+    }
+
+    /// How many bytes came after the limit and were not kept.
+    pub fn dropped_bytes(&self) -> usize {
+        self.dropped
+    }
+
+    /// Adds one item; text of the same stream joins the last item. Answers whether it was kept: an item beyond
+    /// `MAX_RUN_OUTPUT_BYTES` is only counted (errors are always kept).
+    pub fn push(&mut self, output: Output) -> bool {
+        if self.clear_pending {
+            self.clear(false);
+        }
+        let size = output.size();
+        if self.bytes + size > MAX_RUN_OUTPUT_BYTES && !matches!(output, Output::Error(_)) {
+            self.dropped += size;
+            return false;
+        }
+        self.bytes += size;
+        if let (Some(Output::Stream { name: last, text: kept }), Output::Stream { name, text }) =
+            (self.items.last_mut(), &output)
+            && last == name
+        {
+            kept.push_str(text);
+        } else {
+            self.items.push(output);
+        }
+        true
+    }
+
+    /// Says how much was dropped as a last stderr item, if anything was. Answers that item.
+    pub fn note_dropped(&mut self) -> Option<Output> {
+        if self.dropped == 0 {
+            return None;
+        }
+        let note = Output::stream(
+            StreamName::Stderr,
+            format!("\n[ratoon: {} more bytes of output were not kept]\n", self.dropped),
+        );
+        self.items.push(note.clone());
+        Some(note)
+    }
+
+    /// `clear_output(wait)`: at once, or when the next item comes.
+    pub fn clear(&mut self, wait: bool) {
+        if wait {
+            self.clear_pending = true;
+            return;
+        }
+        self.items.clear();
+        self.bytes = 0;
+        self.clear_pending = false;
+    }
+
+    /// Whether the next item replaces all that is there.
+    pub fn is_clear_pending(&self) -> bool {
+        self.clear_pending
+    }
+
+    /// Replaces the data of the displays with this id; answers whether there was one.
+    pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> bool {
+        let mut found = false;
+        for item in &mut self.items {
+            if let Output::DisplayData { data, metadata, display_id: Some(own) } = item
+                && own == id
+            {
+                *data = new_data.clone();
+                *metadata = new_metadata.clone();
+                found = true;
+            }
+        }
+        found
+    }
+}

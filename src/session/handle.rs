@@ -1,0 +1,104 @@
+//! The cloneable handle on one open notebook: ask, read, subscribe. Everything goes through the task's inbox, so that
+//! there is one order of things and no lock.
+
+use crate::notebook::{Command, Notebook, Refused, Reply};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// What the task is asked; kernel reports have an inbox of their own and come second.
+pub(super) enum Ask {
+    /// Carry out a command and answer it.
+    Command(Command, oneshot::Sender<Reply>),
+    /// Look at the notebook.
+    Read(Box<dyn FnOnce(&Notebook) + Send>),
+    /// Send what came after a position, and everything from now on.
+    Subscribe(Option<Position>, oneshot::Sender<Subscription>),
+    /// End all processes and stop.
+    Close(oneshot::Sender<()>),
+}
+
+/// Where a client stands in the stream of events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Names this opening of the notebook; a restarted server has another.
+    pub epoch: String,
+    /// The number of the last event seen; events are numbered without gaps.
+    pub seq: u64,
+}
+
+/// A client's place at the stream.
+#[derive(Debug)]
+pub struct Subscription {
+    /// What it missed: either the events after its position, or one snapshot. Each is one JSON text.
+    pub missed: Vec<Arc<str>>,
+    /// What comes from now on. It closes when the client was too slow, or the notebook was closed: subscribe again.
+    pub events: mpsc::Receiver<Arc<str>>,
+}
+
+/// A handle on one open notebook. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Session {
+    name: Arc<str>,
+    inbox: mpsc::Sender<Ask>,
+}
+
+impl Session {
+    pub(super) fn new(name: &str, inbox: mpsc::Sender<Ask>) -> Self {
+        Self { name: name.into(), inbox }
+    }
+
+    /// The notebook's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Asks for a command and waits for its answer; a run is answered when it has ended. Dropping the future changes
+    /// nothing: the command goes on.
+    pub async fn ask(&self, command: Command) -> Reply {
+        let (tx, rx) = oneshot::channel();
+        match self.send(Ask::Command(command, tx), rx).await {
+            Ok(reply) => reply,
+            Err(refused) => Reply::Refused(refused),
+        }
+    }
+
+    /// Looks at the notebook as it is between two events.
+    ///
+    /// # Errors
+    /// `Refused` when the notebook has been closed.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Notebook) -> T + Send + 'static,
+    ) -> Result<T, Refused> {
+        let (tx, rx) = oneshot::channel();
+        let look = Box::new(move |notebook: &Notebook| {
+            // The asker may have gone; then nobody wants the answer.
+            let _ = tx.send(look(notebook));
+        });
+        self.send(Ask::Read(look), rx).await
+    }
+
+    /// Joins the stream of events behind `since`; without a position, or with one that is too old, with a snapshot.
+    ///
+    /// # Errors
+    /// `Refused` when the notebook has been closed.
+    pub async fn subscribe(&self, since: Option<Position>) -> Result<Subscription, Refused> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::Subscribe(since, tx), rx).await
+    }
+
+    /// Ends all processes of the notebook.
+    pub async fn close(&self) {
+        let (tx, rx) = oneshot::channel();
+        // A notebook that is closed already is what was wished.
+        let _ = self.send(Ask::Close(tx), rx).await;
+    }
+
+    async fn send<T>(&self, ask: Ask, answer: oneshot::Receiver<T>) -> Result<T, Refused> {
+        let closed = || {
+            Refused::new("closed", format!("use notebook {}", self.name), "it has been closed", "open it again")
+        };
+        self.inbox.send(ask).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())
+    }
+}

@@ -1,0 +1,12 @@
+//! WHEN things happen: one task owns one notebook, and all decisions are in a pure machine.
+//!
+//! `handle` is what others hold, `machine` decides (no clock, no IO), `task` is the loop that feeds the machine and
+//! carries out its effects, `sessions` is the map of open notebooks. Knows no actix, no pyo3, no database.
+
+mod handle;
+mod machine;
+mod sessions;
+mod task;
+
+pub use handle::{Position, Session, Subscription};
+pub use sessions::Sessions;

@@ -1,0 +1,69 @@
+//! The map of open notebooks: the only shared mutable thing in the server.
+
+use super::{task, Session};
+use crate::kernel::Launch;
+use crate::notebook::Refused;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many notebooks may be open at once. Each has a Python process of some 100 MB.
+const MAX_OPEN_NOTEBOOKS: usize = 64;
+
+/// All open notebooks by name. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    launch: Arc<Launch>,
+    open: Arc<Mutex<BTreeMap<String, Session>>>,
+}
+
+impl Sessions {
+    /// No notebook is open yet. Must be used inside a tokio runtime.
+    pub fn new(launch: Launch) -> Self {
+        Self { launch: Arc::new(launch), open: Arc::default() }
+    }
+
+    /// The names of the open notebooks, sorted.
+    pub fn names(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// An open notebook.
+    pub fn get(&self, name: &str) -> Option<Session> {
+        self.lock().get(name).cloned()
+    }
+
+    /// Opens a notebook, or answers the one that is open under this name.
+    ///
+    /// # Errors
+    /// `Refused` when too many are open.
+    pub fn open(&self, name: &str) -> Result<Session, Refused> {
+        let mut open = self.lock();
+        if let Some(session) = open.get(name) {
+            return Ok(session.clone());
+        }
+        if open.len() >= MAX_OPEN_NOTEBOOKS {
+            return Err(Refused::new(
+                "busy",
+                format!("open notebook {name}"),
+                format!("{MAX_OPEN_NOTEBOOKS} notebooks are open already"),
+                "close one of them first",
+            ));
+        }
+        let session = task::spawn(name, self.launch.clone());
+        open.insert(name.to_owned(), session.clone());
+        Ok(session)
+    }
+
+    /// Closes all notebooks and ends all their processes.
+    pub async fn close_all(&self) {
+        let all: Vec<Session> = std::mem::take(&mut *self.lock()).into_values().collect();
+        for session in all {
+            session.close().await;
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Session>> {
+        // The map is whole after every statement that touches it, so a panic elsewhere does not spoil it.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
