@@ -19,8 +19,8 @@ pub enum Event {
         exec_id: ExecId,
         /// The state it runs against.
         on: Base,
-        /// Milliseconds since the Unix epoch.
-        started_at: u64,
+        /// Milliseconds since the Unix epoch, with fractions.
+        started_at: f64,
     },
     /// It printed or showed something. A stream's text joins the last item if that is of the same stream.
     OutputAdded {

@@ -18,7 +18,7 @@ pub struct Notebook {
 
 impl Notebook {
     /// A notebook with nothing but its root.
-    pub fn new(name: impl Into<String>, now_ms: u64) -> Self {
+    pub fn new(name: impl Into<String>, now_ms: f64) -> Self {
         let root = State {
             id: StateId::root(),
             name: ROOT_NAME.into(),
@@ -172,7 +172,7 @@ impl Notebook {
     }
 
     /// Everything but the root is forgotten.
-    pub fn reset(&mut self, now_ms: u64) {
+    pub fn reset(&mut self, now_ms: f64) {
         *self = Self::new(std::mem::take(&mut self.name), now_ms);
     }
 
