@@ -101,7 +101,8 @@ impl Ring {
         }
         let mut head = [0; RECORD_HEAD_BYTES];
         head[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        head[4] = if name == StreamName::Stderr { FLAG_STDERR } else { 0 } | if native { FLAG_NATIVE } else { 0 };
+        head[4] =
+            if name == StreamName::Stderr { FLAG_STDERR } else { 0 } | if native { FLAG_NATIVE } else { 0 };
         self.copy_in(written, &head);
         self.copy_in(written.wrapping_add(RECORD_HEAD_BYTES as u64), bytes);
         header.written.store(written.wrapping_add(need as u64), Ordering::SeqCst);

@@ -1,6 +1,8 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
-use super::{Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId};
+use super::{
+    Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId,
+};
 use serde::Serialize;
 
 /// A fact. Every event that is published is also what the store saves; `StateFrozen` and the prompts concern only

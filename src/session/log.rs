@@ -61,7 +61,11 @@ impl Log {
     }
 
     /// A place at the stream, with what was missed since a position.
-    pub(super) fn subscribe(&mut self, since: Option<&Position>, snapshot: impl FnOnce() -> Snapshot) -> Subscription {
+    pub(super) fn subscribe(
+        &mut self,
+        since: Option<&Position>,
+        snapshot: impl FnOnce() -> Snapshot,
+    ) -> Subscription {
         let missed = since.and_then(|position| self.after(position)).unwrap_or_else(|| {
             let what = Whole { snapshot: snapshot() };
             vec![text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what })]
@@ -73,7 +77,8 @@ impl Log {
 
     fn after(&self, position: &Position) -> Option<Vec<Arc<str>>> {
         let first_kept = self.seq + 1 - self.kept.len() as u64;
-        let is_known = position.epoch == self.epoch && position.seq <= self.seq && position.seq + 1 >= first_kept;
+        let is_known =
+            position.epoch == self.epoch && position.seq <= self.seq && position.seq + 1 >= first_kept;
         let skip = usize::try_from((position.seq + 1).checked_sub(first_kept)?).ok()?;
         is_known.then(|| self.kept.iter().skip(skip).cloned().collect())
     }
@@ -116,7 +121,9 @@ mod tests {
         let future = Position { epoch: log.epoch.clone(), seq: 9 };
         for position in [None, Some(&other), Some(&future)] {
             let missed = log.subscribe(position, snapshot).missed;
-            assert!(missed.len() == 1 && missed[0].contains("\"snapshot\"") && missed[0].contains("\"seq\":1,"));
+            assert!(
+                missed.len() == 1 && missed[0].contains("\"snapshot\"") && missed[0].contains("\"seq\":1,")
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::{task, Session};
+use super::{Session, task};
 use crate::kernel::Launch;
 use crate::notebook::Refused;
 use std::collections::BTreeMap;

@@ -153,7 +153,9 @@ impl Task {
                 let done = self.tree.fork(from, child, role);
                 self.check(child, done);
             }
-            Effect::Run { head, exec_id, code, allow_stdin } => self.tree.run(head, exec_id, code, allow_stdin),
+            Effect::Run { head, exec_id, code, allow_stdin } => {
+                self.tree.run(head, exec_id, code, allow_stdin)
+            }
             Effect::Type { head, text } => self.tree.answer(head, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
             Effect::Kill(process) => self.tree.kill(process),

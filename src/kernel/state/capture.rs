@@ -102,7 +102,9 @@ impl Channel {
         let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
         match order {
             Some((Order::Answer { text }, _)) => Ok(text),
-            Some(_) => Err(pyo3::exceptions::PyEOFError::new_err("the server sent something else than an answer")),
+            Some(_) => {
+                Err(pyo3::exceptions::PyEOFError::new_err("the server sent something else than an answer"))
+            }
             None => super::leave(),
         }
     }

@@ -61,14 +61,21 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     })
 }
 
-fn plant(python: &Path, support: Option<&Path>, cwd: &Path, descriptors: Vec<OwnedFd>) -> Result<Shell, String> {
+fn plant(
+    python: &Path,
+    support: Option<&Path>,
+    cwd: &Path,
+    descriptors: Vec<OwnedFd>,
+) -> Result<Shell, String> {
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
     std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
     interrupt::default();
     python::start(python)?;
     interrupt::ignore_but_keep();
-    Python::attach(|py| Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}")))
+    Python::attach(|py| {
+        Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))
+    })
 }
 
 /// Ends this process at once.
@@ -94,7 +101,9 @@ impl Process {
         while let Some((order, descriptors)) = self.wait(py) {
             match order {
                 Order::Fork { child, role } => self.fork(py, child, role, descriptors),
-                Order::Run { code, allow_stdin, .. } if self.role == Role::Head => self.run(py, &code, allow_stdin),
+                Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
+                    self.run(py, &code, allow_stdin)
+                }
                 Order::Reap { pid } => reap(pid),
                 Order::Run { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
             }

@@ -82,11 +82,10 @@ impl Shell {
 
     /// Runs a cell.
     pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool) -> Ran {
-        let answer = self.0.call_method1(py, "run", (code, allow_stdin)).and_then(|a| a.extract::<String>(py));
+        let answer =
+            self.0.call_method1(py, "run", (code, allow_stdin)).and_then(|a| a.extract::<String>(py));
         match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
-            Ok(Ok(ran)) => {
-                Ran { how: ran.error.map_or(How::Ok, How::Error), exec_count: ran.exec_count }
-            }
+            Ok(Ok(ran)) => Ran { how: ran.error.map_or(How::Ok, How::Error), exec_count: ran.exec_count },
             Ok(Err(error)) => failed(RunError::new("KernelError", error.to_string())),
             // An interrupt that came between our code and the shell's.
             Err(error) => failed(as_run_error(py, &error)),

@@ -90,7 +90,8 @@ pub(super) fn spawn(
     let socket = Arc::new(UnixStream::from_std(socket.into())?);
     let (orders, queue) = mpsc::unbounded_channel();
     tokio::spawn(write(socket.clone(), queue));
-    let listener = Listener { id, socket, ears, inbox, buffer: Vec::new(), is_running: false, is_looking: false };
+    let listener =
+        Listener { id, socket, ears, inbox, buffer: Vec::new(), is_running: false, is_looking: false };
     tokio::spawn(listener.listen());
     Ok(orders)
 }

@@ -162,7 +162,9 @@ impl Tree {
                 let dead = *self.processes.iter().find(|(_, p)| p.is_closed && p.pid == Some(pid))?.0;
                 self.note(dead, Heard::Status(exit))
             }
-            Heard::Report(report) => self.processes.contains_key(&process).then_some(News::Report(process, report)),
+            Heard::Report(report) => {
+                self.processes.contains_key(&process).then_some(News::Report(process, report))
+            }
             Heard::Closed => {
                 self.bury(process);
                 None

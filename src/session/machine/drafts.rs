@@ -20,7 +20,12 @@ impl Machine {
         }
         if earlier.is_none() && self.notebook.drafts().count() >= MAX_DRAFTS {
             let why = format!("the notebook holds {MAX_DRAFTS} drafts already");
-            return Reply::Refused(Refused::new("busy", format!("add draft {}", draft.id), why, "delete some"));
+            return Reply::Refused(Refused::new(
+                "busy",
+                format!("add draft {}", draft.id),
+                why,
+                "delete some",
+            ));
         }
         self.notebook.place_draft(draft, after);
         if let Some(earlier) = earlier.filter(|e| *e != on) {
@@ -83,7 +88,9 @@ impl Machine {
             texts.extend(code.map(|c| (DraftKind::Code, c)));
         }
         texts.extend(self.notebook.drafts_on(&line.tip).into_iter().map(|d| (d.kind, d.source)));
-        if let Some(prose) = self.notebook.state(&line.state).map(|s| s.prose.clone()).filter(|p| !p.is_empty()) {
+        if let Some(prose) =
+            self.notebook.state(&line.state).map(|s| s.prose.clone()).filter(|p| !p.is_empty())
+        {
             self.change_state(state, |s| s.prose = prose);
         }
         if texts.is_empty() {

@@ -81,17 +81,21 @@ impl Heads {
         self.all.values().filter(|h| h.doing != Doing::Rest).count() < MAX_BUSY_HEADS
     }
 
-    /// Notes that a head rests at a state; answers the heads that have rested longest and are too many now.
-    pub(super) fn rest(&mut self, id: ProcId, at: StateId) -> Vec<ProcId> {
+    /// Notes that a head rests at a state.
+    pub(super) fn rest(&mut self, id: ProcId, at: StateId) {
         self.rests += 1;
         if let Some(head) = self.all.get_mut(&id) {
             (head.at, head.doing, head.rested) = (at, Doing::Rest, self.rests);
         }
-        let mut resting: Vec<(u64, ProcId)> =
-            self.all.iter().filter(|(_, h)| h.doing == Doing::Rest).map(|(id, h)| (h.rested, *id)).collect();
+    }
+
+    /// The heads that have rested longest and are too many. One whose state is not frozen yet stays: it would be lost.
+    pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
+        let resting = self.all.iter().filter(|(_, h)| h.doing == Doing::Rest);
+        let mut resting: Vec<_> = resting.map(|(id, h)| (h.rested, *id, &h.at)).collect();
         resting.sort_unstable();
-        let too_many = resting.len().saturating_sub(MAX_IDLE_HEADS);
-        resting.into_iter().take(too_many).map(|(_, id)| id).collect()
+        let count = resting.len().saturating_sub(MAX_IDLE_HEADS);
+        resting.into_iter().take(count).filter(|(_, _, at)| is_frozen(at)).map(|(_, id, _)| id).collect()
     }
 
     /// Takes all heads away.

@@ -53,23 +53,11 @@ pub(super) enum Effect {
     /// Start the root process.
     Plant(ProcId),
     /// Make a process fork a child.
-    Fork {
-        from: ProcId,
-        child: ProcId,
-        role: Role,
-    },
+    Fork { from: ProcId, child: ProcId, role: Role },
     /// Run a cell on a head.
-    Run {
-        head: ProcId,
-        exec_id: ExecId,
-        code: String,
-        allow_stdin: bool,
-    },
+    Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool },
     /// Give a head what the user typed.
-    Type {
-        head: ProcId,
-        text: String,
-    },
+    Type { head: ProcId, text: String },
     /// Stop a head's cell politely.
     Interrupt(ProcId),
     /// End a process.
@@ -152,7 +140,9 @@ impl Machine {
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => Some(self.type_answer(&exec_id, text)),
-            Command::PutDraft { draft, after, in_place } => Some(self.put_draft(draft, after.as_ref(), in_place)),
+            Command::PutDraft { draft, after, in_place } => {
+                Some(self.put_draft(draft, after.as_ref(), in_place))
+            }
             Command::DeleteDraft { id } => Some(self.delete_draft(&id)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
             Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
@@ -206,5 +196,10 @@ impl Machine {
 }
 
 fn not_found(kind: &str, id: impl std::fmt::Display) -> Refused {
-    Refused::new("not_found", format!("find {kind} {id}"), "there is none in this notebook", "look at the list again")
+    Refused::new(
+        "not_found",
+        format!("find {kind} {id}"),
+        "there is none in this notebook",
+        "look at the list again",
+    )
 }

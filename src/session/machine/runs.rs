@@ -4,8 +4,8 @@ use super::heads::Doing;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, How, ProcId, Role};
 use crate::notebook::{
-    Base, Command, DraftId, Event, ExecId, Line, MimeBundle, Output, Outputs, Prompt, Refused, Reply, Run, RunError,
-    RunStatus, StateId,
+    Base, Command, DraftId, Event, ExecId, Line, MimeBundle, Output, Outputs, Prompt, Refused, Reply, Run,
+    RunError, RunStatus, StateId,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,22 +52,36 @@ impl Requests {
 impl Machine {
     /// A run is asked for. Answers at once only when there is nothing to wait for.
     pub(super) fn ask_run(&mut self, ticket: Ticket, command: Command) -> Option<Reply> {
-        let Command::Run { exec_id, code, on, new_state_name, draft, instead_of, timeout, allow_stdin } = command else {
+        let Command::Run { exec_id, code, on, new_state_name, draft, instead_of, timeout, allow_stdin } =
+            command
+        else {
             return None;
         };
         if self.notebook.run(&exec_id).is_some() {
             return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref()));
         }
         let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
-        let request =
-            Request { asked_on: on.clone(), name: new_state_name, instead_of, timeout, allow_stdin, waiting: vec![ticket], stop: None };
+        let request = Request {
+            asked_on: on.clone(),
+            name: new_state_name,
+            instead_of,
+            timeout,
+            allow_stdin,
+            waiting: vec![ticket],
+            stop: None,
+        };
         let on = match self.resolve(on) {
             Ok(on) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
         };
         if self.notebook.runs().filter(|r| !r.status.has_ended()).count() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
-            return Some(Reply::Refused(Refused::new("busy", format!("run {exec_id}"), why, "wait, or interrupt some")));
+            return Some(Reply::Refused(Refused::new(
+                "busy",
+                format!("run {exec_id}"),
+                why,
+                "wait, or interrupt some",
+            )));
         }
         self.requests.0.insert(exec_id.clone(), request);
         let run = new_run(exec_id.clone(), on.clone(), code, draft);
@@ -87,7 +101,12 @@ impl Machine {
         };
         if !run.status.has_ended() {
             let why = "a run with this exec_id has not ended yet";
-            return Reply::Refused(Refused::new("conflict", what, why, "wait for it, interrupt it, or use another exec_id"));
+            return Reply::Refused(Refused::new(
+                "conflict",
+                what,
+                why,
+                "wait for it, interrupt it, or use another exec_id",
+            ));
         }
         if run.code != code || &request.asked_on != on || request.name.as_deref() != name {
             let why = "another request used this exec_id before";
@@ -150,7 +169,12 @@ impl Machine {
         };
         let Some(run) = self.notebook.run(exec_id) else { return };
         let allow_stdin = self.requests.0.get(exec_id).is_some_and(|r| r.allow_stdin);
-        self.effects.push(Effect::Run { head, exec_id: exec_id.clone(), code: run.code.clone(), allow_stdin });
+        self.effects.push(Effect::Run {
+            head,
+            exec_id: exec_id.clone(),
+            code: run.code.clone(),
+            allow_stdin,
+        });
     }
 
     /// Lets runs begin that waited for room.
@@ -158,7 +182,9 @@ impl Machine {
         while self.heads.has_room()
             && let Some(exec_id) = self.backlog.pop_front()
         {
-            let Some(Base::State(state)) = self.notebook.run(&exec_id).map(|r| r.on.clone()) else { continue };
+            let Some(Base::State(state)) = self.notebook.run(&exec_id).map(|r| r.on.clone()) else {
+                continue;
+            };
             match self.runnable(&state) {
                 Ok(()) => self.begin(&exec_id, &state),
                 Err(refused) => self.end(&exec_id, RunStatus::Interrupted, Some(aborted(&refused.why))),
@@ -197,7 +223,13 @@ impl Machine {
     }
 
     /// A display shows something else. One that this run has not shown is shown now: what earlier states showed stays.
-    pub(super) fn update(&mut self, head: ProcId, display_id: String, data: MimeBundle, metadata: MimeBundle) {
+    pub(super) fn update(
+        &mut self,
+        head: ProcId,
+        display_id: String,
+        data: MimeBundle,
+        metadata: MimeBundle,
+    ) {
         let Some(exec_id) = self.run_of(head) else { return };
         let Some(run) = self.notebook.run_mut(&exec_id) else { return };
         if run.outputs.update_display(&display_id, &data, &metadata) {
@@ -286,7 +318,7 @@ impl Machine {
         let request = self.requests.0.get_mut(exec_id);
         let (name, instead_of) = request.map(|r| (r.name.clone(), r.instead_of.take())).unwrap_or_default();
         let state = self.grow(&parent, exec_id, name, exec_count, warnings);
-        let too_many = self.heads.rest(head, state.clone());
+        self.heads.rest(head, state.clone());
         if let Some(run) = self.notebook.run_mut(exec_id) {
             run.state = Some(state.clone());
         }
@@ -296,9 +328,6 @@ impl Machine {
         }
         self.end(exec_id, RunStatus::Ok, None);
         self.keep(head, &state);
-        for head in too_many {
-            self.discard(head);
-        }
         self.go_on_after(exec_id, &state);
     }
 
@@ -341,7 +370,8 @@ impl Machine {
             self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
         }
         self.publish(Event::RunEnded { exec_id: exec_id.clone(), status, error, duration_ms, state });
-        let waiting = self.requests.0.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
+        let waiting =
+            self.requests.0.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
         for ticket in waiting {
             if let Some(reply) = &reply {
                 self.answer(ticket, reply.clone());
@@ -394,7 +424,11 @@ impl Machine {
                     self.discard(head);
                 }
                 self.backlog.retain(|r| r != exec_id);
-                self.end(exec_id, RunStatus::Interrupted, Some(interrupted("it was stopped before it began")));
+                self.end(
+                    exec_id,
+                    RunStatus::Interrupted,
+                    Some(interrupted("it was stopped before it began")),
+                );
                 self.serve_backlog();
             }
         }
@@ -418,9 +452,10 @@ impl Machine {
         let stop = self.requests.0.get(exec_id).and_then(|r| r.stop);
         let (status, error) = match stop {
             Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
-            Some(Stop::Asked) => {
-                (RunStatus::Interrupted, interrupted("the cell did not stop when asked, so its process was ended"))
-            }
+            Some(Stop::Asked) => (
+                RunStatus::Interrupted,
+                interrupted("the cell did not stop when asked, so its process was ended"),
+            ),
             None => (RunStatus::Crashed, RunError::new("KernelDied", told(exit))),
         };
         self.end(exec_id, status, Some(error));

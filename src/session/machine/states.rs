@@ -86,6 +86,14 @@ impl Machine {
             head.is_ready = true;
         } else if let Some(state) = self.state_of(process) {
             self.set_living(&state, Living::Memory);
+            self.let_idle_heads_go();
+        }
+    }
+
+    fn let_idle_heads_go(&mut self) {
+        let in_memory = |id: &StateId| self.notebook.state(id).is_some_and(|s| s.living == Living::Memory);
+        for head in self.heads.too_many(in_memory) {
+            self.discard(head);
         }
     }
 
@@ -129,7 +137,7 @@ impl Machine {
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
         if let Some(head) = self.heads.remove(process) {
             match head.doing {
-                Doing::Rest => {}
+                Doing::Rest => self.left(&head.at),
                 Doing::Run(run) => self.head_gone(&run, exit),
                 // It died at rest, unnoticed: the state has not changed, so another head can take over.
                 Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
@@ -138,7 +146,10 @@ impl Machine {
         } else if let Some((ticket, state)) = self.looks.remove(&process) {
             let why = "the process that looked has died";
             let how = "some variable's repr may have ended it";
-            self.answer(ticket, Reply::Refused(Refused::new("kernel", format!("look at state {state}"), why, how)));
+            self.answer(
+                ticket,
+                Reply::Refused(Refused::new("kernel", format!("look at state {state}"), why, how)),
+            );
         } else if self.root == Some(process) && self.notebook.state(&StateId::root()).is_some_and(is_new) {
             self.root_failed(process, "Python ended while it was starting; the terminal may say more");
         } else if let Some(state) = self.state_of(process) {
@@ -153,8 +164,18 @@ impl Machine {
             self.root = None;
         }
         match self.heads.resting_at(state) {
-            Some(head) => self.keep(head, state),
+            Some(head) => {
+                self.set_living(state, Living::Freezing);
+                self.keep(head, state);
+            }
             None => self.set_living(state, Living::Lost),
+        }
+    }
+
+    /// A head rests at a state no more: a state that only the head held is lost.
+    fn left(&mut self, state: &StateId) {
+        if !self.frozen.contains_key(state) && self.heads.resting_at(state).is_none() {
+            self.set_living(state, Living::Lost);
         }
     }
 
@@ -178,9 +199,8 @@ impl Machine {
     /// A state could not be frozen. While its head rests there nothing is lost: it is tried again before the next cell.
     fn not_kept(&mut self, state: &StateId) {
         self.frozen.remove(state);
-        if self.heads.resting_at(state).is_none() {
-            self.set_living(state, Living::Lost);
-        }
+        self.set_living(state, Living::Freezing);
+        self.left(state);
     }
 
     /// A forked process did not say that it is there: the fork hung. It is ended, and who waits is told.
@@ -199,8 +219,12 @@ impl Machine {
 
     /// Ends a head; nothing more is heard from it.
     pub(super) fn discard(&mut self, head: ProcId) {
-        self.heads.remove(head);
         self.effects.push(Effect::Kill(head));
+        if let Some(head) = self.heads.remove(head)
+            && head.doing == Doing::Rest
+        {
+            self.left(&head.at);
+        }
     }
 
     /// Looks at the variables of a state. Answers at once only when it cannot.
@@ -210,7 +234,12 @@ impl Machine {
         }
         let Some(frozen) = self.source_of(state) else {
             let why = "its process is being made again";
-            return Some(Reply::Refused(Refused::new("busy", format!("look at state {state}"), why, "try again")));
+            return Some(Reply::Refused(Refused::new(
+                "busy",
+                format!("look at state {state}"),
+                why,
+                "try again",
+            )));
         };
         let look = self.new_proc();
         self.looks.insert(look, (ticket, state.clone()));
@@ -232,7 +261,10 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
             let why = format!("it took longer than {} s", LOOK_TIMEOUT.as_secs());
             let how = "some variable's repr is slow; print what you need in a cell";
-            self.answer(ticket, Reply::Refused(Refused::new("timeout", format!("look at state {state}"), why, how)));
+            self.answer(
+                ticket,
+                Reply::Refused(Refused::new("timeout", format!("look at state {state}"), why, how)),
+            );
         }
     }
 
@@ -290,7 +322,8 @@ impl Machine {
         for head in self.heads.take_all() {
             self.effects.push(Effect::Kill(head));
         }
-        let is_alive = self.notebook.state(&StateId::root()).is_some_and(|s| !is_new(s)) && self.root.is_some();
+        let is_alive =
+            self.notebook.state(&StateId::root()).is_some_and(|s| !is_new(s)) && self.root.is_some();
         let root = self.root;
         let others: Vec<ProcId> = self.frozen.values().copied().filter(|p| Some(*p) != root).collect();
         self.frozen.retain(|_, p| Some(*p) == root);
