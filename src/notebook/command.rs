@@ -172,7 +172,12 @@ pub struct Refused {
 
 impl Refused {
     /// Makes one from its four parts.
-    pub fn new(code: &'static str, what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
+    pub fn new(
+        code: &'static str,
+        what: impl Into<String>,
+        why: impl Into<String>,
+        how: impl Into<String>,
+    ) -> Self {
         Self { code, what: what.into(), why: why.into(), how: how.into() }
     }
 }

@@ -1,6 +1,8 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
-use super::{Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId};
+use super::{
+    Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId,
+};
 use serde::Serialize;
 
 /// A fact. Every event that is published is also what the store saves; `StateFrozen` and the prompts concern only
@@ -19,8 +21,8 @@ pub enum Event {
         exec_id: ExecId,
         /// The state it runs against.
         on: Base,
-        /// Milliseconds since the Unix epoch.
-        started_at: u64,
+        /// Milliseconds since the Unix epoch, with fractions.
+        started_at: f64,
     },
     /// It printed or showed something. A stream's text joins the last item if that is of the same stream.
     OutputAdded {

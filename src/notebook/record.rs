@@ -16,8 +16,8 @@ pub struct State {
     pub exec_id: Option<ExecId>,
     /// The number in `In[n]` of the cell that made it: how many cells ran on its lineage.
     pub exec_count: u32,
-    /// Milliseconds since the Unix epoch.
-    pub created_at: u64,
+    /// Milliseconds since the Unix epoch, with fractions.
+    pub created_at: f64,
     /// A name for people.
     pub label: Option<String>,
     /// The markdown that stood before its code, as separate cells.
@@ -79,7 +79,7 @@ pub struct Run {
     /// The prompt of an `input()` that waits for an answer.
     pub prompt: Option<Prompt>,
     /// When it began to run, in milliseconds since the Unix epoch.
-    pub started_at: Option<u64>,
+    pub started_at: Option<f64>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<f64>,
     /// The state it left.
