@@ -21,18 +21,26 @@ import uuid
 TOKEN = "token-of-the-tests"
 
 
-class Server:
-    """A server on a free port with a directory of its own. Use it as a context manager."""
+class Program:
+    """A program that answers HTTP on a free port, in a directory of its own. Use it as a context manager."""
 
-    def __init__(self, binary, python, *more):
-        self.directory = tempfile.mkdtemp(prefix="ratoon-test-")
+    # What a request says about itself.
+    headers = {}
+    query = ""
+
+    def __init__(self, command, **environment):
+        """Of the command, {bind} and {directory} are filled in."""
+        self.room = tempfile.mkdtemp(prefix="ratoon-test-")
+        self.directory = os.path.join(self.room, "directory")
+        os.mkdir(self.directory)
         self.port = free_port()
-        self.log = open(os.path.join(self.directory, "log"), "w+")
-        command = [binary, "--bind", f"127.0.0.1:{self.port}", f"--token={TOKEN}", "--python", python]
+        self.log = open(os.path.join(self.room, "log"), "w+")
+        known = {"bind": f"127.0.0.1:{self.port}", "directory": self.directory}
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [*command, "--dir", self.directory, *more],
+            [word.format(**known) for word in command],
             cwd=self.directory,
+            env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=subprocess.STDOUT,
@@ -54,7 +62,7 @@ class Server:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        shutil.rmtree(self.room, ignore_errors=True)
 
     def wait_until_it_answers(self, limit=120, pause=0.002):
         """The limit is long because the first start of all may install IPython."""
@@ -62,7 +70,7 @@ class Server:
             if self.process.poll() is not None:
                 break
             try:
-                return Rest(self).get("/states")
+                return self.rest().get("/states")
             except OSError:
                 time.sleep(pause)
         self.log.seek(0)
@@ -71,17 +79,8 @@ class Server:
     def rest(self):
         return Rest(self)
 
-    def socket(self):
-        return Socket(self, self.notebook())
-
-    def notebook(self):
-        """The name of the notebook that the server opened at its start."""
-        names = Rest(self).get("/api/notebooks")
-        first = (names["notebooks"] if isinstance(names, dict) else names)[0]
-        return first["name"] if isinstance(first, dict) else first
-
     def processes(self):
-        """The server's process id and those of all its descendants."""
+        """The program's process id and those of all its descendants."""
         children = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -96,18 +95,38 @@ class Server:
         return found
 
 
+class Server(Program):
+    """Ratoon."""
+
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+
+    def __init__(self, binary, python, *more):
+        options = ["--bind", "{bind}", f"--token={TOKEN}", "--python", python, "--dir", "{directory}"]
+        super().__init__([binary, *options, *more])
+
+    def socket(self):
+        return Socket(self, self.notebook())
+
+    def notebook(self):
+        """The name of the notebook that the server opened at its start."""
+        names = self.rest().get("/api/notebooks")
+        first = (names["notebooks"] if isinstance(names, dict) else names)[0]
+        return first["name"] if isinstance(first, dict) else first
+
+
 class Rest:
-    """One kept connection to a server's REST API."""
+    """One kept connection to a REST API."""
 
     def __init__(self, server):
+        self.server = server
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
 
     def ask(self, method, path, body=None):
-        headers = {"Authorization": f"Bearer {TOKEN}"}
+        headers = self.server.headers
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers = {**headers, "Content-Type": "application/json"}
             body = json.dumps(body)
-        self.connection.request(method, path, body, headers)
+        self.connection.request(method, path + self.server.query, body, headers)
         response = self.connection.getresponse()
         text = response.read()
         if response.status != 200:
