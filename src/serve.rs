@@ -1,7 +1,7 @@
 //! Starts the server and stops it, in the right order, and says clearly why it cannot.
 
 use crate::http::{self, Door, DoorOptions};
-use crate::kernel::Launch;
+use crate::kernel::{Launch, interpreter, provision};
 use crate::notebook::Refused;
 use crate::options::{Options, Secret};
 use crate::session::Sessions;
@@ -105,16 +105,18 @@ async fn serve(
     }
 }
 
-/// Python and where it runs, from what the user said.
+/// Python and where it runs, from what the user said; IPython is installed when it is missing.
 fn launch(options: &Options) -> Result<Launch, StartError> {
-    let of_environment = options.virtual_env.as_ref().map(|env| env.join("bin/python"));
-    let built_with = || PathBuf::from(env!("RATOON_BUILD_PYTHON"));
-    let python = options.python.clone().or(of_environment).unwrap_or_else(built_with);
-    if !python.is_file() {
-        let what = format!("use the Python {}", python.display());
-        return Err(StartError::new(what, "there is no such file", "name another one with --python PATH"));
-    }
-    Ok(Launch { python, support: None, cwd: working_directory(options)? })
+    let cwd = working_directory(options)?;
+    let interpreter = interpreter::choose(options.python.as_deref(), options.virtual_env.as_deref())
+        .map_err(|e| StartError::new(format!("use the Python {}", e.python), e.why, e.how))?;
+    let Some(data_dir) = &options.data_dir else {
+        let why = "neither HOME nor XDG_DATA_HOME names a directory";
+        return Err(StartError::new("find a place for what it installs", why, "set HOME"));
+    };
+    let support = provision::ensure(&interpreter, data_dir, &mut |line| say(line))
+        .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
+    Ok(Launch { python: interpreter.executable, support, cwd })
 }
 
 fn working_directory(options: &Options) -> Result<PathBuf, StartError> {

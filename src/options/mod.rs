@@ -53,6 +53,10 @@ pub struct Options {
     /// The current directory.
     #[arg(skip)]
     pub current_dir: Option<PathBuf>,
+
+    /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
+    #[arg(skip)]
+    pub data_dir: Option<PathBuf>,
 }
 
 /// A text that is not shown by mistake.
@@ -93,6 +97,9 @@ impl Options {
         }
         options.virtual_env = std::env::var_os("VIRTUAL_ENV").filter(|v| !v.is_empty()).map(PathBuf::from);
         options.current_dir = std::env::current_dir().ok();
+        let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let share = of("XDG_DATA_HOME").or_else(|| of("HOME").map(|home| home.join(".local/share")));
+        options.data_dir = share.map(|dir| dir.join("ratoon"));
         options
     }
 }
