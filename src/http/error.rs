@@ -1,5 +1,6 @@
 //! The one place where a refusal becomes a status and a body: `{"error": {"code", "what", "why", "how"}}`.
 
+use super::guard::headers::{Kind, harden};
 use crate::notebook::Refused;
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
@@ -132,6 +133,9 @@ impl ResponseError for HttpError {
         if let Some(seconds) = self.retry_after {
             response.insert_header((RETRY_AFTER, seconds.to_string()));
         }
-        response.json(ErrorBody { error: self.problem.clone() })
+        let mut response = response.json(ErrorBody { error: self.problem.clone() });
+        // An error that nobody caught passes no middleware on its way out.
+        harden(response.headers_mut(), Kind::Data);
+        response
     }
 }

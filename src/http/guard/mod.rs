@@ -58,7 +58,7 @@ pub(crate) async fn guard(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let (kind, mut response) = match check(&mut request) {
-        Ok(kind) => (kind, pass(request, next).await),
+        Ok(kind) => (kind, pass(request, next).await?),
         Err(denied) => {
             let answer = denied.answer(&request);
             let kind =
@@ -71,14 +71,13 @@ pub(crate) async fn guard(
 }
 
 /// Runs the handler. One that panics costs its own request and nothing else.
-async fn pass(request: ServiceRequest, next: Next<impl MessageBody + 'static>) -> ServiceResponse<BoxBody> {
-    let kept = request.request().clone();
+async fn pass(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     match AssertUnwindSafe(next.call(request)).catch_unwind().await {
-        Ok(Ok(response)) => response.map_into_boxed_body(),
-        Ok(Err(error)) => ServiceResponse::new(kept, error.error_response()),
-        Err(_) => {
-            ServiceResponse::new(kept, HttpError::internal("a part of the server failed").error_response())
-        }
+        Ok(answer) => answer.map(ServiceResponse::map_into_boxed_body),
+        Err(_) => Err(HttpError::internal("a part of the server failed").into()),
     }
 }
 
