@@ -6,6 +6,7 @@ with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `
 
 import base64
 import builtins
+import faulthandler
 import gc
 import getpass
 import io
@@ -44,6 +45,8 @@ def boot(own_channel, support):
     sys.argv = [""]
     sys.stdout = sys.__stdout__ = _Stream(1)
     sys.stderr = sys.__stderr__ = _Stream(2)
+    # A crash in C code says where Python stood.
+    faulthandler.enable(file=2)
     os.register_at_fork(after_in_child=channel.user_forked)
     shell = _make_shell()
     builtins.input = _input
