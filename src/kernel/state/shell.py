@@ -317,14 +317,17 @@ def _report(message):
 
 
 def _input(prompt="", /):
+    __tracebackhide__ = True
     return _ask("input()", str(prompt), False)
 
 
 def _getpass(prompt="Password: ", stream=None, **_):
+    __tracebackhide__ = True
     return _ask("getpass()", str(prompt), True)
 
 
 def _ask(function, prompt, password):
+    __tracebackhide__ = True
     if not _input.allowed:
         from IPython.core.error import StdinNotImplementedError
 
