@@ -37,6 +37,7 @@ export function cellsOf(model, look) {
         return chosen;
     };
     const line = model.lineage(look.here);
+    const drafts = look.draftsOn(look.here);
     const runs = new Set([...look.edits.values()].map((edit) => edit.run));
     /** @type {Cell[]} */
     const cells = [];
@@ -52,7 +53,6 @@ export function cellsOf(model, look) {
             if (draft.source.trim()) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
-    const drafts = look.draftsOn(look.here);
     for (const run of attempts(model, look)) {
         const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
         if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run });

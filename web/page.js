@@ -51,6 +51,8 @@ export class Page {
         /** @type {Map<string, Variable[] | string | null>} variables by state; null while they are on their way */
         this.variables = new Map();
         this.looksAtVariables = false;
+        /** Events that wait for the end of a run; see `happened`. @type {Event[]} */
+        this.held = [];
         /** @type {{text: string, isBad: boolean} | null} */
         this.notice = null;
         this.drafts = new Drafts(model, around.send, {
@@ -75,6 +77,7 @@ export class Page {
 
     /** @param {import('./protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
     loaded(snapshot, address) {
+        this.held = [];
         this.model.load(snapshot);
         this.variables.clear();
         this.isLoaded = true;
@@ -85,8 +88,24 @@ export class Page {
         this.goTo(this.#exists(this.here) && this.here !== 'initial' && !address ? this.here : address, true);
     }
 
-    /** @param {Event} event */
+    /**
+     * A run that leaves a state says so in several events: the state, the drafts that move on, the end. They are taken
+     * together, so that no paint between them shows a draft in two places, or in none.
+     * @param {Event} event
+     */
     happened(event) {
+        const [first] = this.held;
+        if (event.event === 'state_added' || first) this.held.push(event);
+        else this.#take(event);
+        const ends = first?.event === 'state_added' && event.event === 'run_ended' && event.exec_id === first.state.exec_id;
+        if (ends || (this.held[0]?.event === 'state_added' && !this.held[0].state.exec_id)) {
+            for (const one of this.held.splice(0)) this.#take(one);
+        }
+        this.around.changed();
+    }
+
+    /** @param {Event} event */
+    #take(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
         if (event.event === 'state_added') this.#keepLaterTyping(event.state);
         this.model.fold(event);
@@ -94,7 +113,6 @@ export class Page {
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
         if (event.event === 'reset') this.variables.clear();
         if (!this.#exists(this.here)) this.#stand(refuge ?? this.model.newest(), null, true);
-        this.around.changed();
     }
 
     /** @param {import('./protocol.js').Scope} scope */
@@ -182,7 +200,8 @@ export class Page {
         this.#saveTab();
         this.around.changed();
         const reply = await this.around.send(command);
-        if (reply.kind !== 'refused') return;
+        // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
+        if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
         this.mine.delete(command.exec_id);
         for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
         this.#saveTab();

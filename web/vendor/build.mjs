@@ -37,6 +37,22 @@ export { default as DOMPurify } from 'dompurify';
 `,
 };
 
+/**
+ * CodeMirror's style-mod uses constructed style sheets inside shadow roots only, and a <style> element in a document: the
+ * page's policy refuses that one. It takes one condition to let documents have the same.
+ */
+const constructedSheets = {
+    name: 'constructed-sheets',
+    setup(/** @type {import('esbuild').PluginBuild} */ { onLoad }) {
+        onLoad({ filter: /style-mod[/\\]src[/\\]style-mod\.js$/ }, async ({ path }) => {
+            const before = await readFile(path, 'utf8');
+            const contents = before.replace('if (!root.head && root.adoptedStyleSheets', 'if (root.adoptedStyleSheets');
+            if (contents === before) throw new Error('style-mod has changed: look at how it mounts its sheets');
+            return { contents };
+        });
+    },
+};
+
 /** Builds all bundles, their declarations and the licences into a folder. */
 export async function buildVendor(/** @type {string} */ into) {
     await mkdir(into, { recursive: true });
@@ -53,6 +69,7 @@ export async function buildVendor(/** @type {string} */ into) {
             charset: 'utf8',
             legalComments: 'none',
             metafile: true,
+            plugins: [constructedSheets],
             logLevel: 'warning',
         });
         await writeFile(join(into, `${name}.d.ts`), contents.trimStart());

@@ -20,6 +20,7 @@ import { whenNear } from './near.js';
  * @property {string} hint
  * @property {(text: string) => void} onType
  * @property {() => void} onLeave
+ * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
  * @property {Record<string, () => boolean | void>} keys key name of CodeMirror → what to do; `false` lets others have it
  */
 
@@ -59,6 +60,7 @@ export class Editor extends Component {
 
     componentDidMount() {
         if (this.place) whenNear(this.place, () => this.make());
+        this.props.held(this);
     }
 
     shouldComponentUpdate() {
@@ -83,6 +85,7 @@ export class Editor extends Component {
     }
 
     componentWillUnmount() {
+        this.props.held(null);
         this.view?.destroy();
         this.view = null;
     }
