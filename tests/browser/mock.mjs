@@ -20,7 +20,7 @@ ${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67
 export async function start(port = 0) {
     const notebook = new Notebook('main');
     const server = createServer((request, response) => serve(request, response).catch((error) => response.writeHead(500).end(String(error))));
-    new WebSocketServer({ server }).on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x')));
+    new WebSocketServer({ server }).on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
     return { url, notebook, stop: () => (server.closeAllConnections(), new Promise((done) => server.close(done))) };
@@ -28,12 +28,17 @@ export async function start(port = 0) {
 
 async function serve(request, response) {
     const url = new URL(request.url, 'http://x');
+    const token = url.searchParams.get('token');
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
-        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, 'set-cookie': 'mock=1' }).end(html);
+        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
     };
-    if (url.pathname === '/api/links') return response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":"1","token":"link"}');
+    if (url.pathname === '/api/links') {
+        let body = '';
+        for await (const chunk of request) body += chunk;
+        return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: '1', token: JSON.parse(body).scope }));
+    }
     if (url.pathname === '/frame/v1') {
         return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': FRAME_POLICY }).end(await readFile(join(ROOT, 'web/frame.html')));
     }
@@ -41,7 +46,7 @@ async function serve(request, response) {
         const path = normalize(url.pathname.slice(12));
         return response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(await readFile(join(ROOT, 'web', path)));
     }
-    if (url.searchParams.has('token')) return page('exchange.html', {});
+    if (token) return page('exchange.html', {});
     if (url.pathname === '/signin') return page('signin.html', { why: 'This page needs a token.' });
     if (url.pathname.startsWith('/n/')) return page('notebook.html', { name: url.pathname.slice(3) });
     return response.writeHead(404).end();
@@ -67,9 +72,9 @@ class Notebook {
         return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts };
     }
 
-    join(socket, url) {
+    join(socket, url, cookie) {
         const send = (message) => socket.readyState === 1 && socket.send(JSON.stringify(message));
-        const scope = url.searchParams.get('scope') ?? 'owner';
+        const scope = cookie.match(/mock=(view|run)/)?.[1] ?? 'owner';
         send({ you: { scope } });
         const seq = Number(url.searchParams.get('seq'));
         if (url.searchParams.get('epoch') === this.epoch && seq <= this.log.length) this.log.slice(seq).forEach(send);
@@ -155,10 +160,11 @@ class Notebook {
             if (this.stops.get(run.exec_id)) return { ename: 'KeyboardInterrupt', evalue: '', traceback: ['\x1b[31mKeyboardInterrupt\x1b[0m'] };
             if ((found = line.match(/^print\(["']?(.*?)["']?\)$/))) print(`${found[1]}\n`);
             else if ((found = line.match(/^err\((.*)\)$/))) print(`${found[1]}\n`, 'stderr');
-            else if ((found = line.match(/^lines\((\d+)\)$/))) for (let i = 0; i < found[1]; i += 1000) print(Array.from({ length: 1000 }, (_, k) => `line ${i + k}\n`).join(''));
             else if ((found = line.match(/^time.sleep\(([\d.]+)\)$/))) for (let t = 0; t < found[1] * 1000 && !this.stops.get(run.exec_id); t += 20) await pause(20);
             else if ((found = line.match(/^ticks\((\d+)\)$/))) for (let i = 0; i < found[1] && !this.stops.get(run.exec_id); i += 1) (print(`\r${'█'.repeat(i + 1)} ${i + 1}/${found[1]}`), await pause(60));
             else if (line === '1/0') return { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\x1b[31m---------------------------------------------------------------------------\x1b[39m', '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)', '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m', '\x1b[31mZeroDivisionError\x1b[39m: division by zero'] };
+            else if (line === 'for i in range(100_000): print(i)') for (let i = 0; i < 100_000; i += 1000) print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
+            else if ((found = line.match(/^HTML\("(.*)"\)$/))) show({ 'text/html': found[1], 'text/plain': '' });
             else if (line === 'df') show({ 'text/html': TABLE, 'text/plain': '…' });
             else if (line === 'img') show({ 'image/png': PNG, 'text/plain': '<Figure>' });
             else if (line === 'svg') show({ 'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="80"><rect width="300" height="80" rx="8" fill="#74c795"/></svg>' });
@@ -166,7 +172,7 @@ class Notebook {
             else if ((found = line.match(/input\("(.*)"\)/))) print(`${found[1]}${await this.ask(run, found[1])}\n`);
             else if (/^[\d+*\s]+$/.test(line) && line) this.print(run, { output_type: 'execute_result', data: { 'text/plain': String(Function(`return ${line}`)()) }, metadata: {}, execution_count: 1 });
         }
-        return null;
+        return this.stops.get(run.exec_id) ? { ename: 'KeyboardInterrupt', evalue: '', traceback: [] } : null;
     }
 
     ask(run, text) {

@@ -64,6 +64,7 @@ export class Cell extends Component {
     focus(where) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, () => this.editor?.focus(where));
         else this.editor?.focus(where);
+        document.querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)?.scrollIntoView({ block: 'nearest' });
     }
 
     /** Its code as it reads now. */

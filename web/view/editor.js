@@ -45,7 +45,8 @@ const look = EditorView.theme({
     '.cm-content': { padding: '0', caretColor: 'var(--accent)' },
     '.cm-line': { padding: '0' },
     '.cm-placeholder': { color: 'var(--faint)' },
-    '.cm-matchingBracket': { backgroundColor: 'var(--mark) !important' },
+    '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
+    '&:not(.cm-focused) .cm-matchingBracket': { backgroundColor: 'transparent' },
     '.cm-searchMatch': { backgroundColor: 'var(--mark)' },
     '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--ink)', border: 'none' },
 });
@@ -125,7 +126,7 @@ export class Editor extends Component {
                 if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
                 this.props.onType(update.state.doc.toString());
             }),
-            EditorView.domEventHandlers({ blur: () => this.props.onLeave() }),
+            EditorView.domEventHandlers({ blur: () => this.props.onLeave(), beforeinput: replaceBySelf }),
         ];
     }
 
@@ -142,6 +143,22 @@ export class Editor extends Component {
     render() {
         return html`<div class="editor" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
     }
+}
+
+/**
+ * Typing over a selection is not left to the browser: Chromium would keep the look of the old text in a `style` attribute,
+ * which the page's policy refuses, loudly.
+ * @param {InputEvent} event @param {EditorView} view
+ */
+function replaceBySelf(event, view) {
+    const { from, to, empty } = view.state.selection.main;
+    const text = event.data;
+    if (event.inputType !== 'insertText' || !text || event.isComposing || empty) return false;
+    const replace = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+    const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, replace));
+    if (!isHandled) view.dispatch(replace());
+    event.preventDefault();
+    return true;
 }
 
 /** What of an editor may change after it was made. @param {EditorProps} props */

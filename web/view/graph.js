@@ -155,7 +155,7 @@ function mark(node, place, isHere, isOnLine) {
     const status = statusOf(node);
     const { x, y } = spot(place);
     const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
-    const size = node.parent === null ? 5.5 : 4.5;
+    const size = node.parent === null ? 5.5 : status === 'running' ? 3 : 4.5;
     return html`
         <g key=${node.run?.exec_id ?? node.id} class="mark" data-status=${status} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} transform=${`translate(${x} ${y})`}>
             ${isHere && html`<circle class="halo" r="9" />`}

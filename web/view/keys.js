@@ -88,7 +88,10 @@ export class Acts {
 
     /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
     insertBelow(cell, kind) {
-        this.wanted = { key: this.page.insertBelow(cell, kind) };
+        const next = this.#neighbour(cell.key, 1);
+        // Below the last cell there is an empty one already.
+        const isThere = !kind && next?.kind === 'draft' && next.isFresh;
+        this.wanted = { key: isThere ? next.key : this.page.insertBelow(cell, kind) };
         this.page.around.changed();
     }
 

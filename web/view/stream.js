@@ -108,9 +108,15 @@ function nodesOfLines(lines) {
 function styled(text, style) {
     const span = document.createElement('span');
     span.textContent = text;
-    const [fg, bg] = style.inverse ? [style.bg ?? 'var(--paper)', style.fg ?? 'var(--ink)'] : [style.fg, style.bg];
-    if (fg !== null) span.style.color = colour(fg);
-    if (bg !== null) span.style.backgroundColor = colour(bg);
+    const { fg, bg, inverse } = style;
+    if (inverse) {
+        span.style.color = bg === null ? 'var(--paper)' : colour(bg);
+        span.style.backgroundColor = fg === null ? 'var(--ink)' : colour(fg);
+    } else {
+        if (fg !== null) span.style.color = colour(fg);
+        // The palette is made for text; as a ground it steps back, so that text of any colour can be read on it.
+        if (bg !== null) span.style.backgroundColor = typeof bg === 'number' ? `color-mix(in srgb, ${colour(bg)} 25%, transparent)` : bg;
+    }
     const classes = [style.bold && 'bold', style.dim && 'dim', style.italic && 'italic', style.underline && 'underline', style.strike && 'strike'];
     span.className = classes.filter(Boolean).join(' ');
     return span;
