@@ -1,7 +1,10 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
-use super::{Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId};
+use super::{
+    Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId,
+};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A fact. Every event that is published is also what the store saves; `StateFrozen` and the prompts concern only
 /// what is alive now.
@@ -19,8 +22,8 @@ pub enum Event {
         exec_id: ExecId,
         /// The state it runs against.
         on: Base,
-        /// Milliseconds since the Unix epoch.
-        started_at: u64,
+        /// Milliseconds since the Unix epoch, with fractions.
+        started_at: f64,
     },
     /// It printed or showed something. A stream's text joins the last item if that is of the same stream.
     OutputAdded {
@@ -99,7 +102,7 @@ pub enum Event {
 }
 
 /// A whole notebook as a client sees it when it joins.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Snapshot {
     /// Its name.
     pub name: String,

@@ -3,7 +3,7 @@
 //! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
 //! state; a deleted state stays only as long as something grew from it.
 
-use super::{Base, Draft, DraftId, ExecId, Living, Run, State, StateId, ROOT_NAME};
+use super::{Base, Draft, DraftId, ExecId, Living, ROOT_NAME, Run, State, StateId};
 use indexmap::IndexMap;
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
@@ -18,7 +18,7 @@ pub struct Notebook {
 
 impl Notebook {
     /// A notebook with nothing but its root.
-    pub fn new(name: impl Into<String>, now_ms: u64) -> Self {
+    pub fn new(name: impl Into<String>, now_ms: f64) -> Self {
         let root = State {
             id: StateId::root(),
             name: ROOT_NAME.into(),
@@ -93,7 +93,10 @@ impl Notebook {
 
     /// Adds a state; its name means it from now on. Answers the state that lost the name.
     pub fn add_state(&mut self, state: State) -> Option<StateId> {
-        debug_assert!(state.parent.as_ref().is_some_and(|p| self.states.contains_key(p)), "a child needs its parent");
+        debug_assert!(
+            state.parent.as_ref().is_some_and(|p| self.states.contains_key(p)),
+            "a child needs its parent"
+        );
         let before = self.names.insert(state.name.clone(), state.id.clone());
         self.states.insert(state.id.clone(), state);
         let loser = before?;
@@ -109,7 +112,8 @@ impl Notebook {
 
     /// The path from the root to a state, both included.
     pub fn lineage(&self, tip: &StateId) -> Vec<&State> {
-        let mut line: Vec<&State> = std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).collect();
+        let mut line: Vec<&State> =
+            std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).collect();
         line.reverse();
         line
     }
@@ -135,11 +139,12 @@ impl Notebook {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
         while let Some(id) = next.take() {
-            let removable = self.states.get(&id).is_some_and(|s| s.living == Living::Deleted && s.parent.is_some());
+            let removable =
+                self.states.get(&id).is_some_and(|s| s.living == Living::Deleted && s.parent.is_some());
             if !removable || self.children(&id).next().is_some() || self.has_open_runs(&id) {
                 break;
             }
-            runs.extend(self.runs_on(&id));
+            runs.extend(self.attempts_on(&id));
             if let Some(state) = self.states.shift_remove(&id) {
                 runs.extend(state.exec_id.clone());
                 states.push(id);
@@ -152,9 +157,9 @@ impl Notebook {
         Some((states, runs))
     }
 
-    fn runs_on(&self, id: &StateId) -> Vec<ExecId> {
+    fn attempts_on(&self, id: &StateId) -> Vec<ExecId> {
         let on = Base::State(id.clone());
-        self.runs.values().filter(|r| r.on == on).map(|r| r.exec_id.clone()).collect()
+        self.runs.values().filter(|r| r.on == on && r.state.is_none()).map(|r| r.exec_id.clone()).collect()
     }
 
     fn has_open_runs(&self, id: &StateId) -> bool {
@@ -172,7 +177,7 @@ impl Notebook {
     }
 
     /// Everything but the root is forgotten.
-    pub fn reset(&mut self, now_ms: u64) {
+    pub fn reset(&mut self, now_ms: f64) {
         *self = Self::new(std::mem::take(&mut self.name), now_ms);
     }
 

@@ -14,6 +14,6 @@ mod record;
 pub use command::{Command, Line, Refused, Reply, Variable};
 pub use event::{Event, Snapshot};
 pub use graph::Notebook;
-pub use id::{DraftId, ExecId, StateId, ROOT_NAME};
-pub use output::{MimeBundle, Output, Outputs, RunError, StreamName, MAX_RUN_OUTPUT_BYTES};
+pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
+pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName};
 pub use record::{Base, Draft, DraftKind, Living, Prompt, Run, RunStatus, State};

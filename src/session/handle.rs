@@ -96,7 +96,12 @@ impl Session {
 
     async fn send<T>(&self, ask: Ask, answer: oneshot::Receiver<T>) -> Result<T, Refused> {
         let closed = || {
-            Refused::new("closed", format!("use notebook {}", self.name), "it has been closed", "open it again")
+            Refused::new(
+                "closed",
+                format!("use notebook {}", self.name),
+                "it has been closed",
+                "open it again",
+            )
         };
         self.inbox.send(ask).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())

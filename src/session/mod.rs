@@ -4,6 +4,7 @@
 //! carries out its effects, `sessions` is the map of open notebooks. Knows no actix, no pyo3, no database.
 
 mod handle;
+mod log;
 mod machine;
 mod sessions;
 mod task;

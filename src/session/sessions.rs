@@ -1,10 +1,11 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::{task, Session};
+use super::{Session, task};
 use crate::kernel::Launch;
 use crate::notebook::Refused;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Handle;
 
 /// How many notebooks may be open at once. Each has a Python process of some 100 MB.
 const MAX_OPEN_NOTEBOOKS: usize = 64;
@@ -13,13 +14,14 @@ const MAX_OPEN_NOTEBOOKS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Sessions {
     launch: Arc<Launch>,
+    runtime: Handle,
     open: Arc<Mutex<BTreeMap<String, Session>>>,
 }
 
 impl Sessions {
-    /// No notebook is open yet. Must be used inside a tokio runtime.
+    /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
     pub fn new(launch: Launch) -> Self {
-        Self { launch: Arc::new(launch), open: Arc::default() }
+        Self { launch: Arc::new(launch), runtime: Handle::current(), open: Arc::default() }
     }
 
     /// The names of the open notebooks, sorted.
@@ -49,7 +51,7 @@ impl Sessions {
                 "close one of them first",
             ));
         }
-        let session = task::spawn(name, self.launch.clone());
+        let session = task::spawn(&self.runtime, name, self.launch.clone());
         open.insert(name.to_owned(), session.clone());
         Ok(session)
     }

@@ -1,0 +1,28 @@
+//! HOW Python runs: a tree of forked processes, each standing at a state.
+//!
+//! `interpreter` chooses the Python and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `tree` is the server's
+//! end (tokio, no Python), `state` the child's end (Python, no tokio, no threads). Knows no session, store or http.
+
+pub mod interpreter;
+mod protocol;
+pub mod provision;
+mod ring;
+mod state;
+mod tree;
+
+pub use protocol::{Exit, How, ProcId, Report, Role};
+pub use state::child_main;
+pub use tree::{Heard, News, Tree};
+
+use std::path::PathBuf;
+
+/// What it takes to start a notebook's first process.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The user's interpreter: its environment is what cells see.
+    pub python: PathBuf,
+    /// A directory for the end of `sys.path` that holds what the user's environment lacks (IPython, cloudpickle).
+    pub support: Option<PathBuf>,
+    /// The directory in which cells run.
+    pub cwd: PathBuf,
+}

@@ -1,0 +1,182 @@
+//! The words between the server and one process: orders down, reports up, on the process' own socket.
+//!
+//! A frame is its length (u32, little endian) and JSON. Descriptors travel beside the first byte of an order.
+//! There are no replies to wait for: whoever sends an order names the child or the run, and reports name it again.
+
+use crate::notebook::{ExecId, MimeBundle, Output, Prompt, RunError, Variable};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The longest frame: one output with its base64, or the code of one cell.
+pub(crate) const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
+
+/// A process of a notebook, numbered by the session. Never used again, unlike a pid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProcId(pub u64);
+
+/// What a forked process is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A state in memory: waits for orders to fork, and never runs user code again.
+    Frozen,
+    /// Able to run the next cell. Comes with pipes for descriptors 1 and 2 and with a ring.
+    Head,
+    /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
+    Look,
+}
+
+/// What the server tells a process.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// The first order, to the root only: start Python. Comes with the lifeline's read end.
+    Plant {
+        /// The user's interpreter.
+        python: PathBuf,
+        /// For the end of `sys.path`.
+        support: Option<PathBuf>,
+        /// Where cells run.
+        cwd: PathBuf,
+    },
+    /// Fork. Comes with the child's socket, and for a head with its pipes and ring.
+    Fork {
+        /// The child's id.
+        child: ProcId,
+        /// What it is to be.
+        role: Role,
+    },
+    /// Run a cell; to a head at rest.
+    Run {
+        /// The run.
+        exec_id: ExecId,
+        /// The source.
+        code: String,
+        /// Whether `input()` may ask.
+        allow_stdin: bool,
+    },
+    /// What the user typed; to a head that asked.
+    Answer {
+        /// Without the newline.
+        text: String,
+    },
+    /// A child of yours has died: wait for it, so that it is no zombie, and report how it ended.
+    Reap {
+        /// Its process id.
+        pid: i32,
+    },
+}
+
+/// What a process tells the server.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// I am what I was forked to be.
+    Ready,
+    /// The root could not start Python; it exits.
+    Failed {
+        /// What went wrong and what helps.
+        why: String,
+    },
+    /// A child was made.
+    Forked {
+        /// The child's id.
+        child: ProcId,
+        /// Its process id.
+        pid: i32,
+    },
+    /// A child could not be made.
+    ForkFailed {
+        /// The child's id.
+        child: ProcId,
+        /// The operating system's reason.
+        why: String,
+    },
+    /// How a child of mine ended.
+    Reaped {
+        /// Its process id.
+        pid: i32,
+        /// Exit code or signal.
+        exit: Option<Exit>,
+    },
+    /// The cell began: from now on an interrupt reaches it.
+    Started,
+    /// There is text in the ring.
+    Doorbell,
+    /// Something was printed or shown.
+    Output(Output),
+    /// A display shows something else now.
+    Update {
+        /// Its display id.
+        display_id: String,
+        /// Its new data.
+        data: MimeBundle,
+        /// Its new metadata.
+        metadata: MimeBundle,
+    },
+    /// `clear_output`.
+    Clear {
+        /// Whether to wait for the next output.
+        wait: bool,
+    },
+    /// `input()` or `getpass()` waits for an answer.
+    Ask(Prompt),
+    /// The cell ended.
+    Ended {
+        /// How.
+        how: How,
+        /// The number of the cell in `In[n]`.
+        exec_count: u32,
+        /// What of this state does not survive a branch.
+        warnings: Vec<String>,
+    },
+    /// The variables of a state.
+    Variables(Vec<Variable>),
+}
+
+/// How a cell ended, as its own process sees it.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It ran to its end.
+    Ok,
+    /// It raised.
+    Error(RunError),
+    /// It was not run: this head's state could not be frozen before, and running on would lose it.
+    Refused,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// A report with what the server needs to keep outputs in order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Envelope<R> {
+    /// The report.
+    pub(crate) report: R,
+    /// Bytes written to descriptor 1 or 2 before this report were still in their pipes.
+    #[serde(default)]
+    pub(crate) native: bool,
+}
+
+/// A message as a frame.
+pub(crate) fn frame<T: Serialize>(message: &T) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message).expect("plain data is serialised into memory");
+    seal(bytes)
+}
+
+/// Sets the length of a frame whose first four bytes were left free.
+pub(crate) fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
+    let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    bytes
+}

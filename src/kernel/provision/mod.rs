@@ -1,0 +1,240 @@
+//! Sees to it that the kernel finds IPython and cloudpickle. An environment that lacks them is never written to: pinned
+//! wheels, known by their hashes, go once into a support directory of Ratoon's own, which the kernel puts at the end of
+//! `sys.path`, so that whatever the environment has comes first.
+//!
+//! The pins are `support/py*.txt`; `scripts/lock-support` writes them.
+
+mod install;
+
+use crate::kernel::interpreter::Interpreter;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// IPython 8, for the Python that IPython 9 left behind.
+const PY310: &str = include_str!("../support/py310.txt");
+/// IPython 9, for Python 3.11 and all later ones.
+const PY311: &str = include_str!("../support/py311.txt");
+/// Says what the environment has. See `Environment`.
+const LOOK: &str = include_str!("../support/look.py");
+/// Imports what the kernel will, with the support directory at the end of `sys.path`.
+const TRY: &str =
+    "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
+/// Directories that an installation was still filling; one that is there without the lock being held was killed.
+const UNFINISHED: &str = "unfinished-";
+
+/// Why IPython could not be provided, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {why}\n{how}")]
+pub struct ProvisionError {
+    /// What was wished.
+    pub what: String,
+    /// Why it cannot be.
+    pub why: String,
+    /// What to do about it.
+    pub how: String,
+}
+
+/// Gives the directory that the kernel is to put at the end of `sys.path`; none when the environment has all by itself.
+/// `data_dir` is Ratoon's own; `progress` is told, in a sentence, when this takes longer than a moment. When the
+/// directory is there already no process is started.
+pub fn ensure(
+    interpreter: &Interpreter,
+    data_dir: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Option<PathBuf>, ProvisionError> {
+    let shelf = data_dir.join("support");
+    let pins = pins(interpreter.version);
+    let support = shelf.join(directory_name(interpreter.version, pins));
+    if support.is_dir() {
+        return Ok(Some(support));
+    }
+    let environment = Environment::look(interpreter)?;
+    if environment.has_all() {
+        return Ok(None);
+    }
+    let cannot_write = |e: io::Error| ProvisionError {
+        what: format!("cannot install IPython into {}", support.display()),
+        why: e.to_string(),
+        how: format!("make room for it there and let it be written to; {}", by_hand(interpreter)),
+    };
+    fs::create_dir_all(&shelf).map_err(cannot_write)?;
+    let _lock = lock(&shelf, progress).map_err(cannot_write)?;
+    if support.is_dir() {
+        return Ok(Some(support));
+    }
+    remove_unfinished(&shelf).map_err(cannot_write)?;
+    progress(&announcement(pins, &support));
+    let unfinished = shelf.join(format!("{UNFINISHED}{}", std::process::id()));
+    let installed = fs::create_dir(&unfinished)
+        .map_err(cannot_write)
+        .and_then(|()| fill(interpreter, &environment, pins, &unfinished))
+        .and_then(|packages| fs::rename(packages, &support).map_err(cannot_write));
+    // What is left of it is of no use, and the next start would remove it.
+    let _ = fs::remove_dir_all(&unfinished);
+    installed.map(|()| Some(support))
+}
+
+/// What an interpreter can import, as `support/look.py` prints it.
+struct Environment {
+    /// Of the modules that the kernel needs, those that are not there.
+    missing: Vec<String>,
+    /// Whether it can run `-m pip`.
+    has_pip: bool,
+    /// The pip that came with Python, as a wheel.
+    bundled_pip: Option<PathBuf>,
+}
+
+impl Environment {
+    fn look(interpreter: &Interpreter) -> Result<Self, ProvisionError> {
+        let error = |why: String| ProvisionError {
+            what: format!("cannot ask {} which packages it has", interpreter.executable.display()),
+            why,
+            how: "run it by hand to see what is wrong with it, or give another one: --python PATH".to_owned(),
+        };
+        let output = python(interpreter).args(["-c", LOOK]).output().map_err(|e| error(e.to_string()))?;
+        if !output.status.success() {
+            return Err(error(last_line(&output.stderr)));
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        let values = |key: &str| {
+            let prefix = format!("{key} ");
+            said.lines().filter_map(|l| l.strip_prefix(&prefix)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        if let Some(old) = values("too-old").first() {
+            let python = interpreter.executable.display();
+            return Err(ProvisionError {
+                what: format!("cannot use the {old} of {python}"),
+                why: "Ratoon needs IPython 8.0 or later, and does not change your environment".to_owned(),
+                how: format!("run: {python} -m pip install --upgrade ipython"),
+            });
+        }
+        Ok(Self {
+            missing: values("missing"),
+            has_pip: !values("pip").is_empty(),
+            bundled_pip: values("bundled-pip").first().map(PathBuf::from),
+        })
+    }
+
+    fn has_all(&self) -> bool {
+        self.missing.is_empty()
+    }
+}
+
+/// Installs and tries; answers the directory that holds the packages.
+fn fill(
+    interpreter: &Interpreter,
+    environment: &Environment,
+    pins: &str,
+    room: &Path,
+) -> Result<PathBuf, ProvisionError> {
+    let packages = install::install(interpreter, environment, pins, room).map_err(|why| ProvisionError {
+        what: "cannot install IPython, which runs the cells".to_owned(),
+        why,
+        how: format!(
+            "connect to the network (or set pip's index and proxy) and start again; {}",
+            by_hand(interpreter)
+        ),
+    })?;
+    let failed = |why| ProvisionError {
+        what: format!("the IPython for {} does not start", interpreter.executable.display()),
+        why,
+        how: format!("a package of the environment is probably too old for it; {}", by_hand(interpreter)),
+    };
+    let tried =
+        python(interpreter).args(["-c", TRY]).arg(&packages).output().map_err(|e| failed(e.to_string()))?;
+    if !tried.status.success() {
+        return Err(failed(last_line(&tried.stderr)));
+    }
+    Ok(packages)
+}
+
+fn by_hand(interpreter: &Interpreter) -> String {
+    format!("or install it yourself: {} -m pip install ipython cloudpickle", interpreter.executable.display())
+}
+
+/// The interpreter, with nothing typed and nothing written into its environment.
+fn python(interpreter: &Interpreter) -> Command {
+    let mut command = Command::new(&interpreter.executable);
+    command.arg("-B").stdin(Stdio::null());
+    command
+}
+
+fn pins(version: (u8, u8)) -> &'static str {
+    if version < (3, 11) { PY310 } else { PY311 }
+}
+
+/// Named by all that decides what is in it, so that a directory that is there is the right one.
+fn directory_name((major, minor): (u8, u8), pins: &str) -> String {
+    let hash = Sha256::digest(pins.as_bytes());
+    let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    format!("py{major}{minor}-{}-{short}", std::env::consts::ARCH)
+}
+
+fn announcement(pins: &str, support: &Path) -> String {
+    let mut names = pins.lines().filter_map(|line| line.trim_end_matches(" \\").split_once("=="));
+    let all = names.clone().count();
+    let ipython = names.find(|(name, _)| *name == "ipython").map_or("", |(_, version)| version);
+    format!("Installing IPython {ipython} and {} more packages into {} (once)", all - 1, support.display())
+}
+
+fn lock(shelf: &Path, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
+    let file = File::create(shelf.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            progress("Waiting for another Ratoon that is installing IPython");
+            file.lock()?;
+        }
+        Err(TryLockError::Error(e)) => return Err(e),
+    }
+    Ok(file)
+}
+
+fn remove_unfinished(shelf: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(shelf)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The last line that a program said, which is where Python and pip say what went wrong.
+fn last_line(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    said.trim().lines().last().unwrap_or("it said nothing").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pin_is_exact_and_has_a_hash() {
+        for pins in [PY310, PY311] {
+            for package in pins.lines().filter(|l| l.contains("==")) {
+                let after = pins.split_once(package).unwrap().1;
+                assert!(after.trim_start().starts_with("--hash=sha256:"), "{package}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_announcement_counts_the_packages() {
+        let pins = "# a\nipython==9.1 \\\n    --hash=sha256:0\njedi==1.0 \\\n    --hash=sha256:1\n";
+        let said = announcement(pins, Path::new("/data/support"));
+        assert_eq!(said, "Installing IPython 9.1 and 1 more packages into /data/support (once)");
+    }
+
+    #[test]
+    fn other_pins_and_other_versions_get_other_directories() {
+        let names =
+            [directory_name((3, 11), PY311), directory_name((3, 12), PY311), directory_name((3, 11), PY310)];
+        assert!(names[0] != names[1] && names[0] != names[2], "{names:?}");
+        assert!(names[0].starts_with("py311-"), "{names:?}");
+    }
+}

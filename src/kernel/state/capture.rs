@@ -1,0 +1,157 @@
+//! What a cell prints, shows and asks, on its way to the server, in the order in which it happened.
+//!
+//! Text goes through the ring, everything else as a report on the socket; each says whether bytes written straight to
+//! descriptors 1 and 2 came before it. A child that the user's code forks has neither: it prints to the descriptors.
+
+use super::{control, fork};
+use crate::kernel::protocol::{Order, Report, seal};
+use crate::kernel::ring::{Pushed, Ring};
+use crate::notebook::{Output, Prompt, StreamName};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Longer text does not go through the ring, and goes in pieces of this many bytes.
+const PIECE_BYTES: usize = 64 * 1024;
+
+static RING: Mutex<Option<Ring>> = Mutex::new(None);
+static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// A head's outputs go to these pipes and this ring from now on.
+pub(super) fn connect(stdout: OwnedFd, stderr: OwnedFd, ring: impl AsFd) -> io::Result<()> {
+    nix::unistd::dup2_stdout(&stdout)?;
+    nix::unistd::dup2_stderr(&stderr)?;
+    *lock() = Some(Ring::map(ring)?);
+    Ok(())
+}
+
+/// Nothing that is printed from now on goes anywhere.
+pub(super) fn disconnect() -> io::Result<()> {
+    *lock() = None;
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    nix::unistd::dup2_stdout(&null)?;
+    nix::unistd::dup2_stderr(&null)?;
+    Ok(())
+}
+
+/// Whether this process was forked by the user's code and not by us.
+pub(super) fn is_users_child() -> bool {
+    IS_USERS_CHILD.load(Ordering::Relaxed)
+}
+
+/// Whether bytes written to descriptors 1 and 2 are still in their pipes.
+pub(super) fn native_pending() -> bool {
+    lock().is_some() && (pending(io::stdout()) || pending(io::stderr()))
+}
+
+fn pending(pipe: impl AsFd) -> bool {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: FIONREAD writes one int; on what is no pipe it fails and leaves it alone.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::ioctl(pipe.as_fd().as_raw_fd(), libc::FIONREAD, &raw mut bytes);
+    }
+    bytes > 0
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Option<Ring>> {
+    RING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The object through which `shell.py` speaks.
+#[pyclass(frozen)]
+#[derive(Debug)]
+pub(super) struct Channel;
+
+#[pymethods]
+impl Channel {
+    /// Prints text.
+    fn text(&self, py: Python<'_>, is_error: bool, text: &Bound<'_, PyString>) -> PyResult<()> {
+        let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
+        match text.to_str() {
+            Ok(text) => print(name, text)?,
+            // Lone surrogates, as in the names of files that are not UTF-8.
+            Err(_) => {
+                let bytes = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
+                print(name, &String::from_utf8_lossy(bytes.cast::<PyBytes>()?.as_bytes()))?;
+            }
+        }
+        py.check_signals()
+    }
+
+    /// Sends a report that is JSON already.
+    fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
+        if control::is_held() {
+            let mut bytes = Vec::with_capacity(json.len() + 40);
+            bytes.extend_from_slice(&[0; 4]);
+            let native = native_pending();
+            bytes.extend_from_slice(format!("{{\"native\":{native},\"report\":").as_bytes());
+            bytes.extend_from_slice(json.as_bytes());
+            bytes.push(b'}');
+            control::send_frame(&seal(bytes));
+        }
+        py.check_signals()
+    }
+
+    /// Asks the user and waits for the answer; an interrupt ends the waiting.
+    fn ask(&self, py: Python<'_>, prompt: String, password: bool) -> PyResult<String> {
+        control::report(&Report::Ask(Prompt { text: prompt, password }));
+        let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
+        match order {
+            Some((Order::Answer { text }, _)) => Ok(text),
+            Some(_) => {
+                Err(pyo3::exceptions::PyEOFError::new_err("the server sent something else than an answer"))
+            }
+            None => super::leave(),
+        }
+    }
+
+    /// Called in every forked child: one that is the user's own lets go of what belongs to its parent.
+    fn user_forked(&self) {
+        if !fork::is_ours() {
+            control::let_go();
+            *lock() = None;
+            IS_USERS_CHILD.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn print(name: StreamName, text: &str) -> io::Result<()> {
+    if is_users_child() {
+        return print_natively(name, text.as_bytes());
+    }
+    let native = native_pending();
+    if text.len() <= PIECE_BYTES {
+        let pushed = lock().as_ref().map(|ring| ring.push(name, native, text.as_bytes()));
+        match pushed {
+            None | Some(Pushed::Quietly) => return Ok(()),
+            Some(Pushed::RingDoorbell) => {
+                control::report(&Report::Doorbell);
+                return Ok(());
+            }
+            Some(Pushed::NoRoom) => {}
+        }
+    }
+    let mut left = text;
+    while !left.is_empty() {
+        let (piece, rest) = left.split_at(left.floor_char_boundary(PIECE_BYTES));
+        control::report(&Report::Output(Output::stream(name, piece)));
+        left = rest;
+    }
+    Ok(())
+}
+
+fn print_natively(name: StreamName, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    match name {
+        StreamName::Stdout => {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes)?;
+            out.flush()
+        }
+        StreamName::Stderr => io::stderr().lock().write_all(bytes),
+    }
+}

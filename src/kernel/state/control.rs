@@ -1,0 +1,129 @@
+//! This process' own socket: orders come in, reports go out.
+//!
+//! One per process. A child made by the user's code lets go of it at once, so that the server sees the end of this
+//! process as the end of its socket.
+
+use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, Order, Report, frame};
+use nix::errno::Errno;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send};
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::{Mutex, PoisonError};
+
+static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// The most descriptors an order comes with: socket, stdout, stderr, ring.
+const MAX_DESCRIPTORS: usize = 4;
+
+/// Makes this the process' socket; the one before is closed.
+pub(super) fn adopt(socket: OwnedFd) {
+    *lock() = Some(socket);
+}
+
+/// Closes the socket; from now on there is nobody to report to.
+pub(super) fn let_go() {
+    *lock() = None;
+}
+
+/// Whether this process has a socket.
+pub(super) fn is_held() -> bool {
+    lock().is_some()
+}
+
+/// The socket's number.
+pub(super) fn number() -> Option<RawFd> {
+    lock().as_ref().map(AsRawFd::as_raw_fd)
+}
+
+/// Sends a report. When the server is gone, so is this process.
+pub(super) fn report(report: &Report) {
+    send_frame(&frame(&Envelope { report, native: super::capture::native_pending() }));
+}
+
+/// Sends a ready frame.
+pub(super) fn send_frame(bytes: &[u8]) {
+    let Some(socket) = number() else { return };
+    let mut left = bytes;
+    while !left.is_empty() {
+        match send(socket, left, MsgFlags::MSG_NOSIGNAL) {
+            Ok(n) => left = &left[n..],
+            // A frame is never left half sent: the signal's handler runs after it.
+            Err(Errno::EINTR) => {}
+            Err(_) => super::leave(),
+        }
+    }
+}
+
+/// Whether an order (or the end) comes within so many milliseconds.
+pub(super) fn order_comes_within(milliseconds: u16) -> bool {
+    use nix::poll::{PollFd, PollFlags, poll};
+    use std::os::fd::AsFd;
+    let guard = lock();
+    let Some(socket) = guard.as_ref() else { return true };
+    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], milliseconds).is_ok_and(|n| n > 0)
+}
+
+/// Waits for the next order. `None`: the server closed the socket.
+///
+/// `interrupted` is asked after each signal whether to stop waiting.
+pub(super) fn receive<E>(
+    mut interrupted: impl FnMut() -> Result<(), E>,
+) -> Result<Option<(Order, Vec<OwnedFd>)>, E> {
+    let Some(socket) = number() else { return Ok(None) };
+    let mut head = [0; 4];
+    let mut descriptors = Vec::new();
+    let mut got = 0;
+    while got < head.len() {
+        match receive_some(socket, &mut head[got..], &mut descriptors) {
+            Ok(0) => return Ok(None),
+            Ok(n) => got += n,
+            Err(Errno::EINTR) => interrupted()?,
+            Err(_) => return Ok(None),
+        }
+    }
+    let length = u32::from_le_bytes(head) as usize;
+    if length > MAX_FRAME_BYTES {
+        return Ok(None);
+    }
+    let mut body = vec![0; length];
+    let mut got = 0;
+    while got < length {
+        match receive_some(socket, &mut body[got..], &mut descriptors) {
+            Ok(0) => return Ok(None),
+            Ok(n) => got += n,
+            Err(Errno::EINTR) => {}
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(serde_json::from_slice(&body).ok().map(|order| (order, descriptors)))
+}
+
+fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> Result<usize, Errno> {
+    let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS]);
+    let mut slices = [IoSliceMut::new(into)];
+    let message = recvmsg::<()>(socket, &mut slices, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
+    for control in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(numbers) = control {
+            // SAFETY: the kernel has just made these descriptors for this process; nobody else owns them.
+            #[allow(unsafe_code)]
+            descriptors.extend(numbers.into_iter().map(|n| unsafe { OwnedFd::from_raw_fd(n) }));
+        }
+    }
+    Ok(message.bytes)
+}
+
+/// Moves the socket that the server gave as standard input to a number that user code does not expect to be its own.
+pub(super) fn take_from_stdin() -> io::Result<OwnedFd> {
+    let high =
+        nix::fcntl::fcntl(io::stdin(), nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(super::FIRST_OWN_DESCRIPTOR))?;
+    // SAFETY: fcntl has just made it; nobody else owns it.
+    #[allow(unsafe_code)]
+    let socket = unsafe { OwnedFd::from_raw_fd(high) };
+    let null = std::fs::File::open("/dev/null")?;
+    nix::unistd::dup2_stdin(&null)?;
+    Ok(socket)
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Option<OwnedFd>> {
+    SOCKET.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,50 @@
+//! What ends this process, and every child of its group, when the server dies however hard.
+//!
+//! The server holds the write end of a pipe and never writes. When it dies the kernel signals the owners of the read ends:
+//! we ask for SIGKILL to our whole process group. No thread, no timer, and it reaches tight C loops and users'
+//! subprocesses. Ownership belongs to the open file, so every process opens the pipe anew.
+
+#![allow(unsafe_code)]
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+/// fcntl's "signal to send instead of SIGIO" (Linux, asm-generic/fcntl.h), which the libc crate lacks.
+const F_SETSIG: libc::c_int = 10;
+
+static PIPE: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Makes this process the leader of its own group and ties the group to the pipe.
+pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
+    let group = nix::unistd::getpid();
+    nix::unistd::setpgid(group, group)?;
+    let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+    let flags = nix::fcntl::OFlag::O_RDONLY | nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_CLOEXEC;
+    let low = nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())?;
+    let number = nix::fcntl::fcntl(&low, nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(super::FIRST_OWN_DESCRIPTOR))?;
+    // SAFETY: fcntl has just made it; nobody else owns it.
+    let own = unsafe { OwnedFd::from_raw_fd(number) };
+    drop((low, pipe));
+    // SAFETY: plain fcntl calls on a descriptor that we own; they touch no memory.
+    unsafe {
+        Errno::result(libc::fcntl(number, libc::F_SETOWN, -group.as_raw()))?;
+        Errno::result(libc::fcntl(number, F_SETSIG, libc::SIGKILL))?;
+        Errno::result(libc::fcntl(number, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK))?;
+    }
+    // The server may have died before we were tied.
+    let mut ends = [PollFd::new(own.as_fd(), PollFlags::POLLIN)];
+    if poll(&mut ends, PollTimeout::ZERO)? > 0 {
+        super::leave();
+    }
+    *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+    Ok(())
+}
+
+/// Ties this process after a fork.
+pub(super) fn tie_again() -> io::Result<()> {
+    let inherited = PIPE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    inherited.map_or(Ok(()), tie)
+}

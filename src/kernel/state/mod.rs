@@ -1,0 +1,236 @@
+//! The child end: one process, standing at a state. `ratoon kernel` begins here.
+//!
+//! One thread, no tokio. The root starts Python and waits; every other process is a fork of it. A process waits for orders
+//! on its socket; when the socket closes it leaves by `_exit`, so that nothing of the user's (atexit, temporary
+//! directories) is torn down by one of many branches.
+
+mod capture;
+mod control;
+mod files;
+mod fork;
+mod interrupt;
+mod lifeline;
+mod python;
+
+use super::protocol::{How, Order, Report, Role};
+use crate::notebook::RunError;
+use fork::Side;
+use pyo3::Python;
+use python::Shell;
+use std::convert::Infallible;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
+const FIRST_OWN_DESCRIPTOR: i32 = 200;
+/// Makes heads and states die before the server when memory runs out (Redis gives its forks 800 too).
+const OOM_SCORE_ADJ: &str = "800";
+
+/// The life of a kernel process. Must be called before any thread exists.
+pub fn child_main() -> ExitCode {
+    match prepare() {
+        Ok(Some((order, descriptors))) => live(order, descriptors),
+        Ok(None) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
+    control::adopt(control::take_from_stdin()?);
+    interrupt::ignore();
+    // Both are comforts: without them crashes are slow to write out, and memory pressure is less well aimed.
+    let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+    let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
+    let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
+    Ok(first)
+}
+
+fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
+    let Order::Plant { python, support, cwd } = order else { return ExitCode::FAILURE };
+    let started = plant(&python, support.as_deref(), &cwd, descriptors);
+    Python::attach(|py| match started {
+        Ok(shell) => {
+            control::report(&Report::Ready);
+            if !control::order_comes_within(ROOT_IDLE_MS) {
+                shell.warm(py);
+            }
+            Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new() }.obey(py)
+        }
+        Err(why) => {
+            control::report(&Report::Failed { why });
+            leave()
+        }
+    })
+}
+
+fn plant(
+    python: &Path,
+    support: Option<&Path>,
+    cwd: &Path,
+    descriptors: Vec<OwnedFd>,
+) -> Result<Shell, String> {
+    let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
+    lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
+    std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
+    interrupt::default();
+    python::start(python)?;
+    interrupt::ignore_but_keep();
+    Python::attach(|py| {
+        Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))
+    })
+}
+
+/// Ends this process at once.
+fn leave() -> ! {
+    // SAFETY: _exit never returns and runs nothing.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::_exit(0)
+    }
+}
+
+/// How long the root waits for its first order before it does what is only useful later.
+const ROOT_IDLE_MS: u16 = 300;
+
+struct Process {
+    shell: Shell,
+    role: Role,
+    /// Whether the state that this head stands at is held by a frozen process: else running on would lose it.
+    is_kept: bool,
+    /// Where the state's open files stood.
+    places: Vec<files::Place>,
+}
+
+impl Process {
+    fn obey(mut self, py: Python<'_>) -> ! {
+        while let Some((order, descriptors)) = self.wait(py) {
+            match order {
+                Order::Fork { child, role } => self.fork(py, child, role, descriptors),
+                Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
+                    self.run(py, &code, allow_stdin)
+                }
+                Order::Reap { pid } => reap(pid),
+                Order::Run { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
+            }
+        }
+        leave()
+    }
+
+    /// Waits for an order. A head's own threads go on meanwhile; a frozen process has none.
+    fn wait(&self, py: Python<'_>) -> Option<(Order, Vec<OwnedFd>)> {
+        let Ok(order) = match self.role {
+            Role::Head => py.detach(|| {
+                control::receive(|| {
+                    // A handler of the user's may raise, but there is no cell that could take it.
+                    Python::attach(|py| drop(py.check_signals()));
+                    Ok::<(), Infallible>(())
+                })
+            }),
+            Role::Frozen | Role::Look => control::receive(|| Ok::<(), Infallible>(())),
+        };
+        order
+    }
+
+    fn fork(&mut self, py: Python<'_>, child: super::ProcId, role: Role, descriptors: Vec<OwnedFd>) {
+        if role == Role::Frozen {
+            self.places = files::note();
+        }
+        let kept = self.shell.before_fork(py);
+        match fork::fork(py) {
+            Ok(Side::Parent(pid)) => {
+                if role == Role::Frozen {
+                    self.is_kept = true;
+                }
+                control::report(&Report::Forked { child, pid });
+                if self.role == Role::Head && !control::order_comes_within(0) {
+                    self.shell.rehearse(py);
+                }
+            }
+            Ok(Side::Child) => {
+                self.shell.after_fork_in_child(py, kept);
+                if self.become_role(py, role, descriptors).is_err() {
+                    leave();
+                }
+            }
+            Err(errno) => {
+                let why = format!("the system could not make another process ({errno})");
+                control::report(&Report::ForkFailed { child, why });
+            }
+        }
+    }
+
+    /// The first steps of a new process. First what ties it to the server, so that it cannot be left over; then its own
+    /// socket, so that the parent's closes; then its descriptors; it is ready last.
+    fn become_role(&mut self, py: Python<'_>, role: Role, descriptors: Vec<OwnedFd>) -> std::io::Result<()> {
+        lifeline::tie_again()?;
+        let mut descriptors = descriptors.into_iter();
+        let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
+        control::adopt(raise(next()?)?);
+        self.role = role;
+        self.is_kept = true;
+        match role {
+            Role::Frozen => capture::disconnect()?,
+            Role::Head => {
+                capture::connect(next()?, next()?, next()?)?;
+                files::open_anew(&self.places);
+            }
+            Role::Look => {
+                capture::disconnect()?;
+                control::report(&Report::Variables(self.shell.look(py)));
+                leave();
+            }
+        }
+        control::report(&Report::Ready);
+        Ok(())
+    }
+
+    fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool) {
+        if !self.is_kept {
+            control::report(&Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new() });
+            return;
+        }
+        interrupt::allow();
+        control::report(&Report::Started);
+        let mut ran = self.shell.run(py, code, allow_stdin);
+        interrupt::ignore_but_keep();
+        if capture::is_users_child() {
+            // The user's code forked and the child ran on to the end of the cell: it is no head.
+            leave();
+        }
+        // An interrupt that came after the cell's last instruction is not to stop the next.
+        while let Err(late) = py.check_signals() {
+            drop(late);
+        }
+        let warnings = match ran.how {
+            How::Ok => self.shell.warnings(py),
+            _ => Vec::new(),
+        };
+        if let How::Error(RunError { ename, .. }) = &mut ran.how {
+            ename.truncate(ename.floor_char_boundary(200));
+        }
+        self.is_kept = false;
+        control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings });
+    }
+}
+
+/// Gives a descriptor a number out of the way of user code.
+fn raise(low: OwnedFd) -> std::io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd;
+    let number = nix::fcntl::fcntl(&low, nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(FIRST_OWN_DESCRIPTOR))?;
+    // SAFETY: fcntl has just made it; nobody else owns it.
+    #[allow(unsafe_code)]
+    let high = unsafe { OwnedFd::from_raw_fd(number) };
+    Ok(high)
+}
+
+fn reap(pid: i32) {
+    use super::Exit;
+    use nix::sys::wait::{WaitStatus, waitpid};
+    let exit = match waitpid(nix::unistd::Pid::from_raw(pid), None) {
+        Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
+        _ => None,
+    };
+    control::report(&Report::Reaped { pid, exit });
+}

@@ -1,0 +1,147 @@
+//! CPython inside this process: started as the user's own interpreter would be, then IPython on top (`shell.py`).
+
+use super::capture::Channel;
+use crate::kernel::protocol::How;
+use crate::notebook::{RunError, Variable};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+const SHELL: &std::ffi::CStr = {
+    match std::ffi::CStr::from_bytes_with_nul(concat!(include_str!("shell.py"), "\0").as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("shell.py holds no NUL"),
+    }
+};
+
+/// Starts the interpreter. Afterwards this thread holds the GIL until the process ends.
+///
+/// # Errors
+/// CPython's own message, when the interpreter's environment is broken.
+#[allow(unsafe_code)]
+pub(super) fn start(executable: &Path) -> Result<(), String> {
+    let path = CString::new(executable.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+    let mut config = MaybeUninit::<ffi::PyConfig>::zeroed();
+    // SAFETY: the calls and their order are those of CPython's documentation of PyConfig; the config is initialised by
+    // the first of them, the strings are copied, and no other thread exists.
+    unsafe {
+        let config = config.as_mut_ptr();
+        ffi::PyConfig_InitPythonConfig(config);
+        (*config).parse_argv = 0;
+        (*config).install_signal_handlers = 1;
+        let mut status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).program_name, path.as_ptr());
+        if ffi::PyStatus_Exception(status) == 0 {
+            status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).executable, path.as_ptr());
+        }
+        if ffi::PyStatus_Exception(status) == 0 {
+            status = ffi::Py_InitializeFromConfig(config);
+        }
+        ffi::PyConfig_Clear(config);
+        if ffi::PyStatus_Exception(status) != 0 {
+            let message = status.err_msg;
+            let text = if message.is_null() {
+                "no reason given".into()
+            } else {
+                std::ffi::CStr::from_ptr(message).to_string_lossy()
+            };
+            return Err(format!("Python could not start: {text}"));
+        }
+    }
+    Ok(())
+}
+
+/// The shell's module.
+#[derive(Debug)]
+pub(super) struct Shell(Py<PyModule>);
+
+/// How a cell ended, and its number.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) how: How,
+    pub(super) exec_count: u32,
+}
+
+#[derive(Deserialize)]
+struct RanJson {
+    error: Option<RunError>,
+    exec_count: u32,
+}
+
+impl Shell {
+    /// Builds IPython's shell in the root.
+    pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
+        let module = PyModule::from_code(py, SHELL, c"<ratoon shell>", c"_ratoon_shell")?;
+        module.call_method1("boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
+        Ok(Self(module.unbind()))
+    }
+
+    /// Runs a cell.
+    pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool) -> Ran {
+        let answer =
+            self.0.call_method1(py, "run", (code, allow_stdin)).and_then(|a| a.extract::<String>(py));
+        match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
+            Ok(Ok(ran)) => Ran { how: ran.error.map_or(How::Ok, How::Error), exec_count: ran.exec_count },
+            Ok(Err(error)) => failed(RunError::new("KernelError", error.to_string())),
+            // An interrupt that came between our code and the shell's.
+            Err(error) => failed(as_run_error(py, &error)),
+        }
+    }
+
+    /// Touches the memory that running a cell touches, while nobody waits.
+    pub(super) fn rehearse(&self, py: Python<'_>) {
+        // It is only for speed.
+        let _ = self.0.call_method0(py, "rehearse");
+    }
+
+    /// Loads what is not needed for the first result.
+    pub(super) fn warm(&self, py: Python<'_>) {
+        // It is only for speed.
+        let _ = self.0.call_method0(py, "warm");
+    }
+
+    /// What does not survive a branch.
+    pub(super) fn warnings(&self, py: Python<'_>) -> Vec<String> {
+        self.ask(py, "warnings_of_state").unwrap_or_default()
+    }
+
+    /// The user's variables.
+    pub(super) fn look(&self, py: Python<'_>) -> Vec<Variable> {
+        self.ask(py, "look").unwrap_or_default()
+    }
+
+    fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {
+        let json = self.0.call_method0(py, function).and_then(|a| a.extract::<String>(py)).ok()?;
+        serde_json::from_str(&json).ok()
+    }
+
+    /// Before a fork of ours: what the child is to have as it is.
+    pub(super) fn before_fork(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.0.call_method0(py, "before_fork").ok()
+    }
+
+    /// In the child.
+    pub(super) fn after_fork_in_child(&self, py: Python<'_>, kept: Option<Py<PyAny>>) {
+        if let Some(kept) = kept {
+            // A user who broke `random` beyond this has no equal numbers to lose.
+            let _ = self.0.call_method1(py, "after_fork_in_child", (kept,));
+        }
+    }
+}
+
+fn failed(error: RunError) -> Ran {
+    Ran { how: How::Error(error), exec_count: 0 }
+}
+
+fn as_run_error(py: Python<'_>, error: &PyErr) -> RunError {
+    let name = if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        "KeyboardInterrupt".to_owned()
+    } else {
+        error.get_type(py).name().map(|n| n.to_string()).unwrap_or_default()
+    };
+    RunError::new(&name, error.value(py).to_string())
+}

@@ -1,0 +1,398 @@
+"""The Python side of a process: IPython's shell, with its outputs sent to the server.
+
+`boot` is called once, in the root; everything else lives on in forks of it. The functions that Rust calls answer
+with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `user_forked`.
+"""
+
+import base64
+import builtins
+import faulthandler
+import gc
+import getpass
+import io
+import json
+import os
+import random
+import re
+import reprlib
+import signal
+import sys
+import threading
+import warnings
+
+# One text/plain representation, in characters: what the snapshot kernel's clients rely on.
+MAX_PLAIN_CHARACTERS = 1_000_000
+TRUNCATED = "\n... [truncated]"
+# Any other representation, in characters: more would not be shown inline anyway.
+MAX_RICH_CHARACTERS = 8 * 1024 * 1024
+# One variable's repr in a list of variables, in characters.
+MAX_LOOK_CHARACTERS = 10_000
+# How long one repr may take in a list of variables, in seconds.
+MAX_LOOK_SECONDS = 0.5
+INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
+
+channel = None
+shell = None
+
+
+def boot(own_channel, support):
+    """Builds the shell in the root process. An ImportError's message says what is missing."""
+    global channel, shell
+    channel = own_channel
+    sys.path.insert(0, "")
+    if support:
+        sys.path.append(support)
+    sys.argv = [""]
+    sys.stdout = sys.__stdout__ = _Stream(1)
+    sys.stderr = sys.__stderr__ = _Stream(2)
+    # A crash in C code says where Python stood.
+    faulthandler.enable(file=2)
+    os.register_at_fork(after_in_child=channel.user_forked)
+    shell = _make_shell()
+    builtins.input = _input
+    getpass.getpass = _getpass
+    sys.meta_path.insert(0, _InlinePlots())
+    rehearse()
+    # One full collection now, and the root's objects are never looked at again: without this the first
+    # collection in each state would copy some 30 MB of pages (20 times the memory per state).
+    gc.collect()
+    gc.freeze()
+
+
+def run(code, allow_stdin):
+    """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n}."""
+    _input.allowed = allow_stdin
+    shell.error_sent = None
+    try:
+        result = shell.run_cell(code, store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+    except KeyboardInterrupt as escaped:
+        # It arrived between the cell and the shell's own handler.
+        error = escaped
+    if error is not None and shell.error_sent is None:
+        _send_error(type(error), error, [f"{type(error).__name__}: {_text_of(error)}"])
+    sent = shell.error_sent if error is not None else None
+    return _json({"error": sent, "exec_count": max(shell.execution_count - 1, 0)})
+
+
+def rehearse():
+    """Runs a cell that does nothing, beside the state, while nobody waits.
+
+    After a fork every page of memory that is written to is copied first. The shell's own machinery writes to some 700
+    (reference counts), which costs 2 ms where pages cost 3 µs each: more than all the rest of a small cell. No hook of the
+    user's is called.
+    """
+    events, last = shell.events, (shell.last_execution_result, shell.last_execution_succeeded)
+    shell.events = _NoEvents()
+    try:
+        shell.run_cell("1", store_history=False, silent=True)
+        shell.display_formatter.format(1)
+        _json({"error": None})
+    finally:
+        shell.events = events
+        shell.last_execution_result, shell.last_execution_succeeded = last
+
+
+def warm():
+    """Lets IPython load what it needs for its first traceback (0.1 s), so that not every branch does."""
+    name = shell.compile.cache("1/0", 0)
+    try:
+        exec(compile("1/0", name, "exec"), {})
+    except ZeroDivisionError:
+        shell.InteractiveTB.structured_traceback(*sys.exc_info(), tb_offset=1)
+    gc.freeze()
+
+
+class _NoEvents:
+    def trigger(self, *_, **__):
+        pass
+
+
+def warnings_of_state():
+    """What of the state as it is now does not survive a branch, as a JSON list of sentences."""
+    told = []
+    threads = [t.name for t in threading.enumerate() if t is not threading.main_thread() and t.is_alive()]
+    if threads:
+        told.append(f"threads do not go on in a branch: {', '.join(sorted(threads)[:5])}")
+    return _json(told)
+
+
+def look():
+    """The user's variables, as a JSON list of {name, type, repr, size}."""
+    signal.signal(signal.SIGALRM, _took_too_long)
+    return _json([_describe(name, value) for name, value in list(shell.user_ns.items()) if _is_users(name, value)])
+
+
+def before_fork():
+    """What must be the same in the child although CPython changes it on a fork."""
+    return random.getstate()
+
+
+def after_fork_in_child(kept):
+    """Undoes `random`'s reseeding: the same state gives the same numbers. A fork by the user's code still reseeds."""
+    random.setstate(kept)
+
+
+# -- outputs ----------------------------------------------------------------------------------------------------------
+
+
+class _Stream(io.TextIOBase):
+    """sys.stdout or sys.stderr: every write goes to the server in order."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+
+    def __init__(self, fd):
+        self._fd = fd
+        self._is_error = fd == 2
+        self._send = channel.text
+        self.buffer = io.FileIO(fd, "w", closefd=False)
+
+    name = property(lambda self: "<stderr>" if self._is_error else "<stdout>")
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._send(self._is_error, text)
+        return len(text)
+
+    def writable(self):
+        return True
+
+    def fileno(self):
+        return self._fd
+
+    def flush(self):
+        pass
+
+    def close(self):
+        pass
+
+    def reconfigure(self, **_):
+        pass
+
+
+def _make_shell():
+    from IPython.core import interactiveshell, ultratb  # noqa: F401
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
+    from traitlets.config import Config
+
+    class Publisher(DisplayPublisher):
+        """display(), update_display(), clear_output()."""
+
+        def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_):
+            data, metadata = _bundle(data, metadata)
+            display_id = (transient or {}).get("display_id")
+            if update:
+                _report({"update": {"display_id": display_id or "", "data": data, "metadata": metadata}})
+                return
+            output = {"output_type": "display_data", "data": data, "metadata": metadata}
+            if display_id:
+                output["display_id"] = display_id
+            _report({"output": output})
+
+        def clear_output(self, wait=False):
+            _report({"clear": {"wait": bool(wait)}})
+
+    class Hook(DisplayHook):
+        """The value of the last expression."""
+
+        def write_output_prompt(self):
+            pass
+
+        def write_format_data(self, format_dict, md_dict=None):
+            data, metadata = _bundle(format_dict, md_dict)
+            count = self.prompt_count
+            output = {"output_type": "execute_result", "data": data, "metadata": metadata, "execution_count": count}
+            _report({"output": output})
+
+        def finish_displayhook(self):
+            pass
+
+    class Shell(InteractiveShell):
+        """IPython without a terminal."""
+
+        displayhook_class = Type(Hook)
+        display_pub_class = Type(Publisher)
+        error_sent = None
+
+        def _showtraceback(self, etype, evalue, stb):
+            _send_error(etype, evalue, [str(line) for line in stb])
+
+        def ask_exit(self):
+            raise SystemExit("exit() ends only this run: its state is not kept, the notebook goes on")
+
+        def enable_gui(self, gui=None):
+            if gui not in (None, "inline"):
+                raise NotImplementedError(f"a notebook has no window for the {gui} event loop")
+
+        # A pseudo-terminal whose output is streamed into the cell, as Jupyter does it.
+        system = InteractiveShell.system_piped
+
+    config = Config()
+    # Its default starts a thread and opens a database file, and neither survives a fork.
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    quiet = interactiveshell.warn
+
+    def warn(message, *args, **kwargs):
+        if "To exit: use" not in str(message):
+            quiet(message, *args, **kwargs)
+
+    interactiveshell.warn = warn
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Shell.instance(config=config)
+
+
+def _send_error(etype, evalue, traceback):
+    error = {"ename": _clean(etype.__name__), "evalue": _clean(_text_of(evalue)), "traceback": list(map(_clean, traceback))}
+    shell.error_sent = error
+    _report({"output": {"output_type": "error", **error}})
+
+
+def _text_of(error):
+    try:
+        return str(error)
+    except Exception as second:
+        return f"<str failed: {type(second).__name__}>"
+
+
+def _bundle(data, metadata):
+    """Representations as JSON can carry them: bytes in base64, long ones cut or left out."""
+    kept = {}
+    for mime, value in data.items():
+        if isinstance(value, bytes):
+            value = base64.b64encode(value).decode("ascii")
+        if isinstance(value, str):
+            value = _clean(value)
+            if mime == "text/plain" and len(value) > MAX_PLAIN_CHARACTERS:
+                value = value[:MAX_PLAIN_CHARACTERS] + TRUNCATED
+            elif len(value) > MAX_RICH_CHARACTERS:
+                kept.setdefault("text/plain", f"[ratoon: {mime} of {len(value)} characters is too large to be shown]")
+                continue
+        elif not _is_json(value):
+            continue
+        kept[mime] = value
+    return kept, {k: v for k, v in (metadata or {}).items() if _is_json(v)}
+
+
+def _is_json(value):
+    try:
+        return len(json.dumps(value, allow_nan=False)) <= MAX_RICH_CHARACTERS
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _clean(text):
+    """Text without lone surrogates, which no JSON reader takes."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _report(message):
+    channel.report(_json(message))
+
+
+# -- input ------------------------------------------------------------------------------------------------------------
+
+
+def _input(prompt="", /):
+    return _ask("input()", str(prompt), False)
+
+
+def _getpass(prompt="Password: ", stream=None, **_):
+    return _ask("getpass()", str(prompt), True)
+
+
+def _ask(function, prompt, password):
+    if not _input.allowed:
+        from IPython.core.error import StdinNotImplementedError
+
+        raise StdinNotImplementedError(
+            f"{function} has nobody to ask: this run came over REST. Pass the value in the code, or run the cell on the page."
+        )
+    return channel.ask(_clean(prompt), password)
+
+
+_input.allowed = False
+
+
+# -- plots ------------------------------------------------------------------------------------------------------------
+
+
+class _InlinePlots:
+    """Makes plots appear under their cell: chooses matplotlib's inline backend just before pyplot is first imported.
+
+    Not by MPLBACKEND, which scripts started from a cell would inherit.
+    """
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "matplotlib.pyplot":
+            sys.meta_path.remove(self)
+            import matplotlib
+
+            if "MPLBACKEND" not in os.environ and "matplotlib.backends.registry" not in _chosen_backend(matplotlib):
+                matplotlib.use(INLINE_BACKEND)
+        return None
+
+
+def _chosen_backend(matplotlib):
+    """What the user already chose by `matplotlib.use`, as a text; empty when nothing was chosen."""
+    own = dict.__getitem__(matplotlib.rcParams, "backend")
+    return "matplotlib.backends.registry" if isinstance(own, str) and own else ""
+
+
+# -- variables --------------------------------------------------------------------------------------------------------
+
+# IPython's own history names; a user's `_private` is the user's.
+_SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h|__\w+__")
+_long = reprlib.Repr()
+_long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = _long.maxdict = _long.maxdeque = 200
+_long.maxstring = _long.maxother = MAX_LOOK_CHARACTERS
+_long.maxlevel = 6
+
+
+def _is_users(name, value):
+    if _SHELL_NAME.fullmatch(name):
+        return False
+    return name not in shell.user_ns_hidden or shell.user_ns_hidden[name] is not value
+
+
+def _describe(name, value):
+    signal.setitimer(signal.ITIMER_REAL, MAX_LOOK_SECONDS)
+    try:
+        text = _long.repr(value) if _is_long(value) else repr(value)
+        size = _size(value)
+    except BaseException as error:  # a hostile __repr__ may raise anything
+        text, size = f"<repr failed: {type(error).__name__}: {_text_of(error)}>", None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if len(text) > MAX_LOOK_CHARACTERS:
+        text = text[:MAX_LOOK_CHARACTERS] + TRUNCATED
+    return {"name": _clean(name), "type": _clean(type(value).__name__), "repr": _clean(text), "size": size}
+
+
+def _is_long(value):
+    return isinstance(value, (str, bytes, list, tuple, dict, set, frozenset)) and len(value) > 200
+
+
+def _size(value):
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return "×".join(str(n) for n in shape)
+    return str(len(value)) if isinstance(value, (str, bytes, list, tuple, dict, set, frozenset)) else None
+
+
+def _took_too_long(_signal, _frame):
+    raise TimeoutError(f"took longer than {MAX_LOOK_SECONDS} s")

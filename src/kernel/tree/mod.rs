@@ -1,0 +1,258 @@
+//! The server's end of the process tree: makes sockets, sends orders, hears reports, signals and reaps.
+//!
+//! Nothing here waits: orders go into a writer's queue, what is heard comes into the session's inbox. The tree decides
+//! nothing; it only knows which pid a process has and who its parent is.
+
+mod attend;
+mod reaper;
+mod text;
+
+use super::protocol::{Exit, Order, ProcId, Report, Role, frame};
+use super::{Launch, ring};
+use crate::notebook::ExecId;
+use attend::Parcel;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+use nix::unistd::Pid;
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+/// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
+const PIPE_BYTES: i32 = 1024 * 1024;
+
+/// Something heard from a process.
+#[derive(Debug)]
+pub enum Heard {
+    /// It reported something.
+    Report(Report),
+    /// Its socket is closed: it is dead, or dying.
+    Closed,
+    /// The wait for its exit status is over.
+    Status(Option<Exit>),
+}
+
+/// What the session learns from the tree.
+#[derive(Debug)]
+pub enum News {
+    /// A process reported something.
+    Report(ProcId, Report),
+    /// A process is gone.
+    Gone(ProcId, Option<Exit>),
+}
+
+/// The processes of one notebook. Everything it hears arrives at the inbox given to `new`.
+#[derive(Debug)]
+pub struct Tree {
+    launch: Arc<Launch>,
+    inbox: mpsc::Sender<(ProcId, Heard)>,
+    processes: HashMap<ProcId, Process>,
+}
+
+#[derive(Debug)]
+struct Process {
+    parent: Option<ProcId>,
+    role: Role,
+    pid: Option<Pid>,
+    orders: mpsc::UnboundedSender<Parcel>,
+    /// A signal that was wished before the pid was known.
+    wished: Option<Signal>,
+    is_closed: bool,
+}
+
+impl Tree {
+    /// No process yet. Must be called inside a tokio runtime.
+    pub fn new(launch: Arc<Launch>, inbox: mpsc::Sender<(ProcId, Heard)>) -> Self {
+        Self { launch, inbox, processes: HashMap::new() }
+    }
+
+    /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn plant(&mut self, root: ProcId) -> io::Result<()> {
+        let lifeline = reaper::lifeline()?;
+        let (ours, theirs) = socket_pair()?;
+        let child = Command::new("/proc/self/exe")
+            .arg("kernel")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        self.add(root, None, Role::Frozen, ours, None)?;
+        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        self.set_pid(root, pid);
+        let plant = Order::Plant {
+            python: self.launch.python.clone(),
+            support: self.launch.support.clone(),
+            cwd: self.launch.cwd.clone(),
+        };
+        self.send(root, &plant, vec![lifeline]);
+        Ok(())
+    }
+
+    /// Makes `from` fork a child. Orders may be sent to the child at once; it finds them when it comes to be.
+    ///
+    /// # Errors
+    /// The operating system's: no descriptors left.
+    pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role) -> io::Result<()> {
+        let (ours, theirs) = socket_pair()?;
+        let mut descriptors = vec![theirs];
+        let mut ears = None;
+        if role == Role::Head {
+            let memory = ring::create()?;
+            let (out, out_end) = pipe()?;
+            let (err, err_end) = pipe()?;
+            ears = Some(attend::Ears::new(ring::Ring::map(&memory)?, out, err)?);
+            descriptors.extend([out_end, err_end, memory]);
+        }
+        self.add(child, Some(from), role, ours, ears)?;
+        self.send(from, &Order::Fork { child, role }, descriptors);
+        Ok(())
+    }
+
+    /// Runs a cell on a head.
+    pub fn run(&mut self, head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool) {
+        self.send(head, &Order::Run { exec_id, code, allow_stdin }, Vec::new());
+    }
+
+    /// Answers a head that asked.
+    pub fn answer(&mut self, head: ProcId, text: String) {
+        self.send(head, &Order::Answer { text }, Vec::new());
+    }
+
+    /// Sends SIGINT to a head and the processes that its cell started.
+    pub fn interrupt(&mut self, head: ProcId) {
+        self.signal(head, Signal::SIGINT);
+    }
+
+    /// Ends a process, and the processes that its cells started, at once.
+    pub fn kill(&mut self, process: ProcId) {
+        self.signal(process, Signal::SIGKILL);
+    }
+
+    /// Ends all processes.
+    pub fn kill_all(&mut self) {
+        let all: Vec<ProcId> = self.processes.keys().copied().collect();
+        for process in all {
+            self.kill(process);
+        }
+    }
+
+    /// Whether no process is left.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    /// Takes note of what was heard; answers what the session is to know.
+    pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<News> {
+        match heard {
+            Heard::Report(Report::Forked { child, pid }) => {
+                self.set_pid(child, pid);
+                None
+            }
+            Heard::Report(Report::Reaped { pid, exit }) => {
+                let pid = Pid::from_raw(pid);
+                let dead = *self.processes.iter().find(|(_, p)| p.is_closed && p.pid == Some(pid))?.0;
+                self.note(dead, Heard::Status(exit))
+            }
+            Heard::Report(report) => {
+                self.processes.contains_key(&process).then_some(News::Report(process, report))
+            }
+            Heard::Closed => {
+                self.bury(process);
+                None
+            }
+            Heard::Status(exit) => {
+                let known = self.processes.remove(&process)?;
+                // Processes that its cells started are in its group; they end with it.
+                if let Some(pid) = known.pid {
+                    let _ = killpg(pid, Signal::SIGKILL);
+                }
+                Some(News::Gone(process, exit))
+            }
+        }
+    }
+
+    /// A process' socket has closed. If it still lives it has lost its way: it is ended. Then its parent waits for it, or the
+    /// server does when the parent is gone.
+    fn bury(&mut self, dead: ProcId) {
+        self.kill(dead);
+        let Some(known) = self.processes.get_mut(&dead) else { return };
+        known.is_closed = true;
+        let (pid, parent) = (known.pid, known.parent);
+        let inbox = self.inbox.clone();
+        let ended = reaper::wait_for(pid);
+        if let (Some(pid), Some(parent)) = (pid, parent) {
+            self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
+        }
+        tokio::spawn(async move {
+            let exit = tokio::time::timeout(STATUS_TIMEOUT, ended).await.ok().flatten();
+            // The session has gone: then there is nobody to tell.
+            let _ = inbox.send((dead, Heard::Status(exit))).await;
+        });
+    }
+
+    fn add(
+        &mut self,
+        id: ProcId,
+        parent: Option<ProcId>,
+        role: Role,
+        socket: OwnedFd,
+        ears: Option<attend::Ears>,
+    ) -> io::Result<()> {
+        let orders = attend::spawn(id, socket, ears, self.inbox.clone())?;
+        let process = Process { parent, role, pid: None, orders, wished: None, is_closed: false };
+        self.processes.insert(id, process);
+        Ok(())
+    }
+
+    fn set_pid(&mut self, id: ProcId, pid: i32) {
+        let Some(process) = self.processes.get_mut(&id) else { return };
+        process.pid = Some(Pid::from_raw(pid));
+        if let Some(signal) = process.wished.take() {
+            self.signal(id, signal);
+        }
+        if self.processes.get(&id).is_some_and(|p| p.is_closed) {
+            // It died before its parent said that it was there.
+            self.bury(id);
+        }
+    }
+
+    fn signal(&mut self, id: ProcId, signal: Signal) {
+        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some(pid) = process.pid else {
+            process.wished = Some(signal);
+            return;
+        };
+        // It may be too young to lead its group, or dead already: then one of the two says so.
+        let _ = killpg(pid, signal);
+        if signal == Signal::SIGKILL || process.role != Role::Head {
+            let _ = kill(pid, signal);
+        }
+    }
+
+    fn send(&self, to: ProcId, order: &Order, descriptors: Vec<OwnedFd>) {
+        if let Some(process) = self.processes.get(&to) {
+            // A closed queue is a dead process: its end is reported by its own reader.
+            let _ = process.orders.send(Parcel { bytes: frame(order), descriptors });
+        }
+    }
+}
+
+fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    // A smaller pipe works too: an ordinary user's share of pipe memory is limited.
+    let _ = nix::fcntl::fcntl(&write, nix::fcntl::FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
+    Ok((read, write))
+}

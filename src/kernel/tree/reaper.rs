@@ -1,0 +1,95 @@
+//! What belongs to the server process as a whole: the lifeline, and waiting for children that are the server's.
+//!
+//! The server adopts every orphan below it (subreaper), so states whose head has gone, and what users' cells left behind,
+//! become its children. It waits for all of them, so that none stays a zombie.
+
+use crate::kernel::protocol::Exit;
+use nix::errno::Errno;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+
+/// How many ends are remembered for somebody who asks late.
+const MAX_REMEMBERED: usize = 4096;
+
+static LIFELINE: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
+static REAPER: LazyLock<Mutex<Reaper>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Reaper {
+    waiting: HashMap<i32, oneshot::Sender<Exit>>,
+    ended: HashMap<i32, Exit>,
+    order: VecDeque<i32>,
+}
+
+/// A copy of the read end of the pipe whose write end only this process holds. The first call makes this process the
+/// adopter of orphans and starts waiting for them.
+pub(super) fn lifeline() -> io::Result<OwnedFd> {
+    if LIFELINE.get().is_none() {
+        nix::sys::prctl::set_child_subreaper(true)?;
+        let pipe = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+        if LIFELINE.set(pipe).is_ok() {
+            let mut children = signal(SignalKind::child())?;
+            tokio::spawn(async move {
+                loop {
+                    reap_all();
+                    if children.recv().await.is_none() {
+                        break;
+                    }
+                }
+            });
+        }
+    }
+    let (read, _write) = LIFELINE.get().ok_or_else(|| io::Error::other("the lifeline is there"))?;
+    read.try_clone()
+}
+
+/// Resolves when the server has waited for this child; never, when it is not the server's or has no pid yet.
+pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
+    let ended = {
+        let mut reaper = REAPER.lock().unwrap_or_else(PoisonError::into_inner);
+        let pid = pid?.as_raw();
+        if let Some(exit) = reaper.ended.remove(&pid) {
+            return Some(exit);
+        }
+        let (tx, rx) = oneshot::channel();
+        reaper.waiting.insert(pid, tx);
+        rx
+    };
+    ended.await.ok()
+}
+
+fn reap_all() {
+    loop {
+        let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, code)) => (pid.as_raw(), Exit::Code(code)),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => (pid.as_raw(), Exit::Signal(signal as i32)),
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return,
+            Err(Errno::EINTR) | Ok(_) => continue,
+            Err(_) => return,
+        };
+        let mut reaper = REAPER.lock().unwrap_or_else(PoisonError::into_inner);
+        match reaper.waiting.remove(&pid) {
+            // Whoever waited may have stopped waiting.
+            Some(waiting) => drop(waiting.send(exit)),
+            None => reaper.remember(pid, exit),
+        }
+    }
+}
+
+impl Reaper {
+    fn remember(&mut self, pid: i32, exit: Exit) {
+        self.ended.insert(pid, exit);
+        self.order.push_back(pid);
+        if self.order.len() > MAX_REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ended.remove(&oldest);
+        }
+    }
+}

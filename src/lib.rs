@@ -1,0 +1,23 @@
+//! Ratoon: a Python notebook that can grow again from any cell it ever ran.
+//!
+//! Each cell that succeeds leaves an immutable state: a frozen, forked Python process. Any cell can be run against any
+//! state, so branches grow. The road of a click:
+//!
+//! ```text
+//! view.js ─ socket.js ─▶ http/socket ─Command▶ session/task ─▶ machine.step ─▶ [Effect…]
+//!                                                               ├ kernel: run on a head, or fork one from the state
+//!                                                               └ publish(Event) ─▶ http/socket ─▶ model.js ─▶ view
+//! head ─ Output… Ended, Ready ─▶ kernel/tree ─Input▶ session/task ─▶ machine.step ─▶ …
+//! ```
+//!
+//! One task owns one notebook and all decisions are in one pure function; nobody waits for a reply. The modules below
+//! stand in reading order, and each uses only those before it (`http` uses `session`, `session` uses `kernel`, all use
+//! `notebook`).
+
+pub mod notebook;
+pub mod kernel;
+pub mod session;
+mod store;
+pub mod http;
+pub mod options;
+pub mod serve;

@@ -1,0 +1,155 @@
+//! The stream of events: numbered without gaps, kept for a while, sent to everybody who listens.
+//!
+//! A client that comes back says the last number it has and gets exactly the rest. If that is no longer kept, or it
+//! belongs to another opening of the notebook, it gets a snapshot. A client that does not keep up is let go, and comes back
+//! the same way: one way of recovery for slowness, sleep and restart.
+
+use super::{Position, Subscription};
+use crate::notebook::{Event, Snapshot};
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// How many bytes of events are kept for clients that come back.
+const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
+/// How many messages may wait for one client.
+const MAX_WAITING: usize = 1024;
+
+#[derive(Serialize)]
+struct Stamped<'a, T> {
+    epoch: &'a str,
+    seq: u64,
+    #[serde(flatten)]
+    what: T,
+}
+
+#[derive(Serialize)]
+struct Whole {
+    snapshot: Snapshot,
+}
+
+/// The events of one opening of a notebook.
+pub(super) struct Log {
+    epoch: String,
+    seq: u64,
+    kept: VecDeque<Arc<str>>,
+    kept_bytes: usize,
+    clients: Vec<mpsc::Sender<Arc<str>>>,
+}
+
+impl Log {
+    /// Nothing has happened yet.
+    pub(super) fn new() -> Self {
+        let epoch = uuid::Uuid::new_v4().simple().to_string();
+        Self { epoch, seq: 0, kept: VecDeque::new(), kept_bytes: 0, clients: Vec::new() }
+    }
+
+    /// Numbers an event, keeps it and sends it to everybody.
+    pub(super) fn publish(&mut self, event: &Event) {
+        self.seq += 1;
+        let text = text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what: event });
+        self.kept_bytes += text.len();
+        self.kept.push_back(text.clone());
+        while self.kept_bytes > MAX_KEPT_BYTES
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.kept_bytes -= oldest.len();
+        }
+        // Full or gone: either way it is not a listener any longer.
+        self.clients.retain(|client| client.try_send(text.clone()).is_ok());
+    }
+
+    /// A place at the stream, with what was missed since a position.
+    pub(super) fn subscribe(
+        &mut self,
+        since: Option<&Position>,
+        snapshot: impl FnOnce() -> Snapshot,
+    ) -> Subscription {
+        let missed = since.and_then(|position| self.after(position)).unwrap_or_else(|| {
+            let what = Whole { snapshot: snapshot() };
+            vec![text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what })]
+        });
+        let (client, events) = mpsc::channel(MAX_WAITING);
+        self.clients.push(client);
+        Subscription { missed, events }
+    }
+
+    fn after(&self, position: &Position) -> Option<Vec<Arc<str>>> {
+        let first_kept = self.seq + 1 - self.kept.len() as u64;
+        let is_known =
+            position.epoch == self.epoch && position.seq <= self.seq && position.seq + 1 >= first_kept;
+        let skip = usize::try_from((position.seq + 1).checked_sub(first_kept)?).ok()?;
+        is_known.then(|| self.kept.iter().skip(skip).cloned().collect())
+    }
+}
+
+fn text_of<T: Serialize>(message: &T) -> Arc<str> {
+    serde_json::to_string(message).expect("plain data is serialised into memory").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notebook::{Notebook, StateId};
+
+    fn event(n: usize) -> Event {
+        Event::DraftsChanged { on: StateId::new(format!("{n}")), drafts: Vec::new() }
+    }
+
+    fn snapshot() -> Snapshot {
+        Notebook::new("n", 0.0).snapshot()
+    }
+
+    #[test]
+    fn who_comes_back_gets_exactly_the_rest() {
+        let mut log = Log::new();
+        (1..=5).for_each(|n| log.publish(&event(n)));
+        for seen in 0..=5 {
+            let position = Position { epoch: log.epoch.clone(), seq: seen };
+            let missed = log.subscribe(Some(&position), || panic!("no snapshot is needed")).missed;
+            assert_eq!(missed.len() as u64, 5 - seen);
+            assert!(missed.iter().zip(seen + 1..).all(|(m, n)| m.contains(&format!("\"seq\":{n},"))));
+        }
+    }
+
+    #[test]
+    fn a_position_that_is_not_known_gets_a_snapshot() {
+        let mut log = Log::new();
+        log.publish(&event(1));
+        let other = Position { epoch: "other".into(), seq: 1 };
+        let future = Position { epoch: log.epoch.clone(), seq: 9 };
+        for position in [None, Some(&other), Some(&future)] {
+            let missed = log.subscribe(position, snapshot).missed;
+            assert!(
+                missed.len() == 1 && missed[0].contains("\"snapshot\"") && missed[0].contains("\"seq\":1,")
+            );
+        }
+    }
+
+    #[test]
+    fn old_events_are_let_go() {
+        let mut log = Log::new();
+        let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
+        (0..3).for_each(|_| log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() }));
+        let position = Position { epoch: log.epoch.clone(), seq: 0 };
+        assert!(log.subscribe(Some(&position), snapshot).missed[0].contains("snapshot"));
+    }
+
+    #[test]
+    fn a_slow_client_is_let_go_and_the_others_are_not() {
+        let mut log = Log::new();
+        let mut slow = log.subscribe(None, snapshot);
+        let mut quick = log.subscribe(None, snapshot);
+        for n in 0..=MAX_WAITING {
+            log.publish(&event(n));
+            assert!(quick.events.try_recv().is_ok());
+        }
+        assert_eq!(log.clients.len(), 1);
+        let mut got = 0;
+        while slow.events.try_recv().is_ok() {
+            got += 1;
+        }
+        assert_eq!(got, MAX_WAITING);
+    }
+}

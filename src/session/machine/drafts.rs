@@ -1,0 +1,110 @@
+//! Drafts: made, changed, run into states, and moved along a line.
+
+use super::{Machine, not_found};
+use crate::notebook::{Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Refused, Reply, StateId};
+
+/// How many drafts a notebook may hold.
+const MAX_DRAFTS: usize = 10_000;
+
+impl Machine {
+    /// Makes or changes a draft.
+    pub(super) fn put_draft(&mut self, draft: Draft, after: Option<&DraftId>, in_place: bool) -> Reply {
+        let on = draft.on.clone();
+        if !self.notebook.state(&on).is_some_and(|s| s.living != Living::Deleted) {
+            return Reply::Refused(not_found("state", on));
+        }
+        let earlier = self.notebook.draft(&draft.id).map(|d| d.on.clone());
+        if in_place && self.notebook.change_draft(&draft) {
+            self.publish_drafts(on);
+            return Reply::Done;
+        }
+        if earlier.is_none() && self.notebook.drafts().count() >= MAX_DRAFTS {
+            let why = format!("the notebook holds {MAX_DRAFTS} drafts already");
+            return Reply::Refused(Refused::new(
+                "busy",
+                format!("add draft {}", draft.id),
+                why,
+                "delete some",
+            ));
+        }
+        self.notebook.place_draft(draft, after);
+        if let Some(earlier) = earlier.filter(|e| *e != on) {
+            self.publish_drafts(earlier);
+        }
+        self.publish_drafts(on);
+        Reply::Done
+    }
+
+    /// Throws a draft away.
+    pub(super) fn delete_draft(&mut self, id: &DraftId) -> Reply {
+        match self.notebook.remove_draft(id) {
+            Some(draft) => {
+                self.publish_drafts(draft.on);
+                Reply::Done
+            }
+            None => Reply::Refused(not_found("draft", id)),
+        }
+    }
+
+    /// A draft became a state: the markdown right before it is the state's prose now, and what came after it waits behind
+    /// the new state.
+    pub(super) fn move_drafts(&mut self, exec_id: &ExecId, parent: &StateId, state: &StateId) {
+        let Some(id) = self.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
+        let Some(on) = self.notebook.draft(&id).map(|d| d.on.clone()) else { return };
+        let drafts = self.notebook.drafts_on(&on);
+        self.notebook.remove_draft(&id);
+        if on == *parent
+            && let Some(at) = drafts.iter().position(|d| d.id == id)
+        {
+            let prose = drafts[..at].iter().rev().take_while(|d| d.kind == DraftKind::Markdown).count();
+            let texts = drafts[at - prose..at].iter().map(|d| d.source.clone()).collect();
+            for draft in &drafts[at - prose..at] {
+                self.notebook.remove_draft(&draft.id);
+            }
+            for draft in &drafts[at + 1..] {
+                self.notebook.remove_draft(&draft.id);
+                self.notebook.append_draft(Draft { on: state.clone(), ..draft.clone() });
+            }
+            if prose > 0 {
+                self.change_state(state, |s| s.prose = texts);
+            }
+            if at + 1 < drafts.len() {
+                self.publish_drafts(state.clone());
+            }
+        }
+        self.publish_drafts(on);
+    }
+
+    /// A state's cell was run again in another version: what came after it becomes drafts behind the new state, and its
+    /// prose stands before the new one too.
+    pub(super) fn replay_as_drafts(&mut self, line: &Line, state: &StateId) {
+        let path: Vec<StateId> = self.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
+        let Some(at) = path.iter().position(|id| *id == line.state) else { return };
+        let mut texts = Vec::new();
+        for id in &path[at + 1..] {
+            let Some(old) = self.notebook.state(id) else { continue };
+            texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
+            let code = old.exec_id.as_ref().and_then(|run| self.notebook.run(run)).map(|r| r.code.clone());
+            texts.extend(code.map(|c| (DraftKind::Code, c)));
+        }
+        texts.extend(self.notebook.drafts_on(&line.tip).into_iter().map(|d| (d.kind, d.source)));
+        if let Some(prose) =
+            self.notebook.state(&line.state).map(|s| s.prose.clone()).filter(|p| !p.is_empty())
+        {
+            self.change_state(state, |s| s.prose = prose);
+        }
+        if texts.is_empty() {
+            return;
+        }
+        for (kind, source) in texts {
+            let id = DraftId::new((self.new_id)());
+            self.notebook.append_draft(Draft { id, on: state.clone(), kind, source });
+        }
+        self.publish_drafts(state.clone());
+    }
+
+    fn publish_drafts(&mut self, on: StateId) {
+        let drafts = self.notebook.drafts_on(&on);
+        self.publish(Event::DraftsChanged { on, drafts });
+    }
+}

@@ -1,0 +1,110 @@
+//! Which heads there are, where they stand and what they do.
+
+use crate::kernel::ProcId;
+use crate::notebook::{ExecId, StateId};
+use std::collections::BTreeMap;
+
+/// How many heads may stand idle: the places where somebody is likely to go on. Each costs a process.
+const MAX_IDLE_HEADS: usize = 4;
+/// How many cells may run at once in one notebook; more wait.
+const MAX_BUSY_HEADS: usize = 128;
+
+/// A live process that stands at a state.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// The state it stands at, or ran from.
+    pub(super) at: StateId,
+    /// What it does.
+    pub(super) doing: Doing,
+    /// Whether it has said that it is there.
+    pub(super) is_ready: bool,
+    rested: u64,
+}
+
+/// What a head does.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// It waits for the next cell.
+    Rest,
+    /// It was told to run this, and has not begun.
+    Begin(ExecId),
+    /// It runs this.
+    Run(ExecId),
+}
+
+impl Doing {
+    /// The run it is busy with.
+    pub(super) fn run(&self) -> Option<&ExecId> {
+        match self {
+            Self::Rest => None,
+            Self::Begin(run) | Self::Run(run) => Some(run),
+        }
+    }
+}
+
+/// All heads of a notebook.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    all: BTreeMap<ProcId, Head>,
+    rests: u64,
+}
+
+impl Heads {
+    pub(super) fn add(&mut self, id: ProcId, at: StateId, doing: Doing) {
+        self.all.insert(id, Head { at, doing, is_ready: false, rested: 0 });
+    }
+
+    pub(super) fn get(&self, id: ProcId) -> Option<&Head> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: ProcId) -> Option<&mut Head> {
+        self.all.get_mut(&id)
+    }
+
+    pub(super) fn remove(&mut self, id: ProcId) -> Option<Head> {
+        self.all.remove(&id)
+    }
+
+    /// A head that waits at a state.
+    pub(super) fn resting_at(&self, state: &StateId) -> Option<ProcId> {
+        self.all.iter().find(|(_, h)| h.doing == Doing::Rest && &h.at == state).map(|(id, _)| *id)
+    }
+
+    /// Whether some head has not left a state yet: it waits there, or has not begun to run on.
+    pub(super) fn hold(&self, state: &StateId) -> bool {
+        self.all.values().any(|h| &h.at == state && !matches!(h.doing, Doing::Run(_)))
+    }
+
+    /// The head that is busy with a run.
+    pub(super) fn of_run(&self, run: &ExecId) -> Option<ProcId> {
+        self.all.iter().find(|(_, h)| h.doing.run() == Some(run)).map(|(id, _)| *id)
+    }
+
+    /// Whether another cell may begin.
+    pub(super) fn has_room(&self) -> bool {
+        self.all.values().filter(|h| h.doing != Doing::Rest).count() < MAX_BUSY_HEADS
+    }
+
+    /// Notes that a head rests at a state.
+    pub(super) fn rest(&mut self, id: ProcId, at: StateId) {
+        self.rests += 1;
+        if let Some(head) = self.all.get_mut(&id) {
+            (head.at, head.doing, head.rested) = (at, Doing::Rest, self.rests);
+        }
+    }
+
+    /// The heads that have rested longest and are too many. One whose state is not frozen yet stays: it would be lost.
+    pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
+        let resting = self.all.iter().filter(|(_, h)| h.doing == Doing::Rest);
+        let mut resting: Vec<_> = resting.map(|(id, h)| (h.rested, *id, &h.at)).collect();
+        resting.sort_unstable();
+        let count = resting.len().saturating_sub(MAX_IDLE_HEADS);
+        resting.into_iter().take(count).filter(|(_, _, at)| is_frozen(at)).map(|(_, id, _)| id).collect()
+    }
+
+    /// Takes all heads away.
+    pub(super) fn take_all(&mut self) -> Vec<ProcId> {
+        std::mem::take(&mut self.all).into_keys().collect()
+    }
+}

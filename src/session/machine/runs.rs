@@ -1,0 +1,362 @@
+//! The life of a run: asked for, queued, begun, ended; and its output on the way.
+
+use super::heads::Doing;
+use super::stops::{Stop, interrupted};
+use super::{Alarm, Effect, Machine, Ticket, not_found};
+use crate::kernel::{How, ProcId, Role};
+use crate::notebook::{
+    Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError, RunStatus,
+    StateId,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a forked process may take to say that it is ready. A fork takes milliseconds; one that hangs never comes.
+pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How many runs may be queued or running in one notebook.
+const MAX_OPEN_RUNS: usize = 1000;
+
+/// What was asked for with a run, beyond what the notebook keeps of it.
+#[derive(Debug)]
+pub(super) struct Request {
+    asked_on: Base,
+    name: Option<String>,
+    instead_of: Option<Line>,
+    pub(super) timeout: Option<Duration>,
+    allow_stdin: bool,
+    waiting: Vec<Ticket>,
+    pub(super) stop: Option<Stop>,
+}
+
+/// The requests of all runs that the notebook knows.
+#[derive(Debug, Default)]
+pub(super) struct Requests(BTreeMap<ExecId, Request>);
+
+impl Requests {
+    pub(super) fn get(&self, run: &ExecId) -> Option<&Request> {
+        self.0.get(run)
+    }
+
+    pub(super) fn get_mut(&mut self, run: &ExecId) -> Option<&mut Request> {
+        self.0.get_mut(run)
+    }
+
+    /// Forgets runs that left the notebook.
+    pub(super) fn forget(&mut self, runs: &[ExecId]) {
+        for run in runs {
+            self.0.remove(run);
+        }
+    }
+}
+
+impl Machine {
+    /// A run is asked for. Answers at once only when there is nothing to wait for.
+    pub(super) fn ask_run(&mut self, ticket: Ticket, command: Command) -> Option<Reply> {
+        let Command::Run { exec_id, code, on, new_state_name, draft, instead_of, timeout, allow_stdin } =
+            command
+        else {
+            return None;
+        };
+        if self.notebook.run(&exec_id).is_some() {
+            return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref()));
+        }
+        let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        let request = Request {
+            asked_on: on.clone(),
+            name: new_state_name,
+            instead_of,
+            timeout,
+            allow_stdin,
+            waiting: vec![ticket],
+            stop: None,
+        };
+        let on = match self.resolve(on) {
+            Ok(on) => on,
+            Err(refused) => return Some(Reply::Refused(refused)),
+        };
+        if self.notebook.runs().filter(|r| !r.status.has_ended()).count() >= MAX_OPEN_RUNS {
+            let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
+            return Some(Reply::Refused(Refused::new(
+                "busy",
+                format!("run {exec_id}"),
+                why,
+                "wait, or interrupt some",
+            )));
+        }
+        self.requests.0.insert(exec_id.clone(), request);
+        let run = new_run(exec_id.clone(), on.clone(), code, draft);
+        self.notebook.add_run(run.clone());
+        self.publish(Event::RunAdded { run });
+        if let Base::State(state) = on {
+            self.begin(&exec_id, &state);
+        }
+        None
+    }
+
+    /// The same id once more: never run twice.
+    fn ask_again(&mut self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> Reply {
+        let what = format!("run {exec_id}");
+        let (Some(run), Some(request)) = (self.notebook.run(exec_id), self.requests.get(exec_id)) else {
+            return Reply::Refused(not_found("run", exec_id));
+        };
+        if !run.status.has_ended() {
+            let why = "a run with this exec_id has not ended yet";
+            return Reply::Refused(Refused::new(
+                "conflict",
+                what,
+                why,
+                "wait for it, interrupt it, or use another exec_id",
+            ));
+        }
+        if run.code != code || &request.asked_on != on || request.name.as_deref() != name {
+            let why = "another request used this exec_id before";
+            return Reply::Refused(Refused::new("conflict", what, why, "use a new exec_id for each run"));
+        }
+        self.ended_reply(run)
+    }
+
+    /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
+    fn resolve(&self, on: Base) -> Result<Base, Refused> {
+        let state = match on {
+            Base::State(state) => state,
+            Base::Run(earlier) => {
+                let run = self.notebook.run(&earlier).ok_or_else(|| not_found("run", &earlier))?;
+                match (&run.state, run.status.has_ended()) {
+                    (Some(state), _) => state.clone(),
+                    (None, false) => return Ok(Base::Run(earlier)),
+                    (None, true) => {
+                        return Err(Refused::new(
+                            "conflict",
+                            format!("run after {earlier}"),
+                            "that run left no state",
+                            "run against a state, or run that cell again first",
+                        ));
+                    }
+                }
+            }
+        };
+        self.runnable(&state)?;
+        Ok(Base::State(state))
+    }
+
+    /// Starts a run, or lets it wait for room.
+    pub(super) fn begin(&mut self, exec_id: &ExecId, state: &StateId) {
+        if !self.heads.has_room() {
+            self.backlog.push_back(exec_id.clone());
+            return;
+        }
+        let head = match self.heads.resting_at(state) {
+            Some(head) => {
+                self.keep(head, state);
+                if let Some(head) = self.heads.get_mut(head) {
+                    head.doing = Doing::Begin(exec_id.clone());
+                }
+                head
+            }
+            None => match self.source_of(state) {
+                Some(frozen) => {
+                    let head = self.new_proc();
+                    self.heads.add(head, state.clone(), Doing::Begin(exec_id.clone()));
+                    self.effects.push(Effect::Fork { from: frozen, child: head, role: Role::Head });
+                    self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(head)));
+                    head
+                }
+                None => {
+                    let error = RunError::new("StateLost", format!("the process of state {state} is gone"));
+                    return self.end(exec_id, RunStatus::Crashed, Some(error));
+                }
+            },
+        };
+        let Some(run) = self.notebook.run(exec_id) else { return };
+        let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
+        self.effects.push(Effect::Run {
+            head,
+            exec_id: exec_id.clone(),
+            code: run.code.clone(),
+            allow_stdin,
+        });
+    }
+
+    /// Lets runs begin that waited for room.
+    pub(super) fn serve_backlog(&mut self) {
+        while self.heads.has_room()
+            && let Some(exec_id) = self.backlog.pop_front()
+        {
+            let Some(Base::State(state)) = self.notebook.run(&exec_id).map(|r| r.on.clone()) else {
+                continue;
+            };
+            match self.runnable(&state) {
+                Ok(()) => self.begin(&exec_id, &state),
+                Err(refused) => self.end(&exec_id, RunStatus::Interrupted, Some(aborted(&refused.why))),
+            }
+        }
+    }
+
+    /// A head says that its cell began.
+    pub(super) fn started(&mut self, head: ProcId) {
+        let Some(found) = self.heads.get_mut(head) else { return };
+        let Some(exec_id) = found.doing.run().cloned() else { return };
+        found.doing = Doing::Run(exec_id.clone());
+        found.is_ready = true;
+        let at = found.at.clone();
+        self.left(&at);
+        let now_ms = self.now_ms;
+        let Some(run) = self.notebook.run_mut(&exec_id) else { return };
+        run.status = RunStatus::Running;
+        run.started_at = Some(now_ms);
+        let on = run.on.clone();
+        if let Some(limit) = self.requests.get(&exec_id).and_then(|r| r.timeout) {
+            self.effects.push(Effect::Wake(limit, Alarm::TimeLimit(exec_id.clone())));
+        }
+        self.publish(Event::RunStarted { exec_id, on, started_at: now_ms });
+    }
+
+    /// The run that a head is busy with.
+    pub(super) fn run_of(&self, head: ProcId) -> Option<ExecId> {
+        self.heads.get(head)?.doing.run().cloned()
+    }
+
+    /// A cell ended in its own process.
+    pub(super) fn ended(&mut self, head: ProcId, how: How, exec_count: u32, warnings: Vec<String>) {
+        let Some(exec_id) = self.run_of(head) else { return };
+        match how {
+            How::Ok => self.succeeded(head, &exec_id, exec_count, warnings),
+            How::Refused => {
+                let at = self.heads.get(head).map(|h| h.at.clone());
+                if let Some(at) = at {
+                    self.heads.rest(head, at);
+                }
+                let why = "the state could not be kept, so that running on would have lost it";
+                self.end(&exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", why)));
+            }
+            How::Error(error) => {
+                self.discard(head);
+                let (status, error) = self.judge(&exec_id, error);
+                self.end(&exec_id, status, Some(error));
+            }
+        }
+        self.serve_backlog();
+    }
+
+    fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, warnings: Vec<String>) {
+        let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
+        let request = self.requests.get_mut(exec_id);
+        let (name, instead_of) = request.map(|r| (r.name.clone(), r.instead_of.take())).unwrap_or_default();
+        let state = self.grow(&parent, exec_id, name, exec_count, warnings);
+        self.heads.rest(head, state.clone());
+        if let Some(run) = self.notebook.run_mut(exec_id) {
+            run.state = Some(state.clone());
+        }
+        self.move_drafts(exec_id, &parent, &state);
+        if let Some(line) = instead_of {
+            self.replay_as_drafts(&line, &state);
+        }
+        self.end(exec_id, RunStatus::Ok, None);
+        self.keep(head, &state);
+        self.go_on_after(exec_id, &state);
+    }
+
+    /// Starts the runs that waited for this one, now that it has left a state.
+    fn go_on_after(&mut self, exec_id: &ExecId, state: &StateId) {
+        for next in self.waiting_for(exec_id) {
+            if let Some(run) = self.notebook.run_mut(&next) {
+                run.on = Base::State(state.clone());
+            }
+            self.begin(&next, state);
+        }
+    }
+
+    fn waiting_for(&self, exec_id: &ExecId) -> Vec<ExecId> {
+        let on = Base::Run(exec_id.clone());
+        let open = self.notebook.runs().filter(|r| !r.status.has_ended() && r.on == on);
+        open.map(|r| r.exec_id.clone()).collect()
+    }
+
+    /// Ends a run: the last word about it. Those that waited for the state that it did not leave end too.
+    pub(super) fn end(&mut self, exec_id: &ExecId, status: RunStatus, error: Option<RunError>) {
+        let now_ms = self.now_ms;
+        let Some(run) = self.notebook.run_mut(exec_id).filter(|r| !r.status.has_ended()) else { return };
+        let mut last = Vec::new();
+        if let Some(error) = &error
+            && !matches!(run.outputs.items().last(), Some(Output::Error(_)))
+        {
+            let output = Output::Error(error.clone());
+            run.outputs.push(output.clone());
+            last.push(output);
+        }
+        last.extend(run.outputs.note_dropped());
+        run.status = status;
+        run.error.clone_from(&error);
+        run.prompt = None;
+        run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
+        let (duration_ms, state) = (run.duration_ms, run.state.clone());
+        let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r));
+        for output in last {
+            self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
+        }
+        self.publish(Event::RunEnded { exec_id: exec_id.clone(), status, error, duration_ms, state });
+        let waiting =
+            self.requests.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
+        for ticket in waiting {
+            if let Some(reply) = &reply {
+                self.answer(ticket, reply.clone());
+            }
+        }
+        if status != RunStatus::Ok {
+            for next in self.waiting_for(exec_id) {
+                self.end(&next, RunStatus::Interrupted, Some(aborted("the run before it left no state")));
+            }
+        }
+    }
+
+    fn ended_reply(&self, run: &Run) -> Reply {
+        let state_name = run.state.as_ref().map(|id| {
+            let named = self.requests.get(&run.exec_id).and_then(|r| r.name.clone());
+            named.unwrap_or_else(|| id.as_str().to_owned())
+        });
+        Reply::Ended {
+            exec_id: run.exec_id.clone(),
+            status: run.status,
+            state: run.state.clone(),
+            state_name,
+            error: run.error.clone(),
+        }
+    }
+
+    /// A process could not be made, or did not come to be in time.
+    pub(super) fn head_not_made(&mut self, exec_id: &ExecId, why: &str) {
+        self.end(exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", why)));
+        self.serve_backlog();
+    }
+
+    /// All open runs end because the notebook is reset.
+    pub(super) fn end_all_runs(&mut self) {
+        self.backlog.clear();
+        let open: Vec<ExecId> =
+            self.notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect();
+        for run in open {
+            self.end(&run, RunStatus::Interrupted, Some(interrupted("the notebook was reset")));
+        }
+        self.requests = Requests::default();
+    }
+}
+
+fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>) -> Run {
+    Run {
+        exec_id,
+        on,
+        code,
+        status: RunStatus::Queued,
+        draft,
+        outputs: Outputs::default(),
+        error: None,
+        prompt: None,
+        started_at: None,
+        duration_ms: None,
+        state: None,
+    }
+}
+
+fn aborted(why: &str) -> RunError {
+    RunError::new("RunAborted", why)
+}

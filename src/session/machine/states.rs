@@ -1,0 +1,349 @@
+//! The life of a state and of the processes that hold it: grown, frozen, looked at, lost, deleted.
+
+use super::heads::Doing;
+use super::runs::READY_TIMEOUT;
+use super::{Alarm, Effect, Machine, Ticket, not_found};
+use crate::kernel::{Exit, ProcId, Role};
+use crate::notebook::{Event, ExecId, Living, Refused, Reply, State, StateId, Variable};
+use std::time::Duration;
+
+/// How long a look at variables may take.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Machine {
+    /// Starts the root process.
+    pub(super) fn plant(&mut self) {
+        let root = self.new_proc();
+        self.root = Some(root);
+        self.frozen.insert(StateId::root(), root);
+        self.effects.push(Effect::Plant(root));
+    }
+
+    /// Adds the state that a run leaves.
+    pub(super) fn grow(
+        &mut self,
+        parent: &StateId,
+        exec_id: &ExecId,
+        name: Option<String>,
+        exec_count: u32,
+        warnings: Vec<String>,
+    ) -> StateId {
+        let id = StateId::new((self.new_id)());
+        let state = State {
+            name: name.unwrap_or_else(|| id.as_str().to_owned()),
+            id: id.clone(),
+            parent: Some(parent.clone()),
+            exec_id: Some(exec_id.clone()),
+            exec_count,
+            created_at: self.now_ms,
+            label: None,
+            prose: Vec::new(),
+            warnings,
+            living: Living::Freezing,
+        };
+        let renamed = self.notebook.add_state(state.clone());
+        if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
+            self.publish(Event::StateChanged { state: earlier });
+        }
+        self.publish(Event::StateAdded { state });
+        id
+    }
+
+    /// Makes sure that a frozen process holds the state at which a head rests, before the head runs on.
+    pub(super) fn keep(&mut self, head: ProcId, state: &StateId) {
+        if self.frozen.contains_key(state) {
+            return;
+        }
+        let frozen = self.new_proc();
+        self.frozen.insert(state.clone(), frozen);
+        self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen });
+        self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(frozen)));
+    }
+
+    /// The process from which a state can be forked. The root is planted anew when it has gone.
+    pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
+        if *state == StateId::root() && self.root.is_none() {
+            self.plant();
+        }
+        self.frozen.get(state).copied()
+    }
+
+    /// Whether a state can be run against.
+    pub(super) fn runnable(&self, id: &StateId) -> Result<(), Refused> {
+        let state = self.notebook.state(id).filter(|s| s.living != Living::Deleted);
+        let state = state.ok_or_else(|| not_found("state", id))?;
+        // The root can be planted again; any other state is its process.
+        if state.living.can_run() || state.parent.is_none() {
+            return Ok(());
+        }
+        let how = "run its cell again from its parent";
+        Err(Refused::new("lost", format!("run against state {id}"), "its process is gone", how))
+    }
+
+    /// A process says that it is what it was forked to be.
+    pub(super) fn ready(&mut self, process: ProcId) {
+        if let Some(head) = self.heads.get_mut(process) {
+            head.is_ready = true;
+        } else if let Some(state) = self.state_of(process) {
+            self.set_living(&state, Living::Memory);
+            self.let_idle_heads_go();
+        }
+    }
+
+    fn let_idle_heads_go(&mut self) {
+        let in_memory = |id: &StateId| self.notebook.state(id).is_some_and(|s| s.living == Living::Memory);
+        for head in self.heads.too_many(in_memory) {
+            self.discard(head);
+        }
+    }
+
+    fn state_of(&self, frozen: ProcId) -> Option<StateId> {
+        self.frozen.iter().find(|(_, p)| **p == frozen).map(|(s, _)| s.clone())
+    }
+
+    fn set_living(&mut self, id: &StateId, living: Living) {
+        let Some(state) = self.notebook.state_mut(id).filter(|s| s.living != Living::Deleted) else { return };
+        if state.living != living {
+            state.living = living;
+            let state = state.clone();
+            self.publish(Event::StateChanged { state });
+        }
+    }
+
+    /// The root could not start Python: everybody who waits is told why.
+    pub(super) fn root_failed(&mut self, process: ProcId, why: &str) {
+        if self.root != Some(process) {
+            return;
+        }
+        self.root = None;
+        self.frozen.remove(&StateId::root());
+        if let Some(root) = self.notebook.state_mut(&StateId::root()) {
+            root.warnings = vec![why.to_owned()];
+            root.living = if root.living == Living::Deleted { Living::Deleted } else { Living::Lost };
+            let state = root.clone();
+            self.publish(Event::StateChanged { state });
+        }
+        for head in self.heads.take_all() {
+            self.effects.push(Effect::Kill(head));
+        }
+        let open: Vec<ExecId> =
+            self.notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect();
+        for run in open {
+            self.head_not_made(&run, why);
+        }
+    }
+
+    /// A process is gone.
+    pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
+        if let Some(head) = self.heads.remove(process) {
+            match head.doing {
+                Doing::Rest => {}
+                Doing::Run(run) => self.head_gone(&run, exit),
+                // It died at rest, unnoticed: the state has not changed, so another head can take over.
+                Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
+                Doing::Begin(run) => self.head_not_made(&run, "the forked process died before it was ready"),
+            }
+            self.left(&head.at);
+        } else if let Some((ticket, state)) = self.looks.remove(&process) {
+            let why = "the process that looked has died";
+            let how = "some variable's repr may have ended it";
+            self.answer(
+                ticket,
+                Reply::Refused(Refused::new("kernel", format!("look at state {state}"), why, how)),
+            );
+        } else if self.root == Some(process) && self.notebook.state(&StateId::root()).is_some_and(is_new) {
+            self.root_failed(process, "Python ended while it was starting; the terminal may say more");
+        } else if let Some(state) = self.state_of(process) {
+            self.frozen_gone(&state);
+        }
+    }
+
+    /// A frozen process is gone: if a head still rests at its state it is frozen again, else the state is lost.
+    fn frozen_gone(&mut self, state: &StateId) {
+        self.frozen.remove(state);
+        if *state == StateId::root() {
+            self.root = None;
+        }
+        self.set_living(state, Living::Freezing);
+        match self.heads.resting_at(state) {
+            Some(head) => self.keep(head, state),
+            None => self.left(state),
+        }
+    }
+
+    /// A head has left a state: if nothing else holds it, it is lost.
+    pub(super) fn left(&mut self, state: &StateId) {
+        if !self.frozen.contains_key(state) && !self.heads.hold(state) {
+            self.set_living(state, Living::Lost);
+        }
+    }
+
+    /// A process could not be made.
+    pub(super) fn fork_failed(&mut self, child: ProcId, why: &str) {
+        if self.root == Some(child) {
+            return self.root_failed(child, why);
+        }
+        if let Some(head) = self.heads.remove(child) {
+            if let Some(run) = head.doing.run().cloned() {
+                self.head_not_made(&run, why);
+            }
+        } else if let Some((ticket, state)) = self.looks.remove(&child) {
+            let refused = Refused::new("kernel", format!("look at state {state}"), why, "try again later");
+            self.answer(ticket, Reply::Refused(refused));
+        } else if let Some(state) = self.state_of(child) {
+            self.not_kept(&state);
+        }
+    }
+
+    /// A state could not be frozen. While its head rests there nothing is lost: it is tried again before the next cell.
+    fn not_kept(&mut self, state: &StateId) {
+        self.frozen.remove(state);
+        self.set_living(state, Living::Freezing);
+        self.left(state);
+    }
+
+    /// A forked process did not say that it is there: the fork hung. It is ended, and who waits is told.
+    pub(super) fn not_ready(&mut self, process: ProcId) {
+        let why = "the fork did not come to life in time: a library in this state may not survive one";
+        if self.heads.get(process).is_some_and(|h| !h.is_ready) {
+            self.effects.push(Effect::Kill(process));
+            self.fork_failed(process, why);
+        } else if let Some(state) = self.state_of(process)
+            && self.notebook.state(&state).is_some_and(|s| s.living == Living::Freezing)
+        {
+            self.effects.push(Effect::Kill(process));
+            self.fork_failed(process, why);
+        }
+    }
+
+    /// Ends a head; nothing more is heard from it.
+    pub(super) fn discard(&mut self, head: ProcId) {
+        self.effects.push(Effect::Kill(head));
+        if let Some(head) = self.heads.remove(head) {
+            self.left(&head.at);
+        }
+    }
+
+    /// Looks at the variables of a state. Answers at once only when it cannot.
+    pub(super) fn look(&mut self, ticket: Ticket, state: &StateId) -> Option<Reply> {
+        if let Err(refused) = self.runnable(state) {
+            return Some(Reply::Refused(refused));
+        }
+        let Some(frozen) = self.source_of(state) else {
+            let why = "its process is being made again";
+            return Some(Reply::Refused(Refused::new(
+                "busy",
+                format!("look at state {state}"),
+                why,
+                "try again",
+            )));
+        };
+        let look = self.new_proc();
+        self.looks.insert(look, (ticket, state.clone()));
+        self.effects.push(Effect::Fork { from: frozen, child: look, role: Role::Look });
+        self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(look)));
+        None
+    }
+
+    /// A look has brought the variables.
+    pub(super) fn looked(&mut self, process: ProcId, variables: Vec<Variable>) {
+        if let Some((ticket, _)) = self.looks.remove(&process) {
+            self.answer(ticket, Reply::Variables { variables });
+        }
+    }
+
+    /// A look takes too long.
+    pub(super) fn look_took_too_long(&mut self, process: ProcId) {
+        if let Some((ticket, state)) = self.looks.remove(&process) {
+            self.effects.push(Effect::Kill(process));
+            let why = format!("it took longer than {} s", LOOK_TIMEOUT.as_secs());
+            let how = "some variable's repr is slow; print what you need in a cell";
+            self.answer(
+                ticket,
+                Reply::Refused(Refused::new("timeout", format!("look at state {state}"), why, how)),
+            );
+        }
+    }
+
+    /// Changes what is not immutable about a state.
+    pub(super) fn change_state(&mut self, id: &StateId, change: impl FnOnce(&mut State)) -> Reply {
+        let Some(state) = self.notebook.state_mut(id).filter(|s| s.living != Living::Deleted) else {
+            return Reply::Refused(not_found("state", id));
+        };
+        change(state);
+        let state = state.clone();
+        self.publish(Event::StateChanged { state });
+        Reply::Done
+    }
+
+    /// Deletes a state and ends its processes. States that grew from it live on, and so do runs that began from it.
+    pub(super) fn delete_state(&mut self, id: &StateId) -> Reply {
+        let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
+        let Some((states, runs)) = self.notebook.delete_state(id) else {
+            return Reply::Refused(not_found("state", id));
+        };
+        if *id != StateId::root()
+            && let Some(frozen) = self.frozen.remove(id)
+        {
+            self.effects.push(Effect::Kill(frozen));
+        }
+        while let Some(head) = self.heads.resting_at(id) {
+            self.discard(head);
+        }
+        self.requests.forget(&runs);
+        for id in before.iter().filter(|id| !states.contains(id)) {
+            if let Some(state) = self.notebook.state(id).filter(|s| s.living == Living::Deleted) {
+                let state = state.clone();
+                self.publish(Event::StateChanged { state });
+            }
+        }
+        if !states.is_empty() {
+            self.publish(Event::Removed { states, runs });
+        }
+        Reply::Done
+    }
+
+    /// Forgets a run that left no state.
+    pub(super) fn drop_attempt(&mut self, exec_id: ExecId) -> Reply {
+        if !self.notebook.drop_attempt(&exec_id) {
+            return Reply::Refused(not_found("failed run", &exec_id));
+        }
+        self.requests.forget(std::slice::from_ref(&exec_id));
+        self.publish(Event::Removed { states: Vec::new(), runs: vec![exec_id] });
+        Reply::Done
+    }
+
+    /// Stops everything and forgets all but the root.
+    pub(super) fn reset(&mut self) -> Reply {
+        self.end_all_runs();
+        for head in self.heads.take_all() {
+            self.effects.push(Effect::Kill(head));
+        }
+        let is_alive =
+            self.notebook.state(&StateId::root()).is_some_and(|s| !is_new(s)) && self.root.is_some();
+        let root = self.root;
+        let others: Vec<ProcId> = self.frozen.values().copied().filter(|p| Some(*p) != root).collect();
+        self.frozen.retain(|_, p| Some(*p) == root);
+        for process in others {
+            self.effects.push(Effect::Kill(process));
+        }
+        for (process, (ticket, state)) in std::mem::take(&mut self.looks) {
+            self.effects.push(Effect::Kill(process));
+            self.answer(ticket, Reply::Refused(not_found("state", state)));
+        }
+        self.notebook.reset(self.now_ms);
+        if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {
+            root.living = Living::Memory;
+        }
+        if self.root.is_none() {
+            self.plant();
+        }
+        let notebook = self.notebook.snapshot();
+        self.publish(Event::Reset { notebook });
+        Reply::Done
+    }
+}
+
+fn is_new(state: &State) -> bool {
+    state.living == Living::Freezing
+}

@@ -1,0 +1,196 @@
+//! Drafts: put, moved along as cells run, and made from the rest of a line.
+
+use super::told;
+use expect_test::expect;
+
+#[test]
+fn drafts_keep_their_order() {
+    expect![[r#"
+        open
+            plant p1
+        draft a initial code
+            drafts on initial: [a]
+            answer 2: done
+        draft b initial code after a
+            drafts on initial: [a b]
+            answer 3: done
+        draft c initial code after a
+            drafts on initial: [a c b]
+            answer 4: done
+        draft d initial code
+            drafts on initial: [d a c b]
+            answer 5: done
+        draft a initial code in place
+            drafts on initial: [d a c b]
+            answer 6: done
+        draft a initial code after c
+            drafts on initial: [d c a b]
+            answer 7: done
+        undraft b
+            drafts on initial: [d c a]
+            answer 8: done
+        undraft b
+            answer 9: refused, not_found: find draft b: there is none in this notebook
+        draft e s9 code
+            answer 10: refused, not_found: find state s9: there is none in this notebook
+        initial Freezing drafts [d c a]
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft a initial code
+         draft b initial code after a
+         draft c initial code after a
+         draft d initial code
+         draft a initial code in place
+         draft a initial code after c
+         undraft b
+         undraft b
+         draft e s9 code",
+    ));
+}
+
+#[test]
+fn a_draft_that_ran_takes_its_prose_and_moves_the_rest_on() {
+    expect![[r#"
+        open
+            plant p1
+        draft skipped initial code
+            drafts on initial: [skipped]
+            answer 2: done
+        draft prose initial md after skipped
+            drafts on initial: [skipped prose]
+            answer 3: done
+        draft cell initial code after prose
+            drafts on initial: [skipped prose cell]
+            answer 4: done
+        draft next initial code after cell
+            drafts on initial: [skipped prose cell next]
+            answer 5: done
+        run a draft cell
+            p1 forks p2, head
+            p2 runs a
+        run b after a draft next
+        p2 began
+            a began
+        p2 ok
+            s1 is in Freezing
+            drafts on s1: [next]
+            drafts on initial: [skipped]
+            answer 6: a Ok s1
+            p2 forks p3, frozen
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            drafts on s1: []
+            answer 7: b Ok s2
+            p2 forks p4, frozen
+        initial Freezing drafts [skipped]
+        └─ s1 (a) Freezing
+           └─ s2 (b) Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft skipped initial code
+         draft prose initial md after skipped
+         draft cell initial code after prose
+         draft next initial code after cell
+         run a draft cell
+         run b after a draft next
+         p2 began
+         p2 ok
+         p2 began
+         p2 ok",
+    ));
+}
+
+#[test]
+fn a_draft_that_failed_stays() {
+    expect![[r#"
+        open
+            plant p1
+        draft cell initial code
+            drafts on initial: [cell]
+            answer 2: done
+        run a draft cell
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 raises Error
+            kill p2
+            answer 3: a Error Error: message
+        initial Freezing drafts [cell]
+        └─ × a Error
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft cell initial code
+         run a draft cell
+         p2 began
+         p2 raises Error",
+    ));
+}
+
+#[test]
+fn another_version_of_a_cell_gets_the_rest_as_drafts() {
+    expect![[r#"
+        open
+            plant p1
+        draft prose initial md
+            drafts on initial: [prose]
+            answer 2: done
+        draft cell initial code after prose
+            drafts on initial: [prose cell]
+            answer 3: done
+        run a draft cell
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            s1 is in Freezing
+            drafts on initial: []
+            answer 4: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 7: b Ok s2
+            p2 forks p4, frozen
+        draft tail s2 code
+            drafts on s2: [tail]
+            answer 10: done
+        run a2 instead s1..s2
+            p1 forks p5, head
+            p5 runs a2
+        p5 began
+            a2 began
+        p5 ok
+            s3 is in Freezing
+            drafts on s3: [s4 s5]
+            answer 11: a2 Ok s3
+            p5 forks p6, frozen
+        initial Freezing
+        ├─ s1 (a) Freezing
+        │  └─ s2 (b) Freezing drafts [tail]
+        └─ s3 (a2) Freezing drafts [s4 s5]
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft prose initial md
+         draft cell initial code after prose
+         run a draft cell
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         p2 ok
+         draft tail s2 code
+         run a2 instead s1..s2
+         p5 began
+         p5 ok",
+    ));
+}

@@ -1,0 +1,258 @@
+//! The machine, told stories: inputs as lines of text, effects as lines of text, the graph as a picture.
+//!
+//! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2, … in the order in
+//! which they are made, so p1 is always the root.
+
+mod drafts;
+mod runs;
+mod states;
+mod storm;
+
+use super::{Alarm, Effect, Input, Machine, Ticket};
+use crate::kernel::{Exit, How, ProcId, Report};
+use crate::notebook::{
+    Base, Command, Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Notebook, Output, Prompt, Reply,
+    RunError, StateId, StreamName,
+};
+use std::fmt::Write;
+
+/// A machine whose states are s1, s2, …
+pub(super) fn machine() -> Machine {
+    let mut last = 0;
+    let new_id = move || {
+        last += 1;
+        format!("s{last}")
+    };
+    Machine::new("n", 0.0, Box::new(new_id))
+}
+
+/// What a script brings about: effects as lines, then the graph.
+pub(super) fn told(script: &str) -> String {
+    let (mut machine, mut text, mut ticket) = (machine(), String::new(), 0);
+    for (at, line) in script.lines().map(str::trim).filter(|l| !l.is_empty()).enumerate() {
+        ticket += 1;
+        writeln!(text, "{line}").expect("text");
+        for effect in machine.step(1000.0 * at as f64, parse(line, Ticket(ticket))) {
+            if let Some(effect) = effect_text(&effect) {
+                writeln!(text, "    {effect}").expect("text");
+            }
+        }
+    }
+    text + &picture(machine.notebook())
+}
+
+fn proc(word: &str) -> ProcId {
+    ProcId(word.trim_start_matches('p').parse().expect("a process"))
+}
+
+fn state(word: &str) -> StateId {
+    StateId::new(word)
+}
+
+fn exec(word: &str) -> ExecId {
+    ExecId::new(word)
+}
+
+/// A run against a state, as most tests want it.
+pub(super) fn run(id: &str, on: Base) -> Command {
+    Command::Run {
+        exec_id: exec(id),
+        code: format!("code of {id}"),
+        on,
+        new_state_name: None,
+        draft: None,
+        instead_of: None,
+        timeout: None,
+        allow_stdin: true,
+    }
+}
+
+fn parse_run(words: &[&str]) -> Command {
+    let mut command = run(words[0], Base::State(StateId::root()));
+    let Command::Run { on, new_state_name, draft, instead_of, timeout, code, .. } = &mut command else {
+        unreachable!()
+    };
+    for pair in words[1..].chunks(2) {
+        match *pair {
+            ["on", id] => *on = Base::State(state(id)),
+            ["after", id] => *on = Base::Run(exec(id)),
+            ["as", name] => *new_state_name = Some(name.into()),
+            ["draft", id] => *draft = Some(DraftId::new(id)),
+            ["limit", seconds] => *timeout = seconds.parse().ok(),
+            ["code", text] => *code = text.into(),
+            ["instead", line] => {
+                let (from, tip) = line.split_once("..").expect("a line");
+                *instead_of = Some(Line { state: state(from), tip: state(tip) });
+            }
+            _ => panic!("what is {pair:?}?"),
+        }
+    }
+    command
+}
+
+fn parse_draft(words: &[&str]) -> Command {
+    let [id, on, kind, rest @ ..] = words else { panic!("draft ID STATE KIND [after ID | in place]") };
+    let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
+    let draft = Draft { id: DraftId::new(*id), on: state(on), kind, source: format!("text of {id}") };
+    let after = rest.first().filter(|w| **w == "after").map(|_| DraftId::new(rest[1]));
+    Command::PutDraft { draft, after, in_place: rest.first() == Some(&"in") }
+}
+
+fn parse(line: &str, ticket: Ticket) -> Input {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let command = |command| Input::Command(ticket, command);
+    let reported = |report| Input::Reported(proc(words[0]), report);
+    match words.as_slice() {
+        ["open"] => Input::Opened,
+        ["run", rest @ ..] => command(parse_run(rest)),
+        ["interrupt", id] => command(Command::Interrupt { exec_id: exec(id) }),
+        ["answer", id, text] => command(Command::AnswerInput { exec_id: exec(id), text: (*text).into() }),
+        ["draft", rest @ ..] => command(parse_draft(rest)),
+        ["undraft", id] => command(Command::DeleteDraft { id: DraftId::new(*id) }),
+        ["label", id, label] => command(Command::Label { state: state(id), label: Some((*label).into()) }),
+        ["delete", id] => command(Command::DeleteState { state: state(id) }),
+        ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
+        ["look", id] => command(Command::LookAtVariables { state: state(id) }),
+        ["reset"] => command(Command::Reset),
+        ["alarm", "stopped", id] => Input::Rang(Alarm::Stopped(exec(id))),
+        ["alarm", "limit", id] => Input::Rang(Alarm::TimeLimit(exec(id))),
+        ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
+        ["alarm", "looked", id] => Input::Rang(Alarm::Looked(proc(id))),
+        [_, "ready"] => reported(Report::Ready),
+        [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
+        [_, "began"] => reported(Report::Started),
+        [_, "prints", text] => reported(Report::Output(Output::stream(StreamName::Stdout, *text))),
+        [_, "shows", id] => reported(Report::Output(Output::DisplayData {
+            data: bundle("first"),
+            metadata: bundle(""),
+            display_id: Some((*id).into()),
+        })),
+        [_, "updates", id] => {
+            let (data, metadata) = (bundle("second"), bundle(""));
+            reported(Report::Update { display_id: (*id).into(), data, metadata })
+        }
+        [_, "clears"] => reported(Report::Clear { wait: false }),
+        [_, "asks"] => reported(Report::Ask(Prompt { text: "name?".into(), password: false })),
+        [_, "ok"] => reported(Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new() }),
+        [_, "refuses"] => reported(Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new() }),
+        [_, "raises", name] => reported(Report::Ended {
+            how: How::Error(RunError::new(name, "message")),
+            exec_count: 1,
+            warnings: Vec::new(),
+        }),
+        [_, "tells"] => reported(Report::Variables(Vec::new())),
+        [_, "cannot", "fork", child] => {
+            reported(Report::ForkFailed { child: proc(child), why: "no more processes".into() })
+        }
+        [_, "gone"] => Input::Gone(proc(words[0]), Some(Exit::Signal(11))),
+        [_, "exits", code] => Input::Gone(proc(words[0]), Some(Exit::Code(code.parse().expect("a code")))),
+        _ => panic!("what is {line:?}?"),
+    }
+}
+
+fn bundle(text: &str) -> crate::notebook::MimeBundle {
+    let items = [("text/plain".to_owned(), text.into())];
+    items.into_iter().filter(|_| !text.is_empty()).collect()
+}
+
+fn effect_text(effect: &Effect) -> Option<String> {
+    Some(match effect {
+        Effect::Publish(event) => event_text(event)?,
+        Effect::Answer(ticket, reply) => format!("answer {}: {}", ticket.0, reply_text(reply)),
+        Effect::Plant(p) => format!("plant p{}", p.0),
+        Effect::Fork { from, child, role } => {
+            format!("p{} forks p{}, {}", from.0, child.0, format!("{role:?}").to_lowercase())
+        }
+        Effect::Run { head, exec_id, .. } => format!("p{} runs {exec_id}", head.0),
+        Effect::Type { head, text } => format!("p{} gets {text:?}", head.0),
+        Effect::Interrupt(head) => format!("interrupt p{}", head.0),
+        Effect::Kill(process) => format!("kill p{}", process.0),
+        Effect::Wake(_, Alarm::Ready(_) | Alarm::Looked(_)) => return None,
+        Effect::Wake(after, alarm) => format!("wake in {} s: {alarm:?}", after.as_secs()),
+    })
+}
+
+fn reply_text(reply: &Reply) -> String {
+    match reply {
+        Reply::Done => "done".into(),
+        Reply::Ended { exec_id, status, state, state_name, error } => {
+            let state = state.as_ref().map_or(String::new(), |s| format!(" {s}"));
+            let name = state_name.as_ref().filter(|n| !state.ends_with(n.as_str()));
+            let name = name.map_or(String::new(), |n| format!(" named {n}"));
+            let error = error.as_ref().map_or(String::new(), |e| format!(" {}: {}", e.ename, e.evalue));
+            format!("{exec_id} {status:?}{state}{name}{error}")
+        }
+        Reply::Interrupted { interrupted } => format!("interrupted {interrupted}"),
+        Reply::Variables { variables } => format!("{} variables", variables.len()),
+        Reply::Refused(refused) => format!("refused, {}: {refused}", refused.code),
+    }
+}
+
+fn event_text(event: &Event) -> Option<String> {
+    Some(match event {
+        // The answer and the picture say it.
+        Event::RunAdded { .. } | Event::RunEnded { .. } | Event::StateAdded { .. } => return None,
+        Event::RunStarted { exec_id, .. } => format!("{exec_id} began"),
+        Event::OutputAdded { exec_id, output } => match output {
+            Output::Stream { text, .. } => format!("{exec_id} printed {text:?}"),
+            Output::Error(_) => return None,
+            _ => format!("{exec_id} showed something"),
+        },
+        Event::OutputsCleared { exec_id, .. } => format!("{exec_id} cleared"),
+        Event::DisplayUpdated { exec_id, display_id, .. } => format!("{exec_id} updated {display_id}"),
+        Event::PromptChanged { exec_id, prompt } => match prompt {
+            Some(prompt) => format!("{exec_id} asks {:?}", prompt.text),
+            None => format!("{exec_id} asks no more"),
+        },
+        Event::StateChanged { state } => {
+            let label = state.label.as_ref().map_or(String::new(), |l| format!(" label {l}"));
+            format!("{} is in {:?}{label}", state.id, state.living)
+        }
+        Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
+        Event::DraftsChanged { on, drafts } => {
+            format!("drafts on {on}: {}", list(&drafts.iter().map(|d| &d.id).collect::<Vec<_>>()))
+        }
+        Event::Reset { .. } => "all was reset".into(),
+    })
+}
+
+fn list(ids: &[impl std::fmt::Display]) -> String {
+    format!("[{}]", ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+}
+
+/// The graph as a tree: states with the run that made them, runs that left none with a cross.
+pub(super) fn picture(notebook: &Notebook) -> String {
+    let mut text = String::new();
+    draw(notebook, &StateId::root(), "", "", &mut text);
+    text
+}
+
+fn draw(notebook: &Notebook, id: &StateId, first: &str, rest: &str, text: &mut String) {
+    let state = notebook.state(id).expect("a state");
+    let name = if state.name == id.as_str() { String::new() } else { format!(" “{}”", state.name) };
+    let run = state.exec_id.as_ref().map_or(String::new(), |r| format!(" ({r})"));
+    let living = match state.living {
+        Living::Memory => String::new(),
+        other => format!(" {other:?}"),
+    };
+    let drafts = notebook.drafts_on(id);
+    let drafts = if drafts.is_empty() {
+        String::new()
+    } else {
+        format!(" drafts {}", list(&drafts.iter().map(|d| &d.id).collect::<Vec<_>>()))
+    };
+    writeln!(text, "{first}{id}{name}{run}{living}{drafts}").expect("text");
+    let on = Base::State(id.clone());
+    let leaves = notebook.runs().filter(|r| r.on == on && r.state.is_none());
+    let leaves: Vec<String> = leaves.map(|r| format!("× {} {:?}", r.exec_id, r.status)).collect();
+    let children: Vec<&StateId> = notebook.children(id).map(|s| &s.id).collect();
+    let count = children.len() + leaves.len();
+    for (at, child) in children.iter().enumerate() {
+        let (fork, line) = if at + 1 == count { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        draw(notebook, child, &format!("{rest}{fork}"), &format!("{rest}{line}"), text);
+    }
+    for (at, leaf) in leaves.iter().enumerate() {
+        let fork = if children.len() + at + 1 == count { "└─ " } else { "├─ " };
+        writeln!(text, "{rest}{fork}{leaf}").expect("text");
+    }
+}

@@ -1,0 +1,591 @@
+//! States: named, looked at, lost, deleted, reset; and forks that fail.
+
+use super::told;
+use expect_test::expect;
+
+#[test]
+fn a_name_given_again_means_the_new_state() {
+    expect![[r#"
+        open
+            plant p1
+        run a as x
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1 named x
+            p2 forks p3, frozen
+        run b on s1 as x
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            s1 is in Freezing
+            answer 5: b Ok s2 named x
+            p2 forks p4, frozen
+        run c on s1
+            p3 forks p5, head
+            p5 runs c
+        p5 began
+            c began
+        p5 ok
+            answer 8: c Ok s3
+            p5 forks p6, frozen
+        label s1 good
+            s1 is in Freezing label good
+            answer 11: done
+        label s9 bad
+            answer 12: refused, not_found: find state s9: there is none in this notebook
+        initial Freezing
+        └─ s1 (a) Freezing
+           ├─ s2 “x” (b) Freezing
+           └─ s3 (c) Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a as x
+         p2 began
+         p2 ok
+         run b on s1 as x
+         p2 began
+         p2 ok
+         run c on s1
+         p5 began
+         p5 ok
+         label s1 good
+         label s9 bad",
+    ));
+}
+
+#[test]
+fn a_look_is_a_fork_that_ends() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        look initial
+            p1 forks p2, look
+        p2 tells
+            answer 3: 0 variables
+        p2 gone
+        look initial
+            p1 forks p3, look
+        alarm looked p3
+            kill p3
+            answer 6: refused, timeout: look at state initial: it took longer than 5 s
+        p3 gone
+        look initial
+            p1 forks p4, look
+        p4 gone
+            answer 9: refused, kernel: look at state initial: the process that looked has died
+        look s9
+            answer 11: refused, not_found: find state s9: there is none in this notebook
+        initial
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         look initial
+         p2 tells
+         p2 gone
+         look initial
+         alarm looked p3
+         p3 gone
+         look initial
+         p4 gone
+         look s9",
+    ));
+}
+
+#[test]
+fn a_deleted_state_stays_while_something_grew_from_it() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 5: b Ok s2
+            p2 forks p4, frozen
+        run x on s1
+            p3 forks p5, head
+            p5 runs x
+        p5 began
+            x began
+        p5 raises Error
+            kill p5
+            answer 8: x Error Error: message
+        delete s1
+            kill p3
+            s1 is in Deleted
+            answer 11: done
+        run c on s1
+            answer 12: refused, not_found: find state s1: there is none in this notebook
+        look s1
+            answer 13: refused, not_found: find state s1: there is none in this notebook
+        delete s1
+            answer 14: refused, not_found: find state s1: there is none in this notebook
+        delete s2
+            kill p4
+            kill p2
+            removed [s2 s1] [b x a]
+            answer 15: done
+        delete s2
+            answer 16: refused, not_found: find state s2: there is none in this notebook
+        initial Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         p2 ok
+         run x on s1
+         p5 began
+         p5 raises Error
+         delete s1
+         run c on s1
+         look s1
+         delete s1
+         delete s2
+         delete s2",
+    ));
+}
+
+#[test]
+fn a_run_goes_on_when_its_state_is_deleted() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        delete s1
+            kill p3
+            s1 is in Deleted
+            answer 7: done
+        p3 gone
+        p2 ok
+            answer 5: b Ok s2
+            p2 forks p4, frozen
+        initial Freezing
+        └─ s1 (a) Deleted
+           └─ s2 (b) Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         delete s1
+         p3 gone
+         p2 ok",
+    ));
+}
+
+#[test]
+fn deleting_the_root_leaves_its_descendants() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        delete initial
+            initial is in Deleted
+            answer 6: done
+        run b
+            answer 7: refused, not_found: find state initial: there is none in this notebook
+        run c on s1
+            p2 runs c
+        reset
+            answer 8: c Interrupted KeyboardInterrupt: the notebook was reset
+            kill p2
+            kill p3
+            all was reset
+            answer 9: done
+        run d
+            p1 forks p4, head
+            p4 runs d
+        initial
+        └─ × d Queued
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 ok
+         delete initial
+         run b
+         run c on s1
+         reset
+         run d",
+    ));
+}
+
+#[test]
+fn reset_stops_all_and_keeps_the_root() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p3 ready
+            s1 is in Memory
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        run c after b
+        look s1
+            p3 forks p4, look
+        draft d s1 code
+            drafts on s1: [d]
+            answer 11: done
+        reset
+            answer 7: b Interrupted KeyboardInterrupt: the notebook was reset
+            answer 9: c Interrupted RunAborted: the run before it left no state
+            kill p2
+            kill p3
+            kill p4
+            answer 10: refused, not_found: find state s1: there is none in this notebook
+            all was reset
+            answer 12: done
+        p2 gone
+        p3 gone
+        run a
+            p1 forks p5, head
+            p5 runs a
+        initial
+        └─ × a Queued
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 ok
+         p3 ready
+         run b on s1
+         p2 began
+         run c after b
+         look s1
+         draft d s1 code
+         reset
+         p2 gone
+         p3 gone
+         run a",
+    ));
+}
+
+#[test]
+fn a_state_whose_process_dies_is_lost_unless_a_head_rests_there() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        p3 ready
+            s1 is in Memory
+        p3 gone
+            s1 is in Freezing
+            p2 forks p4, frozen
+        p4 ready
+            s1 is in Memory
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 8: b Ok s2
+            p2 forks p5, frozen
+        p5 ready
+            s2 is in Memory
+        p4 gone
+            s1 is in Freezing
+            s1 is in Lost
+        run c on s1
+            answer 13: refused, lost: run against state s1: its process is gone
+        look s1
+            answer 14: refused, lost: run against state s1: its process is gone
+        initial Freezing
+        └─ s1 (a) Lost
+           └─ s2 (b)
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         p3 ready
+         p3 gone
+         p4 ready
+         run b on s1
+         p2 began
+         p2 ok
+         p5 ready
+         p4 gone
+         run c on s1
+         look s1",
+    ));
+}
+
+#[test]
+fn the_root_is_planted_again() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        p1 gone
+            initial is in Freezing
+            initial is in Lost
+        run a
+            plant p2
+            p2 forks p3, head
+            p3 runs a
+        p2 ready
+            initial is in Memory
+        p3 began
+            a began
+        p3 ok
+            answer 4: a Ok s1
+            p3 forks p4, frozen
+        initial
+        └─ s1 (a) Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         p1 gone
+         run a
+         p2 ready
+         p3 began
+         p3 ok",
+    ));
+}
+
+#[test]
+fn a_root_that_cannot_start_tells_why() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        run b after a
+        p1 failed
+            initial is in Lost
+            kill p2
+            answer 2: a Error ForkFailed: no IPython
+            answer 3: b Interrupted RunAborted: the run before it left no state
+        p1 gone
+        run c
+            plant p3
+            p3 forks p4, head
+            p4 runs c
+        p3 gone
+            initial is in Freezing
+        initial Freezing
+        ├─ × a Error
+        └─ × c Queued
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         run b after a
+         p1 failed
+         p1 gone
+         run c
+         p3 gone",
+    ));
+}
+
+#[test]
+fn a_fork_that_fails_ends_its_run_only() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p1 cannot fork p2
+            answer 3: a Error ForkFailed: no more processes
+        p2 gone
+        look initial
+            p1 forks p3, look
+        p1 cannot fork p3
+            answer 6: refused, kernel: look at state initial: no more processes
+        run b
+            p1 forks p4, head
+            p4 runs b
+        p4 ready
+        p4 began
+            b began
+        p4 ok
+            answer 8: b Ok s1
+            p4 forks p5, frozen
+        initial
+        ├─ s1 (b) Freezing
+        └─ × a Error
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p1 cannot fork p2
+         p2 gone
+         look initial
+         p1 cannot fork p3
+         run b
+         p4 ready
+         p4 began
+         p4 ok",
+    ));
+}
+
+#[test]
+fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p2 cannot fork p3
+        run b on s1
+            p2 forks p4, frozen
+            p2 runs b
+        p2 cannot fork p4
+        p2 refuses
+            answer 7: b Error ForkFailed: the state could not be kept, so that running on would have lost it
+        run c on s1
+            p2 forks p5, frozen
+            p2 runs c
+        p2 began
+            c began
+        p2 ok
+            answer 10: c Ok s2
+            p2 forks p6, frozen
+        initial
+        └─ s1 (a) Freezing
+           ├─ s2 (c) Freezing
+           └─ × b Error
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 ok
+         p2 cannot fork p3
+         run b on s1
+         p2 cannot fork p4
+         p2 refuses
+         run c on s1
+         p2 began
+         p2 ok",
+    ));
+}
+
+#[test]
+fn a_fork_that_hangs_is_ended_and_told() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        alarm ready p2
+            kill p2
+            answer 3: a Error ForkFailed: the fork did not come to life in time: a library in this state may not survive one
+        p2 gone
+        run b
+            p1 forks p3, head
+            p3 runs b
+        p3 ready
+        alarm ready p3
+        p3 began
+            b began
+        p3 ok
+            answer 6: b Ok s1
+            p3 forks p4, frozen
+        alarm ready p4
+            kill p4
+        p4 gone
+        initial
+        ├─ s1 (b) Freezing
+        └─ × a Error
+    "#]].assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         alarm ready p2
+         p2 gone
+         run b
+         p3 ready
+         alarm ready p3
+         p3 began
+         p3 ok
+         alarm ready p4
+         p4 gone",
+    ));
+}

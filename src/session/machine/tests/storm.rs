@@ -1,0 +1,233 @@
+//! The machine in a storm: thousands of random wishes and accidents, in any order that processes could bring about.
+//!
+//! Whatever happens: every wish is answered once, no process is forgotten or used after its end, and the graph keeps its
+//! invariants.
+
+use super::{Effect, Input, Machine, Ticket, exec, machine, picture, run};
+use crate::kernel::{Exit, How, ProcId, Report, Role};
+use crate::notebook::{Base, Command, Event, Living, Reply, RunError, StateId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A source of chance that gives the same every time (Knuth's MMIX constants).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
+        if items.is_empty() { None } else { Some(items[self.below(items.len())].clone()) }
+    }
+}
+
+/// What a process of the world outside does next.
+#[derive(Clone, Debug, PartialEq)]
+enum Life {
+    Waits,
+    BecomesReady(Role),
+    Begins,
+    Runs,
+}
+
+struct World {
+    machine: Machine,
+    processes: BTreeMap<ProcId, Life>,
+    dying: BTreeSet<ProcId>,
+    open: BTreeSet<u64>,
+    last_ticket: u64,
+    last_run: usize,
+    trace: Vec<String>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            machine: machine(),
+            processes: BTreeMap::new(),
+            dying: BTreeSet::new(),
+            open: BTreeSet::new(),
+            last_ticket: 0,
+            last_run: 0,
+            trace: Vec::new(),
+        };
+        world.feed(Input::Opened);
+        world
+    }
+
+    fn feed(&mut self, input: Input) {
+        self.trace.push(format!("{input:?}"));
+        for effect in self.machine.step(0.0, input) {
+            self.check(&effect);
+            match effect {
+                Effect::Plant(id) => drop(self.processes.insert(id, Life::BecomesReady(Role::Frozen))),
+                Effect::Fork { from, child, role } => {
+                    assert!(
+                        self.processes.contains_key(&from) || self.dying.contains(&from),
+                        "{from:?} forks"
+                    );
+                    assert!(self.processes.insert(child, Life::BecomesReady(role)).is_none());
+                }
+                Effect::Run { head, .. } => {
+                    if let Some(life) = self.processes.get_mut(&head) {
+                        assert_ne!(*life, Life::Runs, "a busy head is not given another cell");
+                        *life = Life::Begins;
+                    }
+                }
+                Effect::Kill(id) => {
+                    if self.processes.remove(&id).is_some() {
+                        self.dying.insert(id);
+                    }
+                }
+                Effect::Answer(ticket, _) => {
+                    assert!(self.open.remove(&ticket.0), "answered twice: {ticket:?}")
+                }
+                _ => {}
+            }
+        }
+        self.check_graph();
+    }
+
+    fn check(&self, effect: &Effect) {
+        if let Effect::Answer(_, Reply::Ended { state, error, .. }) = effect {
+            assert_ne!(state.is_some(), error.is_some(), "a run leaves a state or an error");
+        }
+        if let Effect::Publish(Event::StateAdded { state }) = effect {
+            assert!(state.parent.is_some());
+        }
+    }
+
+    fn check_graph(&self) {
+        let notebook = self.machine.notebook();
+        for state in notebook.states() {
+            if let Some(parent) = &state.parent {
+                assert!(notebook.state(parent).is_some(), "{} lost its parent", state.id);
+            }
+            if state.living == Living::Memory {
+                let held = self.machine.frozen.get(&state.id).expect("a state in memory has a process");
+                assert!(self.processes.contains_key(held) || self.dying.contains(held));
+            }
+        }
+        for name in notebook.names() {
+            assert!(notebook.find(name).is_some(), "{name} means nothing");
+        }
+    }
+
+    fn wish(&mut self, chance: &mut Chance) {
+        let states: Vec<StateId> = self.machine.notebook().states().map(|s| s.id.clone()).collect();
+        let state = chance.of(&states).expect("the root");
+        let runs = self.last_run.max(1);
+        let some_run = format!("r{}", 1 + chance.below(runs));
+        let command = match chance.below(20) {
+            0..=9 => {
+                self.last_run += 1;
+                run(&format!("r{}", self.last_run), Base::State(state))
+            }
+            10 => {
+                self.last_run += 1;
+                run(&format!("r{}", self.last_run), Base::Run(exec(&some_run)))
+            }
+            11..=13 => Command::Interrupt { exec_id: exec(&some_run) },
+            14 => run(&some_run, Base::State(state)),
+            15..=16 => Command::LookAtVariables { state },
+            17 => Command::DropAttempt { exec_id: exec(&some_run) },
+            18 => Command::DeleteState { state },
+            _ if chance.below(20) == 0 => Command::Reset,
+            _ => Command::AnswerInput { exec_id: exec(&some_run), text: String::new() },
+        };
+        self.last_ticket += 1;
+        self.open.insert(self.last_ticket);
+        self.feed(Input::Command(Ticket(self.last_ticket), command));
+    }
+
+    /// Something happens in the world of processes; false when nothing can.
+    fn happen(&mut self, chance: &mut Chance, accidents: bool) -> bool {
+        if let Some(id) = chance.of(&self.dying.iter().copied().collect::<Vec<_>>())
+            && chance.below(2) == 0
+        {
+            self.dying.remove(&id);
+            self.feed(Input::Gone(id, Some(Exit::Signal(9))));
+            return true;
+        }
+        let busy: Vec<ProcId> = self
+            .processes
+            .iter()
+            .filter(|(_, l)| **l != Life::Waits || accidents)
+            .map(|(id, _)| *id)
+            .collect();
+        let Some(id) = chance.of(&busy) else { return !self.dying.is_empty() };
+        if accidents && chance.below(12) == 0 {
+            self.processes.remove(&id);
+            self.feed(Input::Gone(id, Some(Exit::Signal(11))));
+            return true;
+        }
+        let report = match self.processes[&id].clone() {
+            Life::Waits => return true,
+            Life::BecomesReady(Role::Look) => {
+                self.processes.remove(&id);
+                self.feed(Input::Reported(id, Report::Variables(Vec::new())));
+                self.feed(Input::Gone(id, Some(Exit::Code(0))));
+                return true;
+            }
+            Life::BecomesReady(_) if accidents && chance.below(10) == 0 && id.0 != 1 => {
+                self.processes.remove(&id);
+                let report = Report::ForkFailed { child: id, why: "EAGAIN".into() };
+                self.feed(Input::Reported(ProcId(1), report));
+                self.feed(Input::Gone(id, None));
+                return true;
+            }
+            Life::BecomesReady(_) => (Life::Waits, Report::Ready),
+            Life::Begins => (Life::Runs, Report::Started),
+            Life::Runs => {
+                let how = match chance.below(4) {
+                    0 => How::Error(RunError::new("KeyboardInterrupt", "")),
+                    1 => How::Error(RunError::new("ValueError", "")),
+                    _ => How::Ok,
+                };
+                (Life::Waits, Report::Ended { how, exec_count: 1, warnings: Vec::new() })
+            }
+        };
+        self.processes.insert(id, report.0);
+        self.feed(Input::Reported(id, report.1));
+        true
+    }
+}
+
+fn storm(seed: u64, accidents: bool) {
+    let mut chance = Chance(seed);
+    let mut world = World::new();
+    for _ in 0..400 {
+        match chance.below(3) {
+            0 => world.wish(&mut chance),
+            _ => drop(world.happen(&mut chance, accidents)),
+        }
+    }
+    for _ in 0..100_000 {
+        if world.open.is_empty() && world.dying.is_empty() {
+            break;
+        }
+        world.happen(&mut chance, false);
+    }
+    assert!(
+        world.open.is_empty(),
+        "seed {seed}: never answered {:?}\n{}\n{:#?}",
+        world.open,
+        picture(world.machine.notebook()),
+        world.trace
+    );
+    world.last_ticket += 1;
+    world.open.insert(world.last_ticket);
+    world.feed(Input::Command(Ticket(world.last_ticket), Command::Reset));
+    assert!(world.processes.len() <= 1, "seed {seed}: only the root is left: {:?}", world.processes);
+}
+
+#[test]
+fn every_wish_is_answered_in_fair_weather() {
+    (0..150).for_each(|seed| storm(seed, false));
+}
+
+#[test]
+fn every_wish_is_answered_whatever_dies() {
+    (1000..1300).for_each(|seed| storm(seed, true));
+}

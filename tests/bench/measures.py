@@ -1,0 +1,238 @@
+"""What is measured. Each function answers rows; a row has the samples of each contestant that can do it at all.
+
+Contestants take turns within one loop, so that what else the machine does falls on all alike, and medians are compared.
+"""
+
+import os
+import statistics
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import ratoon_client as ratoon
+from peers import RESULT, STREAM, IPyKernel, RatoonSocket, RestLine, SnapshotKernel
+
+STACK = "import numpy, pandas, matplotlib.pyplot"
+MS, MB = 1e-3, 1 << 20
+
+WS, REST, SNAPSHOT, IPYKERNEL = "Ratoon WS", "Ratoon REST", "snapshot-kernel", "ipykernel"
+
+
+@dataclass
+class Row:
+    """One line of the table. `target` is for Ratoon's figure named by `judged`; `at_least` says that more is better."""
+
+    what: str
+    unit: str
+    samples: dict = field(default_factory=dict)
+    target: float | None = None
+    judged: str = WS
+    at_least: bool = False
+
+    def add(self, contestant, value):
+        self.samples.setdefault(contestant, []).append(value)
+
+    def figure(self, contestant):
+        values = self.samples.get(contestant)
+        return statistics.median(values) if values else None
+
+    def hit(self):
+        """Whether the target is met; none where there is none."""
+        figure = self.figure(self.judged)
+        if self.target is None or figure is None:
+            return None
+        return figure >= self.target if self.at_least else figure <= self.target
+
+
+class Field(ExitStack):
+    """A fresh Ratoon and fresh peers, each with a line of its own to run cells on."""
+
+    def __init__(self, start_ratoon):
+        super().__init__()
+        server = self.enter_context(start_ratoon())
+        snapshot = self.enter_context(SnapshotKernel())
+        self.lines = {
+            WS: RatoonSocket(server),
+            REST: RestLine(REST, server),
+            SNAPSHOT: RestLine(SNAPSHOT, snapshot),
+            IPYKERNEL: self.enter_context(IPyKernel()),
+        }
+
+    def all(self, code):
+        for line in self.lines.values():
+            line.run(code)
+
+
+def round_trips(start_ratoon):
+    """`1+1`, with nothing and with much in the namespace."""
+    rows = []
+    for size, title, turns, target in (
+        (0, "1+1, to its result", 200, 0.5),
+        (100, "1+1 on a state with 100 MB", 30, None),
+        (1000, "1+1 on a state with 1 GB", 7, None),
+    ):
+        row = Row(title, "ms", target=target)
+        with Field(start_ratoon) as field:
+            field.all(f"import numpy; held = numpy.ones({size} * {MB} // 8)")
+            # It copies the namespace for each state; all together would not fit in memory.
+            field.lines[SNAPSHOT].keep = False
+            for line in field.lines.values():
+                [line.time_to(RESULT, "1+1") for _ in range(5)]
+            for _ in range(turns):
+                for name, line in field.lines.items():
+                    # After its answer Ratoon makes the state; that is measured on its own.
+                    time.sleep(0.01)
+                    row.add(name, line.time_to(RESULT, "1+1") / MS)
+        rows.append(row)
+    return rows
+
+
+def chain(start_ratoon):
+    """100 cells one after the other, each sent as soon as the last was answered."""
+    row = Row("a cell of a chain of 100", "ms", judged=REST)
+    for _ in range(3):
+        with Field(start_ratoon) as field:
+            field.all("x = 0")
+            for name, line in field.lines.items():
+                started = time.perf_counter()
+                for _ in range(100):
+                    line.run("x = x + 1")
+                row.add(name, (time.perf_counter() - started) * 10)
+    return [row]
+
+
+def start(start_ratoon):
+    """From nothing to the first result."""
+    row = Row("process start to first result", "s", target=0.4, judged=REST)
+    for turn in range(6):
+        for name, make in ((REST, start_ratoon), (SNAPSHOT, SnapshotKernel), (IPYKERNEL, IPyKernel)):
+            with make() as program:
+                line = program if name == IPYKERNEL else RestLine(name, program)
+                line.run("1+1")
+                # The first fills the disk's cache.
+                if turn > 0:
+                    row.add(name, time.perf_counter() - program.started)
+    return [row]
+
+
+def streams(start_ratoon):
+    """How soon the first print is seen, and how many bytes come how fast."""
+    first = Row("first print seen", "ms", target=5)
+    speed = Row("10 MB of prints", "MB/s", target=20, at_least=True)
+    whole = Row("10 MB of prints: delivered", "%", target=100, at_least=True)
+    with Field(start_ratoon) as field:
+        for _ in range(15):
+            for name, line in field.lines.items():
+                first.add(name, line.time_to(STREAM, "import time; print('a'); time.sleep(0.3)") / MS)
+        for _ in range(3):
+            for name, line in field.lines.items():
+                started = time.perf_counter()
+                answer = line.run("for _ in range(100_000): print('x' * 99)")
+                passed = time.perf_counter() - started
+                count = len(ratoon.printed(answer))
+                speed.add(name, count / 1e6 / passed)
+                whole.add(name, count / 1e5)
+    return [first, speed, whole]
+
+
+def depth(start_ratoon):
+    """A thousand states in one line with the usual libraries loaded: what freezing one takes, and what it holds."""
+    rows = {d: Row(f"result to frozen, depth {d}", "ms", target=5) for d in (10, 100, 1000)}
+    frozen, whole = [], []
+    with start_ratoon() as server:
+        line = RatoonSocket(server)
+        line.run(STACK, freeze=True)
+        before, available = memory_of(server), available_memory()
+        for number in range(1000):
+            started = time.perf_counter()
+            line.run(f"x = {number}")
+            ended = time.perf_counter()
+            line.door.wait_for_frozen(line.state)
+            now = time.perf_counter()
+            frozen.append((now - ended) / MS)
+            whole.append((now - started) / MS)
+        after, left = memory_of(server), available_memory()
+    for place, row in rows.items():
+        row.samples[WS] = frozen[max(0, place - 20) : place]
+    growth = Row("freezing at depth 1000, to depth 10", "×", target=1.5)
+    growth.add(WS, rows[1000].figure(WS) / rows[10].figure(WS))
+    late = Row("a whole cell at depth 300, to depth 10", "×", target=1.2)
+    late.add(WS, statistics.median(whole[280:300]) / statistics.median(whole[:20]))
+    each = Row("memory of a state (private + page tables)", "MB", target=3.5)
+    each.add(WS, (after - before) / 1000 / MB)
+    gone = Row("memory of a state (what the machine lacks)", "MB")
+    gone.add(WS, (available - left) / 1000 / MB)
+    total = Row("memory of 1000 states", "GB", target=4)
+    total.add(WS, max(after, before + available - left) / MB / 1024)
+    return [*rows.values(), growth, late, each, gone, total]
+
+
+def large(start_ratoon):
+    """The same libraries, and 1 GB in the namespace."""
+    freeze = Row("result to frozen, 1 GB", "ms", target=6)
+    branch = Row("branch from an older state, 1 GB: first line", "ms", target=15)
+    with start_ratoon() as server:
+        line = RatoonSocket(server)
+        line.run(f"{STACK}; held = numpy.ones({1000 * MB // 8})", freeze=True)
+        older = line.state
+        for number in range(20):
+            line.run(f"x = {number}")
+            ended = time.perf_counter()
+            line.door.wait_for_frozen(line.state)
+            freeze.add(WS, (time.perf_counter() - ended) / MS)
+        # All of it differs from here on.
+        line.run("held = held + 1", freeze=True)
+        for _ in range(20):
+            line.state = older
+            branch.add(WS, line.time_to(STREAM, "print(held[0])") / MS)
+            time.sleep(0.05)
+    return [freeze, branch]
+
+
+def parallel(start_ratoon):
+    """Two cells that only compute, on two branches at once, against one."""
+    row = Row("two computing branches at once, to one", "×", target=1.3, judged=REST)
+    code = "sum(i * i for i in range(60_000_000))"
+    with start_ratoon() as server, SnapshotKernel() as snapshot:
+        for _ in range(3):
+            for name, program in ((REST, server), (SNAPSHOT, snapshot)):
+                row.add(name, at_once(program, code, 2) / at_once(program, code, 1))
+    return [row]
+
+
+def at_once(program, code, count):
+    """Seconds until as many runs on the first state have ended."""
+    doors = [program.rest() for _ in range(count)]
+    threads = [threading.Thread(target=door.run, args=(code,)) for door in doors]
+    started = time.perf_counter()
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    passed = time.perf_counter() - started
+    [door.close() for door in doors]
+    return passed
+
+
+def memory_of(server):
+    """Bytes that the server and its kernel's processes hold for themselves: private pages and page tables."""
+    total = 0
+    for pid in server.processes():
+        try:
+            for name in (f"/proc/{pid}/smaps_rollup", f"/proc/{pid}/status"):
+                with open(name) as lines:
+                    wanted = (line.split() for line in lines if line.startswith(("Private_Dirty:", "VmPTE:")))
+                    total += sum(int(words[1]) * 1024 for words in wanted)
+        except OSError:
+            continue  # it ended just now
+    return total
+
+
+def available_memory():
+    # What the kernel of the machine has promised but not yet counted settles within this time.
+    time.sleep(2)
+    os.sync()
+    with open("/proc/meminfo") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+
+
+ALL = [round_trips, chain, start, streams, depth, large, parallel]

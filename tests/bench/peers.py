@@ -1,0 +1,155 @@
+"""The contestants, all driven the same way: `run` answers when the whole answer is there, `time_to` when the first output
+of a kind is.
+"""
+
+import os
+import queue
+import sys
+import tempfile
+import time
+
+from jupyter_client.manager import KernelManager
+
+import ratoon_client as ratoon
+
+RESULT, STREAM = "execute_result", "stream"
+
+
+class RatoonSocket:
+    """A line of states, through the WebSocket."""
+
+    name = "Ratoon, WebSocket"
+
+    def __init__(self, server):
+        self.door = server.socket()
+        self.state = "initial"
+
+    def run(self, code, freeze=False):
+        """Runs a cell on the line's end, and with `freeze` waits until a process of its own holds its state."""
+        answer = self.door.run(code, self.state)
+        check(answer["error"])
+        self.state = answer["state_name"]
+        if freeze:
+            self.door.wait_for_frozen(self.state)
+        return answer
+
+    def time_to(self, kind, code):
+        """Seconds until the first output of this kind."""
+        started = time.perf_counter()
+        exec_id = self.door.start(code, self.state)
+        seen = None
+        for event in self.door.events():
+            if event.get("exec_id") == exec_id:
+                if event["event"] == "output_added" and event["output"]["output_type"] == kind and not seen:
+                    seen = time.perf_counter() - started
+                if event["event"] == "run_ended":
+                    check(event["error"])
+                    self.state = event["state"]
+                    return seen
+
+    def close(self):
+        self.door.close()
+
+
+class RestLine:
+    """A line of states, through REST: Ratoon and snapshot-kernel understand the same requests."""
+
+    def __init__(self, name, server):
+        self.name = name
+        self.door = server.rest()
+        self.state = "initial"
+        self.keep = True
+
+    def run(self, code):
+        answer = self.door.run(code, self.state)
+        check(answer["error"])
+        left, self.state = self.state, answer["state_name"]
+        if not self.keep:
+            self.door.ask("DELETE", f"/states/{left}")
+        return answer
+
+    def time_to(self, _kind, code):
+        """Seconds until the answer, as there is no part of it before the whole."""
+        started = time.perf_counter()
+        answer = self.door.run(code, self.state)
+        passed = time.perf_counter() - started
+        check(answer["error"])
+        left, self.state = self.state, answer["state_name"]
+        if not self.keep:
+            self.door.ask("DELETE", f"/states/{left}")
+        return passed
+
+    def close(self):
+        self.door.close()
+
+
+class SnapshotKernel(ratoon.Program):
+    """The public kernel whose REST API Ratoon speaks."""
+
+    query = f"?token={ratoon.TOKEN}"
+
+    def __init__(self):
+        super().__init__(
+            [sys.executable, "-m", "snapshot_kernel.main", "--bind", "{bind}", f"--token={ratoon.TOKEN}"], MPLBACKEND="agg"
+        )
+
+
+class IPyKernel:
+    """Jupyter's kernel, spoken to over ZMQ as its own clients do. It has one namespace and no states."""
+
+    name = "ipykernel, ZMQ"
+
+    def __init__(self):
+        self.room = tempfile.TemporaryDirectory(prefix="ratoon-test-")
+        # Its connection file, history and settings go nowhere else.
+        os.environ["JUPYTER_RUNTIME_DIR"] = os.environ["IPYTHONDIR"] = self.room.name
+        self.manager = KernelManager(kernel_name="python3")
+
+    def __enter__(self):
+        self.started = time.perf_counter()
+        self.manager.start_kernel(cwd=self.room.name, stderr=open(os.devnull, "w"))
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=120)
+        return self
+
+    def __exit__(self, *_):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.room.cleanup()
+
+    def messages(self, request):
+        """What the kernel publishes about a request, until it is idle again."""
+        while True:
+            try:
+                message = self.client.get_iopub_msg(timeout=300)
+            except queue.Empty:
+                raise RuntimeError("ipykernel does not answer") from None
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            yield message
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return
+
+    def run(self, code):
+        outputs = []
+        for message in self.messages(self.client.execute(code, store_history=True)):
+            if message["msg_type"] in ("stream", "execute_result", "display_data", "error"):
+                outputs.append({"output_type": message["msg_type"], **message["content"]})
+        check(next((o for o in outputs if o["output_type"] == "error"), None))
+        self.client.get_shell_msg(timeout=300)
+        return {"output": outputs}
+
+    def time_to(self, kind, code):
+        started = time.perf_counter()
+        seen = None
+        for message in self.messages(self.client.execute(code)):
+            if message["msg_type"] == kind and not seen:
+                seen = time.perf_counter() - started
+        self.client.get_shell_msg(timeout=300)
+        return seen
+
+
+def check(error):
+    if error:
+        raise RuntimeError(f"a cell failed: {error['ename']}: {error['evalue']}")
