@@ -14,7 +14,10 @@
 //! stand in reading order, and each uses only those before it (`http` uses `session`, `session` uses `kernel`, all use
 //! `notebook`).
 
-pub mod kernel;
 pub mod notebook;
+pub mod kernel;
 pub mod session;
 mod store;
+pub mod http;
+pub mod options;
+pub mod serve;

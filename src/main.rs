@@ -1,1 +1,12 @@
-fn main() {}
+//! `ratoon` serves notebooks; `ratoon kernel` is the process in which their cells run.
+
+use ratoon::{kernel, options, serve};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before any thread exists: a kernel forks, and has one thread for all its life.
+    if options::is_kernel() {
+        return kernel::child_main();
+    }
+    serve::run(options::Options::read())
+}

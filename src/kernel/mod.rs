@@ -1,9 +1,11 @@
 //! HOW Python runs: a tree of forked processes, each standing at a state.
 //!
-//! `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `tree` is the server's
+//! `interpreter` chooses the Python and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `tree` is the server's
 //! end (tokio, no Python), `state` the child's end (Python, no tokio, no threads). Knows no session, store or http.
 
+pub mod interpreter;
 mod protocol;
+pub mod provision;
 mod ring;
 mod state;
 mod tree;

@@ -2,9 +2,10 @@
 
 use super::{Base, Draft, DraftId, ExecId, RunError, RunStatus, StateId};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A wish of a client. Imperatives; the same words over WebSocket and REST.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
@@ -99,7 +100,7 @@ fn yes() -> bool {
 }
 
 /// A line of states that ran, from the one to be replaced to the one it ends in.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The state whose cell was edited.
@@ -109,7 +110,7 @@ pub struct Line {
 }
 
 /// What a command is answered.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {
     /// It is done, and there is nothing to say.
@@ -142,7 +143,7 @@ pub enum Reply {
 }
 
 /// A variable as a person would want to see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Variable {
     /// Its name.
     pub name: String,
@@ -157,7 +158,7 @@ pub struct Variable {
 }
 
 /// Why a command was not carried out. Control flow branches on `code`; people read the rest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, ToSchema)]
 #[error("{what}: {why}")]
 pub struct Refused {
     /// A stable word: `not_found`, `conflict`, `busy`, `bad_request`, `timeout`, `kernel`.

@@ -4,6 +4,7 @@ use super::{
     Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId,
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A fact. Every event that is published is also what the store saves; `StateFrozen` and the prompts concern only
 /// what is alive now.
@@ -101,7 +102,7 @@ pub enum Event {
 }
 
 /// A whole notebook as a client sees it when it joins.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Snapshot {
     /// Its name.
     pub name: String,

@@ -144,7 +144,7 @@ impl Notebook {
             if !removable || self.children(&id).next().is_some() || self.has_open_runs(&id) {
                 break;
             }
-            runs.extend(self.runs_on(&id));
+            runs.extend(self.attempts_on(&id));
             if let Some(state) = self.states.shift_remove(&id) {
                 runs.extend(state.exec_id.clone());
                 states.push(id);
@@ -157,9 +157,9 @@ impl Notebook {
         Some((states, runs))
     }
 
-    fn runs_on(&self, id: &StateId) -> Vec<ExecId> {
+    fn attempts_on(&self, id: &StateId) -> Vec<ExecId> {
         let on = Base::State(id.clone());
-        self.runs.values().filter(|r| r.on == on).map(|r| r.exec_id.clone()).collect()
+        self.runs.values().filter(|r| r.on == on && r.state.is_none()).map(|r| r.exec_id.clone()).collect()
     }
 
     fn has_open_runs(&self, id: &StateId) -> bool {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
 pub type MimeBundle = Map<String, Value>;
@@ -11,7 +12,7 @@ pub type MimeBundle = Map<String, Value>;
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
 /// Which standard stream a text came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamName {
     /// `sys.stdout`, file descriptor 1.
@@ -21,7 +22,7 @@ pub enum StreamName {
 }
 
 /// One output item. `display_id` is Jupyter's transient display id; it is not part of a stored notebook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "output_type", rename_all = "snake_case")]
 pub enum Output {
     /// Text printed. Adjacent texts of one stream are one item.
@@ -34,8 +35,10 @@ pub enum Output {
     /// Something shown by `display()` or a plot.
     DisplayData {
         /// Representations by mime type.
+        #[schema(value_type = Object)]
         data: MimeBundle,
         /// nbformat metadata (for example the size of an image).
+        #[schema(value_type = Object)]
         metadata: MimeBundle,
         /// Set when the code may update it later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,8 +47,10 @@ pub enum Output {
     /// The value of the last expression.
     ExecuteResult {
         /// Representations by mime type; `text/plain` is always there.
+        #[schema(value_type = Object)]
         data: MimeBundle,
         /// nbformat metadata.
+        #[schema(value_type = Object)]
         metadata: MimeBundle,
         /// The number in `Out[n]`.
         execution_count: u32,
@@ -55,7 +60,7 @@ pub enum Output {
 }
 
 /// Why a run failed, in the shape of a Python exception.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
     /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `RunAborted`, `RunTimeout`,
     /// `ForkFailed`.

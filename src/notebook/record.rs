@@ -2,9 +2,10 @@
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and prose.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct State {
     /// Its id; never used again for another state.
     pub id: StateId,
@@ -29,7 +30,7 @@ pub struct State {
 }
 
 /// Whether a state can be run against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Living {
     /// Its cell ended; the frozen process has not said yet that it is ready. It can be run against all the same.
@@ -50,7 +51,7 @@ impl Living {
 }
 
 /// What a run is to be run against.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
     /// A state.
@@ -60,7 +61,7 @@ pub enum Base {
 }
 
 /// One execution of a cell. An attempt that failed stays as a red leaf beside the states.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Run {
     /// The caller's id for it.
     pub exec_id: ExecId,
@@ -73,6 +74,7 @@ pub struct Run {
     /// The draft that it runs, when the page asked for it.
     pub draft: Option<DraftId>,
     /// What it printed and showed.
+    #[schema(value_type = Vec<super::Output>)]
     pub outputs: Outputs,
     /// Why it failed.
     pub error: Option<RunError>,
@@ -87,7 +89,7 @@ pub struct Run {
 }
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// Waits for an earlier run, or for its head.
@@ -112,7 +114,7 @@ impl RunStatus {
 }
 
 /// A question that the code asks its user (`input()`, `getpass()`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Prompt {
     /// The text before the cursor.
     pub text: String,
@@ -121,7 +123,7 @@ pub struct Prompt {
 }
 
 /// A cell that has not run yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
     /// The page's id for it.
@@ -135,7 +137,7 @@ pub struct Draft {
 }
 
 /// What a draft holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftKind {
     /// Python.

@@ -52,6 +52,9 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     Python::attach(|py| match started {
         Ok(shell) => {
             control::report(&Report::Ready);
+            if !control::order_comes_within(ROOT_IDLE_MS) {
+                shell.warm(py);
+            }
             Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new() }.obey(py)
         }
         Err(why) => {
@@ -86,6 +89,9 @@ fn leave() -> ! {
         libc::_exit(0)
     }
 }
+
+/// How long the root waits for its first order before it does what is only useful later.
+const ROOT_IDLE_MS: u16 = 300;
 
 struct Process {
     shell: Shell,
@@ -137,6 +143,9 @@ impl Process {
                     self.is_kept = true;
                 }
                 control::report(&Report::Forked { child, pid });
+                if self.role == Role::Head && !control::order_comes_within(0) {
+                    self.shell.rehearse(py);
+                }
             }
             Ok(Side::Child) => {
                 self.shell.after_fork_in_child(py, kept);

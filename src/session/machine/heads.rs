@@ -71,6 +71,11 @@ impl Heads {
         self.all.iter().find(|(_, h)| h.doing == Doing::Rest && &h.at == state).map(|(id, _)| *id)
     }
 
+    /// Whether some head has not left a state yet: it waits there, or has not begun to run on.
+    pub(super) fn hold(&self, state: &StateId) -> bool {
+        self.all.values().any(|h| &h.at == state && !matches!(h.doing, Doing::Run(_)))
+    }
+
     /// The head that is busy with a run.
     pub(super) fn of_run(&self, run: &ExecId) -> Option<ProcId> {
         self.all.iter().find(|(_, h)| h.doing.run() == Some(run)).map(|(id, _)| *id)

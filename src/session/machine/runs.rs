@@ -198,6 +198,8 @@ impl Machine {
         let Some(exec_id) = found.doing.run().cloned() else { return };
         found.doing = Doing::Run(exec_id.clone());
         found.is_ready = true;
+        let at = found.at.clone();
+        self.left(&at);
         let now_ms = self.now_ms;
         let Some(run) = self.notebook.run_mut(&exec_id) else { return };
         run.status = RunStatus::Running;

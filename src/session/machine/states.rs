@@ -137,12 +137,13 @@ impl Machine {
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
         if let Some(head) = self.heads.remove(process) {
             match head.doing {
-                Doing::Rest => self.left(&head.at),
+                Doing::Rest => {}
                 Doing::Run(run) => self.head_gone(&run, exit),
                 // It died at rest, unnoticed: the state has not changed, so another head can take over.
                 Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
                 Doing::Begin(run) => self.head_not_made(&run, "the forked process died before it was ready"),
             }
+            self.left(&head.at);
         } else if let Some((ticket, state)) = self.looks.remove(&process) {
             let why = "the process that looked has died";
             let how = "some variable's repr may have ended it";
@@ -163,18 +164,16 @@ impl Machine {
         if *state == StateId::root() {
             self.root = None;
         }
+        self.set_living(state, Living::Freezing);
         match self.heads.resting_at(state) {
-            Some(head) => {
-                self.set_living(state, Living::Freezing);
-                self.keep(head, state);
-            }
-            None => self.set_living(state, Living::Lost),
+            Some(head) => self.keep(head, state),
+            None => self.left(state),
         }
     }
 
-    /// A head rests at a state no more: a state that only the head held is lost.
-    fn left(&mut self, state: &StateId) {
-        if !self.frozen.contains_key(state) && self.heads.resting_at(state).is_none() {
+    /// A head has left a state: if nothing else holds it, it is lost.
+    pub(super) fn left(&mut self, state: &StateId) {
+        if !self.frozen.contains_key(state) && !self.heads.hold(state) {
             self.set_living(state, Living::Lost);
         }
     }
@@ -220,9 +219,7 @@ impl Machine {
     /// Ends a head; nothing more is heard from it.
     pub(super) fn discard(&mut self, head: ProcId) {
         self.effects.push(Effect::Kill(head));
-        if let Some(head) = self.heads.remove(head)
-            && head.doing == Doing::Rest
-        {
+        if let Some(head) = self.heads.remove(head) {
             self.left(&head.at);
         }
     }

@@ -140,7 +140,7 @@ fn a_deleted_state_stays_while_something_grew_from_it() {
         delete s2
             kill p4
             kill p2
-            removed [s2 s1] [b b x a]
+            removed [s2 s1] [b x a]
             answer 15: done
         delete s2
             answer 16: refused, not_found: find state s2: there is none in this notebook
@@ -349,6 +349,7 @@ fn a_state_whose_process_dies_is_lost_unless_a_head_rests_there() {
         p5 ready
             s2 is in Memory
         p4 gone
+            s1 is in Freezing
             s1 is in Lost
         run c on s1
             answer 13: refused, lost: run against state s1: its process is gone
@@ -384,6 +385,7 @@ fn the_root_is_planted_again() {
         p1 ready
             initial is in Memory
         p1 gone
+            initial is in Freezing
             initial is in Lost
         run a
             plant p2
@@ -430,7 +432,8 @@ fn a_root_that_cannot_start_tells_why() {
             p3 forks p4, head
             p4 runs c
         p3 gone
-        initial Lost
+            initial is in Freezing
+        initial Freezing
         ├─ × a Error
         └─ × c Queued
     "#]]
@@ -510,15 +513,19 @@ fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
             p2 forks p4, frozen
             p2 runs b
         p2 cannot fork p4
-            s1 is in Lost
         p2 refuses
             answer 7: b Error ForkFailed: the state could not be kept, so that running on would have lost it
         run c on s1
-            answer 10: refused, lost: run against state s1: its process is gone
+            p2 forks p5, frozen
+            p2 runs c
         p2 began
+            c began
         p2 ok
+            answer 10: c Ok s2
+            p2 forks p6, frozen
         initial
-        └─ s1 (a) Lost
+        └─ s1 (a) Freezing
+           ├─ s2 (c) Freezing
            └─ × b Error
     "#]]
     .assert_eq(&told(

@@ -1,0 +1,351 @@
+//! Who is asking: the owner's token, share links, and the browser sessions that both are exchanged for.
+//!
+//! Everything here is in memory and behind one lock that is never held across an await. Only fingerprints of secrets
+//! are kept. What a caller may do is `Scope`; whether a request may pass is decided in `guard`, not here.
+
+mod link;
+mod scope;
+mod secret;
+
+pub(crate) use link::Link;
+pub(crate) use scope::Scope;
+pub use secret::new_secret;
+
+use link::KeptLink;
+use secret::Fingerprint;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+
+/// How long a browser stays signed in without the token. A week: nobody is sent away during a working day, and a
+/// cookie that leaked does not last.
+pub(crate) const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill the memory.
+const MAX_SESSIONS_EACH: usize = 64;
+
+/// Share links at a time; each is compared with on every request.
+const MAX_LINKS: usize = 256;
+
+/// The moment of a request, on both clocks: durations are measured on the one that cannot be set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    /// The monotonic clock.
+    pub(crate) at: Instant,
+    /// Milliseconds since the Unix epoch, for people.
+    pub(crate) wall_ms: u64,
+}
+
+impl Now {
+    /// Reads both clocks.
+    pub(crate) fn read() -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { at: Instant::now(), wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    fn after(self, wait: Duration) -> Self {
+        let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        Self { at: self.at + wait, wall_ms: self.wall_ms.saturating_add(ms) }
+    }
+}
+
+/// What a valid credential gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// What its holder may do.
+    pub(crate) scope: Scope,
+    /// The only notebook that it is good for; none: all.
+    pub(crate) notebook: Option<String>,
+    link: Option<String>,
+    session: Option<Fingerprint>,
+}
+
+impl Access {
+    /// Whether it is good for a notebook.
+    pub(crate) fn opens(&self, notebook: &str) -> bool {
+        self.notebook.as_deref().is_none_or(|own| own == notebook)
+    }
+}
+
+/// A share link to be made.
+#[derive(Debug)]
+pub(crate) struct NewLink {
+    /// `view` or `run`.
+    pub(crate) scope: Scope,
+    /// The notebook it opens.
+    pub(crate) notebook: String,
+    /// The owner's note.
+    pub(crate) label: Option<String>,
+    /// How long it lasts.
+    pub(crate) lasts: Option<Duration>,
+}
+
+/// All credentials of this server.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    owner: Fingerprint,
+    kept: Mutex<Kept>,
+    /// Counts what was taken back, so that open sockets look again at whether they may stay.
+    taken_back: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    links: Vec<KeptLink>,
+    /// In the order in which they began.
+    sessions: Vec<BrowserSession>,
+    links_made: u64,
+}
+
+#[derive(Debug)]
+struct BrowserSession {
+    id: Fingerprint,
+    link: Option<String>,
+    ends: Instant,
+}
+
+/// Why a link was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LinkError {
+    /// There are too many.
+    #[error("there are {MAX_LINKS} share links already")]
+    TooMany,
+    /// The operating system gave no random numbers.
+    #[error("the operating system gives no random numbers")]
+    NoSecret(#[from] getrandom::Error),
+}
+
+impl Keys {
+    /// The owner's token is the only credential.
+    pub(crate) fn new(owner_token: &str) -> Self {
+        let (taken_back, _) = watch::channel(0);
+        Self { owner: Fingerprint::of(owner_token), kept: Mutex::default(), taken_back }
+    }
+
+    /// What a token gives: the owner's, or a link's.
+    pub(crate) fn by_token(&self, token: &str, now: Now) -> Option<Access> {
+        let token = Fingerprint::of(token);
+        if token.is(&self.owner) {
+            return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: None });
+        }
+        let mut kept = self.lock();
+        let link = kept.links.iter_mut().find(|l| l.token.is(&token) && !l.has_ended(now.at))?;
+        link.shown.last_used = Some(now.wall_ms);
+        Some(link.access(None))
+    }
+
+    /// What a browser session gives.
+    pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
+        let id = Fingerprint::of(id);
+        let mut kept = self.lock();
+        let session = kept.sessions.iter().find(|s| s.id.is(&id) && now.at < s.ends)?;
+        let Some(link) = session.link.clone() else {
+            return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: Some(id) });
+        };
+        let link = kept.links.iter_mut().find(|l| l.shown.id == link && !l.has_ended(now.at))?;
+        link.shown.last_used = Some(now.wall_ms);
+        Some(link.access(Some(id)))
+    }
+
+    /// Begins a browser session with what `access` gives; answers the session's id, for the cookie.
+    ///
+    /// # Errors
+    /// When there are no random numbers.
+    pub(crate) fn begin_session(&self, access: &Access, now: Now) -> Result<String, getrandom::Error> {
+        let id = new_secret()?;
+        let mut kept = self.lock();
+        kept.sessions.retain(|s| now.at < s.ends);
+        let of_same = |s: &BrowserSession| s.link == access.link;
+        if kept.sessions.iter().filter(|s| of_same(s)).count() >= MAX_SESSIONS_EACH
+            && let Some(oldest) = kept.sessions.iter().position(of_same)
+        {
+            kept.sessions.remove(oldest);
+        }
+        let ends = now.at + SESSION_LASTS;
+        kept.sessions.push(BrowserSession { id: Fingerprint::of(&id), link: access.link.clone(), ends });
+        Ok(id)
+    }
+
+    /// Ends the browser session that `access` came from; nothing to do for one that came from a token.
+    pub(crate) fn end_session(&self, access: &Access) {
+        if let Some(id) = access.session {
+            self.lock().sessions.retain(|s| !s.id.is(&id));
+            self.taken_back.send_modify(|n| *n += 1);
+        }
+    }
+
+    /// Makes a share link; answers it with its token, which is not kept.
+    ///
+    /// # Errors
+    /// When there are too many, or no random numbers.
+    pub(crate) fn add_link(&self, new: NewLink, now: Now) -> Result<(Link, String), LinkError> {
+        let token = new_secret()?;
+        let end = new.lasts.map(|lasts| now.after(lasts));
+        let mut kept = self.lock();
+        kept.links.retain(|l| !l.has_ended(now.at));
+        if kept.links.len() >= MAX_LINKS {
+            return Err(LinkError::TooMany);
+        }
+        kept.links_made += 1;
+        let shown = Link {
+            id: format!("link-{}", kept.links_made),
+            scope: new.scope,
+            notebook: new.notebook,
+            label: new.label,
+            created_at: now.wall_ms,
+            expires_at: end.map(|e| e.wall_ms),
+            last_used: None,
+        };
+        let ends = end.map(|e| e.at);
+        kept.links.push(KeptLink { shown: shown.clone(), token: Fingerprint::of(&token), ends });
+        Ok((shown, token))
+    }
+
+    /// The links that are still good, in the order in which they were made.
+    pub(crate) fn links(&self, now: Now) -> Vec<Link> {
+        self.lock().links.iter().filter(|l| !l.has_ended(now.at)).map(|l| l.shown.clone()).collect()
+    }
+
+    /// Takes a link back, with all sessions that came from it. Answers whether there was one.
+    pub(crate) fn take_back(&self, link: &str) -> bool {
+        let mut kept = self.lock();
+        let before = kept.links.len();
+        kept.links.retain(|l| l.shown.id != link);
+        kept.sessions.retain(|s| s.link.as_deref() != Some(link));
+        let found = kept.links.len() < before;
+        drop(kept);
+        self.taken_back.send_modify(|n| *n += 1);
+        found
+    }
+
+    /// Waits until `access` is no longer good: its session or link was taken back, or has ended.
+    pub(crate) async fn gone(&self, access: &Access) {
+        let mut taken_back = self.taken_back.subscribe();
+        loop {
+            taken_back.mark_unchanged();
+            let Some(end) = self.end_of(access, Instant::now()) else { return };
+            let ended = async {
+                match end {
+                    Some(end) => tokio::time::sleep_until(end.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = ended => (),
+                // The sender lives in `self`, so the channel cannot close while we wait.
+                _ = taken_back.changed() => (),
+            }
+        }
+    }
+
+    /// Until when `access` is good; the outer none: it no longer is.
+    fn end_of(&self, access: &Access, now: Instant) -> Option<Option<Instant>> {
+        let kept = self.lock();
+        let session = match access.session {
+            Some(id) => Some(kept.sessions.iter().find(|s| s.id.is(&id))?.ends),
+            None => None,
+        };
+        let link = match &access.link {
+            Some(id) => kept.links.iter().find(|l| &l.shown.id == id)?.ends,
+            None => None,
+        };
+        let end = [session, link].into_iter().flatten().min();
+        (end.is_none_or(|end| now < end)).then_some(end)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Every change is one statement on a vector, so a panic elsewhere leaves nothing half done.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeptLink {
+    fn access(&self, session: Option<Fingerprint>) -> Access {
+        Access {
+            scope: self.shown.scope,
+            notebook: Some(self.shown.notebook.clone()),
+            link: Some(self.shown.id.clone()),
+            session,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn view_link(lasts: Option<Duration>) -> NewLink {
+        NewLink { scope: Scope::View, notebook: "main".into(), label: None, lasts }
+    }
+
+    #[test]
+    fn only_the_exact_token_is_the_owner() {
+        let (keys, now) = (Keys::new("test123"), Now::read());
+        assert_eq!(keys.by_token("test123", now).unwrap().scope, Scope::Owner);
+        for wrong in ["", "test12", "test1234", "TEST123", " test123", "test123\0"] {
+            assert!(keys.by_token(wrong, now).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_gives_its_scope_on_its_notebook_until_it_ends() {
+        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (link, token) = keys.add_link(view_link(Some(Duration::from_secs(60))), now).unwrap();
+        let access = keys.by_token(&token, now).unwrap();
+        assert_eq!((access.scope, access.opens("main"), access.opens("other")), (Scope::View, true, false));
+        let id = keys.begin_session(&access, now).unwrap();
+        assert!(keys.by_session(&id, now.after(Duration::from_secs(59))).is_some());
+        let late = now.after(Duration::from_secs(60));
+        assert!(keys.by_token(&token, late).is_none());
+        assert!(keys.by_session(&id, late).is_none());
+        assert_eq!(link.expires_at, Some(now.wall_ms + 60_000));
+        assert!(keys.links(late).is_empty());
+    }
+
+    #[test]
+    fn setting_the_wall_clock_neither_ends_nor_prolongs_a_link() {
+        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (_, token) = keys.add_link(view_link(Some(Duration::from_secs(60))), now).unwrap();
+        let tomorrow = Now { wall_ms: now.wall_ms + 86_400_000, ..now };
+        let yesterday = Now { wall_ms: now.wall_ms - 86_400_000, ..now.after(Duration::from_secs(61)) };
+        assert!(keys.by_token(&token, tomorrow).is_some());
+        assert!(keys.by_token(&token, yesterday).is_none());
+    }
+
+    #[test]
+    fn taking_a_link_back_ends_its_sessions_and_no_others() {
+        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (link, token) = keys.add_link(view_link(None), now).unwrap();
+        let of_link = keys.begin_session(&keys.by_token(&token, now).unwrap(), now).unwrap();
+        let of_owner = keys.begin_session(&keys.by_token("owner", now).unwrap(), now).unwrap();
+        assert!(keys.take_back(&link.id));
+        assert!(!keys.take_back(&link.id));
+        assert!(keys.by_token(&token, now).is_none());
+        assert!(keys.by_session(&of_link, now).is_none());
+        assert!(keys.by_session(&of_owner, now).is_some());
+    }
+
+    #[test]
+    fn sessions_end_after_a_week_and_the_oldest_makes_way() {
+        let (keys, now) = (Keys::new("owner"), Now::read());
+        let owner = keys.by_token("owner", now).unwrap();
+        let first = keys.begin_session(&owner, now).unwrap();
+        assert!(keys.by_session(&first, now.after(SESSION_LASTS - Duration::from_secs(1))).is_some());
+        assert!(keys.by_session(&first, now.after(SESSION_LASTS)).is_none());
+        for _ in 0..MAX_SESSIONS_EACH {
+            keys.begin_session(&owner, now).unwrap();
+        }
+        assert!(keys.by_session(&first, now).is_none());
+    }
+
+    #[test]
+    fn signing_out_ends_one_session() {
+        let (keys, now) = (Keys::new("owner"), Now::read());
+        let owner = keys.by_token("owner", now).unwrap();
+        let (one, two) = (keys.begin_session(&owner, now).unwrap(), keys.begin_session(&owner, now).unwrap());
+        keys.end_session(&keys.by_session(&one, now).unwrap());
+        assert!(keys.by_session(&one, now).is_none());
+        assert!(keys.by_session(&two, now).is_some());
+    }
+}

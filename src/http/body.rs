@@ -1,0 +1,110 @@
+//! JSON bodies: bounded in size, in time and in depth, and read strictly.
+
+use super::error::HttpError;
+use super::json;
+use super::routes::Found;
+use actix_web::dev::Payload;
+use actix_web::error::PayloadError;
+use actix_web::http::StatusCode;
+use actix_web::web::{Bytes, BytesMut};
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// How long a body may take in all. actix has no limit of its own here, and a slow sender holds memory.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a sender may pause. A program that means it has the body at hand.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+type Reading<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
+
+/// A body that must be JSON of this shape.
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// A body that may be left out; if it is there it must be JSON, and is not looked at.
+pub(crate) struct NoBody;
+
+impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
+    type Error = HttpError;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = read(limit(request), payload.take());
+        Box::pin(async move { json::parse(&body.await?).map(Self).map_err(malformed) })
+    }
+}
+
+impl FromRequest for NoBody {
+    type Error = HttpError;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = read(limit(request), payload.take());
+        Box::pin(async move {
+            let body = body.await?;
+            if !body.is_empty() {
+                json::parse::<serde_json::Value>(&body).map_err(malformed)?;
+            }
+            Ok(Self)
+        })
+    }
+}
+
+fn limit(request: &HttpRequest) -> usize {
+    request.extensions().get::<Found>().map_or(0, |found| found.route().body)
+}
+
+async fn read(limit: usize, mut payload: Payload) -> Result<Bytes, HttpError> {
+    let all = async {
+        let mut body = BytesMut::new();
+        while let Some(chunk) =
+            tokio::time::timeout(PAUSE_TIMEOUT, payload.next()).await.map_err(|_| too_slow())?
+        {
+            let chunk = chunk.map_err(broken)?;
+            if body.len() + chunk.len() > limit {
+                return Err(too_large(limit));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body.freeze())
+    };
+    tokio::time::timeout(BODY_TIMEOUT, all).await.map_err(|_| too_slow())?
+}
+
+fn malformed(error: serde_json::Error) -> HttpError {
+    HttpError::bad_request("read the body", error.to_string(), "see /api/openapi.json for what belongs in it")
+}
+
+fn broken(error: PayloadError) -> HttpError {
+    let why = match error {
+        PayloadError::Incomplete(_) => "it ended before its length was reached",
+        PayloadError::EncodingCorrupted => "its chunks are broken",
+        _ => "it did not arrive whole",
+    };
+    HttpError::bad_request("read the body", why, "send it again, whole")
+}
+
+fn too_slow() -> HttpError {
+    HttpError::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "too_slow",
+        "read the body",
+        "it did not come in time",
+        "send it in one go",
+    )
+}
+
+/// A body beyond its limit.
+pub(crate) fn too_large(limit: usize) -> HttpError {
+    HttpError::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too_large",
+        "read the body",
+        format!("it is longer than {limit} bytes"),
+        "send less at once, or have the code read the data from a file",
+    )
+}

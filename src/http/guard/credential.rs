@@ -1,0 +1,153 @@
+//! What a request shows of who it is: a token in the query or in `Authorization`, or a session cookie.
+
+use actix_web::dev::RequestHead;
+use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+
+/// How many cookies of our name are tried. Another server on this machine can set cookies that shadow ours; ours is
+/// then still among them.
+const MAX_COOKIES_TRIED: usize = 4;
+
+/// What was shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Nothing at all.
+    Nothing,
+    /// A token, said on purpose. It alone decides, whatever cookie comes with it.
+    Token {
+        /// The token.
+        token: String,
+        /// Whether it stood in the URL.
+        in_url: bool,
+    },
+    /// Session ids from the cookie that a browser adds by itself.
+    Cookies(Vec<String>),
+    /// Something that cannot be a credential of ours, or two of them.
+    Unclear,
+}
+
+impl Shown {
+    /// Reads what a request shows. `cookie` is the name of our session cookie.
+    pub(crate) fn by(head: &RequestHead, cookie: &str) -> Self {
+        let in_url: Vec<Option<String>> = query_values(head.uri.query().unwrap_or_default(), "token");
+        let in_header: Vec<Option<String>> =
+            head.headers.get_all(AUTHORIZATION).map(|v| v.to_str().ok().and_then(bearer)).collect();
+        match (in_url.as_slice(), in_header.as_slice()) {
+            ([], []) => Self::from_cookies(&head.headers, cookie),
+            ([Some(token)], []) => Self::Token { token: token.clone(), in_url: true },
+            ([], [Some(token)]) => Self::Token { token: token.clone(), in_url: false },
+            _ => Self::Unclear,
+        }
+    }
+
+    fn from_cookies(headers: &HeaderMap, name: &str) -> Self {
+        let values: Vec<String> = headers
+            .get_all(COOKIE)
+            .filter_map(|header| header.to_str().ok())
+            .flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .filter(|(own, _)| *own == name)
+            .map(|(_, value)| value.to_owned())
+            .take(MAX_COOKIES_TRIED)
+            .collect();
+        if values.is_empty() { Self::Nothing } else { Self::Cookies(values) }
+    }
+}
+
+fn bearer(value: &str) -> Option<String> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
+}
+
+/// All values of a key in a query, decoded; none for one that is not UTF-8.
+fn query_values(query: &str, key: &str) -> Vec<Option<String>> {
+    query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .filter(|(own, _)| form_decoded(own).as_deref() == Some(key))
+        .map(|(_, value)| form_decoded(value))
+        .collect()
+}
+
+/// The first value of a key in a query, decoded.
+pub(crate) fn query_value(query: &str, key: &str) -> Option<String> {
+    query_values(query, key).into_iter().next().flatten()
+}
+
+fn form_decoded(text: &str) -> Option<String> {
+    percent_decoded(&text.replace('+', " "))
+}
+
+/// Percent-decodes; none for a broken escape or for what is not UTF-8.
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => hex(rest.next()?)? << 4 | hex(rest.next()?)?,
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::test::TestRequest;
+
+    fn shown(uri: &str, headers: &[(&'static str, &str)]) -> Shown {
+        let request = headers.iter().fold(TestRequest::with_uri(uri), |r, h| r.append_header((h.0, h.1)));
+        Shown::by(request.to_http_request().head(), "ratoon_8080")
+    }
+
+    fn token(token: &str, in_url: bool) -> Shown {
+        Shown::Token { token: token.into(), in_url }
+    }
+
+    #[test]
+    fn a_token_may_be_said_in_two_ways() {
+        assert_eq!(shown("/states?token=abc", &[]), token("abc", true));
+        assert_eq!(shown("/states?x=1&tok%65n=a%2Bb+c", &[]), token("a+b c", true));
+        assert_eq!(shown("/states", &[("authorization", "Bearer abc")]), token("abc", false));
+        assert_eq!(shown("/states", &[("authorization", "bearer abc")]), token("abc", false));
+        assert_eq!(shown("/states?token=", &[]), token("", true));
+    }
+
+    #[test]
+    fn what_is_said_twice_or_otherwise_is_unclear() {
+        let unclear = [
+            shown("/?token=a&token=a", &[]),
+            shown("/?token=a", &[("authorization", "Bearer a")]),
+            shown("/?token=%ff", &[]),
+            shown("/?token=%4", &[]),
+            shown("/", &[("authorization", "Basic dGVzdDE6MjM=")]),
+            shown("/", &[("authorization", "Bearer")]),
+            shown("/", &[("authorization", "Bearer a"), ("authorization", "Bearer a")]),
+        ];
+        for one in unclear {
+            assert_eq!(one, Shown::Unclear);
+        }
+    }
+
+    #[test]
+    fn other_keys_are_not_the_token() {
+        for uri in ["/", "/?tokens=a", "/?Token=a", "/?token[]=a", "/?x=token=a", "/#token=a"] {
+            assert_eq!(shown(uri, &[]), Shown::Nothing, "{uri}");
+        }
+    }
+
+    #[test]
+    fn cookies_of_our_name_are_found_in_a_pile() {
+        let pile = format!("{}ratoon_80=no; ratoon_8080=yes; ratoon_80800=no", "junk=x; ".repeat(3000));
+        assert_eq!(shown("/", &[("cookie", &pile)]), Shown::Cookies(vec!["yes".into()]));
+        assert_eq!(
+            shown("/", &[("cookie", "ratoon_8080=a"), ("cookie", "ratoon_8080=b")]),
+            Shown::Cookies(vec!["a".into(), "b".into()])
+        );
+        assert_eq!(shown("/?token=t", &[("cookie", "ratoon_8080=a")]), token("t", true));
+    }
+}

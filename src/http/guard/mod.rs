@@ -1,0 +1,341 @@
+//! The outermost middleware: nothing reaches a handler that has not passed here, and every answer leaves through here.
+//!
+//! In this order, each before anything of the request but its head is looked at: is the server meant (Host), is the
+//! sender a page of ours (Origin, Sec-Fetch-Site), who is it, is there such a route, may they, is the body acceptable.
+//! An unknown path without a credential is answered as a known one is, so that nothing can be learned by trying.
+
+mod credential;
+pub(crate) mod headers;
+mod origin;
+mod throttle;
+
+pub(crate) use credential::{percent_decoded, query_value};
+pub(crate) use origin::Hosts;
+pub(crate) use throttle::Throttle;
+
+use super::Door;
+use super::auth::{Access, Now};
+use super::error::HttpError;
+use super::pages;
+use super::routes::{self, About, Found, Least, Nowhere};
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{
+    ACCEPT, ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
+    TRANSFER_ENCODING,
+};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
+use credential::Shown;
+use futures_util::FutureExt;
+use headers::Kind;
+use std::future::{Ready, ready};
+use std::panic::AssertUnwindSafe;
+
+/// Who sent a request that passed, and how they said so.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// What they may do. None only on public routes.
+    access: Option<Access>,
+    /// Whether the token stood in the URL.
+    pub(crate) token_in_url: bool,
+}
+
+impl Caller {
+    /// What the caller may do.
+    ///
+    /// # Errors
+    /// 401 on a public route, where nobody was asked.
+    pub(crate) fn access(&self) -> Result<&Access, HttpError> {
+        self.access.as_ref().ok_or_else(unauthorized)
+    }
+}
+
+/// Lets a request pass or not, and hardens the answer.
+pub(crate) async fn guard(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let (kind, mut response) = match check(&mut request) {
+        Ok(kind) => (kind, pass(request, next).await?),
+        Err(denied) => {
+            let answer = denied.answer(&request);
+            let kind =
+                if answer.headers().get(CONTENT_TYPE).is_some_and(is_html) { Kind::Page } else { Kind::Data };
+            (kind, request.into_response(answer))
+        }
+    };
+    headers::harden(response.headers_mut(), kind);
+    Ok(response)
+}
+
+/// Runs the handler. One that panics costs its own request and nothing else.
+async fn pass(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    match AssertUnwindSafe(next.call(request)).catch_unwind().await {
+        Ok(answer) => answer.map(ServiceResponse::map_into_boxed_body),
+        Err(_) => Err(HttpError::internal("a part of the server failed").into()),
+    }
+}
+
+/// A request that may not pass.
+struct Denied {
+    error: HttpError,
+    /// Set with `NoSuchPath` and its kin: the methods that are possible.
+    allow: Option<String>,
+    /// Whether a browser that came from another site may have kept our cookie back.
+    retry_from_here: bool,
+}
+
+impl From<HttpError> for Denied {
+    fn from(error: HttpError) -> Self {
+        Self { error, allow: None, retry_from_here: false }
+    }
+}
+
+impl Denied {
+    fn answer(&self, request: &ServiceRequest) -> HttpResponse {
+        let for_a_person = *request.method() == Method::GET && wants_html(request.headers());
+        let mut response = match self.error.status() {
+            status @ StatusCode::UNAUTHORIZED if for_a_person => {
+                if self.retry_from_here {
+                    pages::exchange(status)
+                } else {
+                    pages::sign_in(status, &self.error)
+                }
+            }
+            status @ (StatusCode::MISDIRECTED_REQUEST | StatusCode::FORBIDDEN) if for_a_person => {
+                pages::sign_in(status, &self.error)
+            }
+            _ => self.error.error_response(),
+        };
+        if let Some(allow) = self.allow.as_deref().and_then(|a| HeaderValue::from_str(a).ok()) {
+            response.headers_mut().insert(ALLOW, allow);
+        }
+        if has_body(request.headers()) {
+            // The body was not read, so nothing after it can be a request of this connection.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
+        }
+        response
+    }
+}
+
+fn check(request: &mut ServiceRequest) -> Result<Kind, Denied> {
+    let door =
+        request.app_data::<web::Data<Door>>().cloned().ok_or_else(|| HttpError::internal("no door"))?;
+    let found = routes::find(request.method(), request.uri().path());
+    let is_page = found.as_ref().is_ok_and(|f| f.route().kind == Kind::Page);
+
+    let host = door.hosts.check(request.head())?;
+    if *request.method() == Method::OPTIONS {
+        return Err(no_cors().into());
+    }
+    door.hosts.check_origin(request.headers(), &host)?;
+    origin::check_fetch_site(request.headers(), is_page)?;
+
+    let is_public = found.as_ref().is_ok_and(|f| f.route().least == Least::Public);
+    let shown = Shown::by(request.head(), &door.cookie);
+    let by_cookie = matches!(shown, Shown::Cookies(_));
+    let token_in_url = matches!(shown, Shown::Token { in_url: true, .. });
+    let access = if is_public {
+        None
+    } else {
+        Some(identify(&door, &shown).map_err(|e| elsewhere(e, request, is_page))?)
+    };
+
+    let found = found.map_err(|nowhere| no_route(request.method(), nowhere))?;
+    if let (Some(access), Least::Needs(scope)) = (&access, found.route().least) {
+        if access.scope < scope {
+            return Err(forbidden(format!("this link may {}, not more", access.scope.word())).into());
+        }
+        if concerned(&door, &found).is_some_and(|notebook| !access.opens(notebook)) {
+            return Err(forbidden("this link is for another notebook").into());
+        }
+    }
+    check_body(request, &found, by_cookie)?;
+
+    let kind = found.route().kind;
+    routes::remember(request, found);
+    request.extensions_mut().insert(Caller { access, token_in_url });
+    Ok(kind)
+}
+
+fn identify(door: &Door, shown: &Shown) -> Result<Access, HttpError> {
+    let now = Now::read();
+    let access = match shown {
+        Shown::Nothing => return Err(unauthorized()),
+        Shown::Token { token, .. } => door.keys.by_token(token, now),
+        Shown::Cookies(ids) => ids.iter().find_map(|id| door.keys.by_session(id, now)),
+        Shown::Unclear => None,
+    };
+    let Some(access) = access else {
+        return Err(if door.throttle.admits_failure(now.at) { unauthorized() } else { too_many_failures() });
+    };
+    Ok(access)
+}
+
+/// A page that was opened from another site came without our cookie. It may have one all the same: it is shown the
+/// exchange page, which asks again from here.
+fn elsewhere(error: HttpError, request: &ServiceRequest, is_page: bool) -> Denied {
+    let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
+    Denied { error, allow: None, retry_from_here }
+}
+
+fn concerned<'a>(door: &'a Door, found: &'a Found) -> Option<&'a str> {
+    match found.route().about {
+        About::Server => None,
+        About::Start => Some(door.start.name()),
+        About::Named => found.params.first().map(String::as_str),
+    }
+}
+
+/// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with it.
+fn check_body(request: &ServiceRequest, found: &Found, by_cookie: bool) -> Result<(), HttpError> {
+    let (headers, method) = (request.headers(), request.method());
+    let limit = found.route().body;
+    if !has_body(headers) {
+        // A form or an image of another page can send an empty POST with our cookie, but not as JSON.
+        let needs_type = by_cookie && *method == Method::POST;
+        return if needs_type && !is_json(headers) {
+            Err(unsupported("it has no JSON content type"))
+        } else {
+            Ok(())
+        };
+    }
+    if limit == 0 {
+        return Err(HttpError::bad_request(
+            "read the request",
+            format!("a {method} here has no body"),
+            "leave it out",
+        ));
+    }
+    if headers.contains_key(CONTENT_ENCODING) {
+        return Err(unsupported("its body is compressed"));
+    }
+    if !is_json(headers) {
+        return Err(unsupported("its content type is not application/json"));
+    }
+    // Said as a number or not at all: the parser below us has refused anything else.
+    let declared =
+        headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > limit as u64) {
+        return Err(super::body::too_large(limit));
+    }
+    Ok(())
+}
+
+fn has_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(CONTENT_LENGTH).is_some_and(|v| v.as_bytes() != b"0");
+    length || headers.contains_key(TRANSFER_ENCODING)
+}
+
+/// `application/json`, alone or with the only charset that JSON has.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(CONTENT_TYPE);
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    let Ok(value) = value.to_str() else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    let json = parts.next().is_some_and(|t| t.eq_ignore_ascii_case("application/json"));
+    json && parts
+        .all(|p| p.eq_ignore_ascii_case("charset=utf-8") || p.eq_ignore_ascii_case("charset=\"utf-8\""))
+}
+
+/// Whether a browser asks, to show the answer to a person.
+pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    accept.split(',').any(|part| part.split(';').next().is_some_and(|t| t.trim() == "text/html"))
+}
+
+fn is_html(content_type: &HeaderValue) -> bool {
+    content_type.as_bytes().starts_with(b"text/html")
+}
+
+fn no_route(method: &Method, nowhere: Nowhere) -> Denied {
+    match nowhere {
+        Nowhere::NoSuchPath => HttpError::not_found("find the path", "there is nothing there").into(),
+        Nowhere::OtherMethods(methods) => {
+            let allow = methods.iter().map(|m| m.as_str()).collect::<Vec<_>>().join(", ");
+            let error = HttpError::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method_not_allowed",
+                format!("{method} it"),
+                "the path has no such method",
+                format!("use {allow}"),
+            );
+            Denied { error, allow: Some(allow), retry_from_here: false }
+        }
+    }
+}
+
+fn unauthorized() -> HttpError {
+    HttpError::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "let the request in",
+        "it shows no valid token or session",
+        "open the address that was printed at start, or send `Authorization: Bearer TOKEN`",
+    )
+}
+
+fn too_many_failures() -> HttpError {
+    HttpError::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too_many_failures",
+        "let the request in",
+        "too many wrong tokens came lately",
+        "wait a second; a right token is let in at any time",
+    )
+    .retry_after(1)
+}
+
+fn forbidden(why: impl Into<String>) -> HttpError {
+    HttpError::new(
+        StatusCode::FORBIDDEN,
+        "forbidden",
+        "do what was asked",
+        why,
+        "ask the owner for a link that may",
+    )
+}
+
+fn no_cors() -> HttpError {
+    HttpError::new(
+        StatusCode::FORBIDDEN,
+        "no_cors",
+        "answer a preflight",
+        "no other page may use this server",
+        "call it from its own page or from a program",
+    )
+}
+
+fn unsupported(why: &str) -> HttpError {
+    HttpError::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "read the body",
+        why,
+        "send plain JSON with `Content-Type: application/json`",
+    )
+}
+
+impl FromRequest for Caller {
+    type Error = HttpError;
+    type Future = Ready<Result<Self, HttpError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(request.extensions().get::<Self>().cloned().ok_or_else(unauthorized))
+    }
+}
+
+impl FromRequest for Found {
+    type Error = HttpError;
+    type Future = Ready<Result<Self, HttpError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(request.extensions().get::<Self>().cloned().ok_or_else(unauthorized))
+    }
+}

@@ -1,0 +1,243 @@
+//! What names, ids and texts may look like before they go further in.
+//!
+//! A name comes back exactly as it was given or is refused: two names that look the same or mean the same must not
+//! be two, and no name may steer a terminal, a path or a header.
+
+use crate::notebook::{Command, Draft, Refused};
+use icu_normalizer::ComposingNormalizerBorrowed;
+
+/// Names and ids, in characters. A uuid has 36.
+const MAX_NAME_CHARS: usize = 128;
+
+/// One cell, in bytes.
+const MAX_SOURCE_BYTES: usize = 1024 * 1024;
+
+/// An answer to `input()`, in bytes.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// Markdown cells before one state.
+const MAX_PROSE_CELLS: usize = 1000;
+
+/// A year: longer than any run, and far from what a timer cannot count.
+const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
+
+/// A notebook's name is also the name of its directory, so it takes letters, digits and `-_.` only.
+///
+/// # Errors
+/// `Refused` with what is wrong with it.
+pub fn check_notebook_name(name: &str) -> Result<(), Refused> {
+    let what = || format!("name a notebook {name:?}");
+    check_text(name).map_err(|why| bad(what(), why, HOW_NAME))?;
+    let plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
+    if !name.chars().all(plain) {
+        return Err(bad(what(), "it has characters that a directory's name should not have", HOW_NAME));
+    }
+    // Directories are limited in bytes, and the name gets a suffix.
+    if name.len() > 200 {
+        return Err(bad(what(), "it is too long", HOW_NAME));
+    }
+    Ok(())
+}
+
+/// Whether a command's names, ids and texts may go further in.
+pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
+    match command {
+        Command::Run { exec_id, code, new_state_name, timeout, .. } => {
+            check_id("exec_id", exec_id.as_str())?;
+            check_source(code)?;
+            new_state_name.as_deref().map_or(Ok(()), check_state_name)?;
+            timeout.map_or(Ok(()), check_timeout)
+        }
+        Command::AnswerInput { text, .. } => check_length("answer input()", text, MAX_ANSWER_BYTES),
+        Command::PutDraft { draft: Draft { id, source, .. }, .. } => {
+            check_id("draft id", id.as_str())?;
+            check_source(source)
+        }
+        Command::PutProse { prose, .. } if prose.len() > MAX_PROSE_CELLS => {
+            Err(too_large("put prose", format!("it has more than {MAX_PROSE_CELLS} cells")))
+        }
+        Command::PutProse { prose, .. } => prose.iter().try_for_each(|text| check_source(text)),
+        Command::Label { label: Some(label), .. } => check_label(label),
+        // What these name has to be there already; if it is not, that is the answer.
+        Command::Interrupt { .. }
+        | Command::DeleteDraft { .. }
+        | Command::Label { label: None, .. }
+        | Command::DeleteState { .. }
+        | Command::DropAttempt { .. }
+        | Command::Reset
+        | Command::LookAtVariables { .. } => Ok(()),
+    }
+}
+
+/// A label is for people only: it may say anything that can be seen on one line.
+pub(crate) fn check_label(label: &str) -> Result<(), Refused> {
+    let odd =
+        label.trim().is_empty() || label.chars().count() > MAX_NAME_CHARS || label.chars().any(is_unseen);
+    if odd {
+        let how = "use 1 to 128 visible characters";
+        return Err(bad(
+            format!("use {label:?} as a label"),
+            "it is empty, too long, or cannot be seen",
+            how,
+        ));
+    }
+    Ok(())
+}
+
+const HOW_NAME: &str = "use 1 to 128 visible characters, without `/`, not starting with a dot";
+
+fn check_state_name(name: &str) -> Result<(), Refused> {
+    check_text(name).map_err(|why| bad(format!("name a state {name:?}"), why, HOW_NAME))
+}
+
+fn check_id(which: &str, id: &str) -> Result<(), Refused> {
+    let odd = id.is_empty() || id.chars().count() > MAX_NAME_CHARS || id.chars().any(is_unseen);
+    if odd {
+        return Err(bad(
+            format!("use {id:?} as {which}"),
+            "an id has 1 to 128 visible characters",
+            "make it a uuid",
+        ));
+    }
+    Ok(())
+}
+
+fn check_timeout(seconds: f64) -> Result<(), Refused> {
+    if seconds > 0.0 && seconds <= MAX_TIMEOUT_SECONDS {
+        return Ok(());
+    }
+    Err(bad(
+        format!("stop a run after {seconds} seconds"),
+        "that is no time to wait",
+        "give a number above 0",
+    ))
+}
+
+fn check_source(source: &str) -> Result<(), Refused> {
+    check_length("take a cell's text", source, MAX_SOURCE_BYTES)
+}
+
+fn check_length(what: &str, text: &str, max: usize) -> Result<(), Refused> {
+    if text.len() <= max {
+        return Ok(());
+    }
+    Err(too_large(what, format!("it has {} bytes, more than {max}", text.len())))
+}
+
+/// What is wrong with a name, if anything.
+fn check_text(text: &str) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("it is empty");
+    }
+    if text.chars().count() > MAX_NAME_CHARS {
+        return Err("it is too long");
+    }
+    if text.chars().any(is_unseen) {
+        return Err("it has characters that cannot be seen");
+    }
+    if text.starts_with('.') {
+        return Err("it starts with a dot");
+    }
+    if text.contains(['/', '\\']) {
+        return Err("it has a slash");
+    }
+    if text.trim() != text {
+        return Err("it starts or ends with a space");
+    }
+    if !ComposingNormalizerBorrowed::new_nfc().is_normalized(text) {
+        return Err("it is not in Unicode's composed form (NFC)");
+    }
+    Ok(())
+}
+
+/// Control characters, and those that have no width or turn the direction of what follows.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn bad(what: String, why: &str, how: &str) -> Refused {
+    Refused::new("bad_request", what, why, how)
+}
+
+fn too_large(what: &str, why: String) -> Refused {
+    Refused::new("too_large", what, why, "have the code read it from a file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_people_use_are_taken() {
+        for good in [
+            "a",
+            "9b2c1e",
+            "after load",
+            "état-1",
+            "日本",
+            "x.y",
+            "a:b",
+            "<b>",
+            "\"q\"",
+            "%2e",
+            "initial",
+            "a..b",
+        ] {
+            assert_eq!(check_state_name(good), Ok(()), "{good}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_not_what_they_seem_are_refused() {
+        let long = "x".repeat(129);
+        for bad in [
+            "",
+            " ",
+            " a",
+            "a ",
+            ".",
+            "..",
+            ".hidden",
+            "a/b",
+            "/",
+            "a\\b",
+            "a\0",
+            "a\nb",
+            "a\r\nX: y",
+            "\u{1b}[31m",
+            "a\u{7f}",
+            "a\u{85}",
+            "a\u{200b}b",
+            "\u{202e}a",
+            "\u{feff}a",
+            "a\u{2066}b",
+            "e\u{301}tat",
+            "a\u{2028}",
+            "\u{e0041}",
+            &long,
+        ] {
+            assert!(check_state_name(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_notebooks_name_is_a_plain_directory_name() {
+        for good in ["main", "my notebook", "été_2.1-b"] {
+            assert_eq!(check_notebook_name(good), Ok(()), "{good}");
+        }
+        let long = "日".repeat(100);
+        for bad in ["", "..", "a/b", "a:b", "a*", "a?b", "<a>", "a'b", &long] {
+            assert!(check_notebook_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_are_positive_and_finite() {
+        assert_eq!(check_timeout(0.5), Ok(()));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+            assert!(check_timeout(bad).is_err(), "{bad}");
+        }
+    }
+}

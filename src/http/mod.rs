@@ -1,0 +1,183 @@
+//! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about notebooks.
+//!
+//! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
+//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root), `api` (the rest of the REST API),
+//! `socket` (commands up, facts down), `pages` and `assets` (the page itself).
+
+mod api;
+mod assets;
+mod auth;
+mod body;
+mod error;
+mod guard;
+mod json;
+mod limits;
+mod openapi;
+mod pages;
+mod routes;
+mod seed;
+mod socket;
+
+pub use auth::new_secret;
+pub use limits::check_notebook_name;
+pub use pages::in_path;
+
+use crate::notebook::{Command, Refused};
+use crate::session::{Session, Sessions};
+use actix_web::dev::Server;
+use actix_web::http::KeepAlive;
+use actix_web::middleware::from_fn;
+use actix_web::{App, HttpServer, web};
+use auth::{Access, Keys, Scope};
+use guard::{Hosts, Throttle};
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// Connections at a time, for each worker. One notebook page needs one; this is room for hundreds of clients while
+/// file descriptors are left for the kernels.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// How long the head of a first request may take.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a connection may stay without a request.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long what was sent may stay unread before the connection is given up. Without it, a client that has stopped
+/// reading would hold its memory for a quarter of an hour.
+const UNREAD_TIMEOUT_MS: u32 = 45_000;
+
+/// Threads that serve connections. The work is in the kernels; more threads would only take cores from them.
+const MAX_WORKERS: usize = 4;
+
+/// What all handlers share.
+#[derive(Debug)]
+pub struct Door {
+    keys: Keys,
+    hosts: Hosts,
+    throttle: Throttle,
+    /// The name of our cookie. Cookies do not know ports, so the port is in the name.
+    cookie: String,
+    sessions: Sessions,
+    /// The notebook given at start, which the REST API at the root is about.
+    start: Session,
+    /// The limit of runs that give none.
+    timeout: Option<f64>,
+}
+
+/// What the door is told at start.
+#[derive(Debug)]
+pub struct DoorOptions {
+    /// The owner's token.
+    pub token: String,
+    /// Further names, `host:port`, under which the server is reached.
+    pub reachable_as: Vec<String>,
+    /// The limit, in seconds, of runs that give none.
+    pub timeout: Option<f64>,
+}
+
+impl Door {
+    /// Opens the start notebook.
+    ///
+    /// # Errors
+    /// `Refused` when it cannot be opened.
+    pub fn new(
+        listener: &TcpListener,
+        sessions: Sessions,
+        notebook: &str,
+        options: DoorOptions,
+    ) -> Result<Self, Refused> {
+        let bound = listener.local_addr().map_err(|e| {
+            Refused::new("kernel", "find out the port that was bound", e.to_string(), "try another --bind")
+        })?;
+        Ok(Self {
+            keys: Keys::new(&options.token),
+            hosts: Hosts::new(bound, &options.reachable_as),
+            throttle: Throttle::new(Instant::now()),
+            cookie: format!("ratoon_{}", bound.port()),
+            start: sessions.open(notebook)?,
+            sessions,
+            timeout: options.timeout,
+        })
+    }
+
+    /// The names of the open notebooks that a caller may see.
+    fn names_for(&self, access: &Access) -> Vec<String> {
+        self.sessions.names().into_iter().filter(|name| access.opens(name)).collect()
+    }
+
+    /// An open notebook.
+    fn notebook(&self, name: &str) -> Result<Session, Refused> {
+        self.sessions.get(name).ok_or_else(|| {
+            let how = "open it first: POST /api/notebooks";
+            Refused::new(
+                "not_found",
+                format!("find notebook {name:?}"),
+                "no notebook of this name is open",
+                how,
+            )
+        })
+    }
+
+    /// Opens a notebook, or answers the one that is open.
+    fn open(&self, name: &str) -> Result<Session, Refused> {
+        limits::check_notebook_name(name)?;
+        self.sessions.open(name)
+    }
+
+    /// Whether a caller may ask for a command, and whether it may go further in.
+    fn admit(&self, access: &Access, mut command: Command) -> Result<Command, Refused> {
+        let needed = Scope::needed_for(&command);
+        if access.scope < needed {
+            let why = format!("this link may {}, and it takes {}", access.scope.word(), needed.word());
+            return Err(Refused::new(
+                "forbidden",
+                "carry out the command",
+                why,
+                "ask the owner for a link that may",
+            ));
+        }
+        limits::check_command(&command)?;
+        if let Command::Run { timeout, .. } = &mut command {
+            *timeout = timeout.or(self.timeout);
+        }
+        Ok(command)
+    }
+}
+
+/// Starts to serve on a listener. The answer is the server's handle and its future.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub fn serve(listener: TcpListener, door: Door) -> io::Result<Server> {
+    // The standard library's backlog is short: three hundred tabs that reconnect at once must not be turned away.
+    nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
+    let door = web::Data::new(door);
+    let app =
+        move || App::new().app_data(door.clone()).configure(routes::register).wrap(from_fn(guard::guard));
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
+    Ok(HttpServer::new(app)
+        .workers(workers)
+        .max_connections(MAX_CONNECTIONS)
+        .client_request_timeout(HEAD_TIMEOUT)
+        .keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT))
+        .tcp_nodelay(true)
+        .on_connect(|connection, _| give_up_unread(connection))
+        .disable_signals()
+        .shutdown_timeout(1)
+        .listen(listener)?
+        .run())
+}
+
+fn give_up_unread(connection: &dyn std::any::Any) {
+    if let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() {
+        // Without it the connection still works, and ends later.
+        let _ = nix::sys::socket::setsockopt(
+            &stream.as_fd(),
+            nix::sys::socket::sockopt::TcpUserTimeout,
+            &UNREAD_TIMEOUT_MS,
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! The description of the REST API that the server serves about itself.
+
+use super::{api, seed};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+/// The API as an OpenAPI document.
+#[derive(Debug, OpenApi)]
+#[openapi(
+    info(title = "Ratoon", description = "Run any cell against any state, over HTTP."),
+    paths(
+        seed::execute, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
+        api::health, api::notebooks, api::open_notebook, api::snapshot, api::command, api::variables,
+        api::links, api::add_link, api::take_back_link, api::sign_out, api::openapi,
+    ),
+    modifiers(&Bearer),
+    security(("token" = [])),
+)]
+pub(crate) struct ApiDoc;
+
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        openapi.components.get_or_insert_default().add_security_scheme("token", SecurityScheme::Http(token));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::routes::TABLE;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Pages, files and the socket are not REST.
+    const NOT_DESCRIBED: [&str; 5] = ["/", "/n/{}", "/ws/{}", "/frame/v1", "/assets/{}/{..}"];
+
+    #[test]
+    fn every_route_is_described_and_every_description_is_a_route() {
+        let document = serde_json::to_value(ApiDoc::openapi()).unwrap();
+        let described: BTreeSet<(String, String)> = document["paths"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .flat_map(|(path, methods)| {
+                let plain =
+                    path.split('/').map(|p| if p.starts_with('{') { "{}" } else { p }).collect::<Vec<_>>();
+                methods.as_object().unwrap().keys().map(move |m| (m.to_uppercase(), plain.join("/")))
+            })
+            .collect();
+        let routes: BTreeSet<(String, String)> = TABLE
+            .iter()
+            .filter(|r| !NOT_DESCRIBED.contains(&r.path))
+            .map(|r| (r.method.to_string(), r.path.to_owned()))
+            .collect();
+        assert_eq!(described, routes);
+    }
+}

@@ -1,0 +1,108 @@
+//! The HTML shells. They hold no notebook content: the page's scripts fetch that over the WebSocket.
+
+use super::Door;
+use super::assets::PREFIX;
+use super::auth::{Now, SESSION_LASTS};
+use super::error::HttpError;
+use super::guard::Caller;
+use super::routes::Found;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
+use actix_web::{HttpResponse, web};
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "notebook.html")]
+struct NotebookPage<'a> {
+    name: &'a str,
+    assets: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage<'a> {
+    names: &'a [String],
+    assets: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "signin.html")]
+struct SignInPage<'a> {
+    why: &'a str,
+    assets: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "exchange.html")]
+struct ExchangePage<'a> {
+    assets: &'a str,
+}
+
+/// `GET /`: the notebooks that the caller may see.
+pub(crate) async fn home(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
+    if caller.token_in_url {
+        return begin_session(&door, &caller);
+    }
+    Ok(render(StatusCode::OK, &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX }))
+}
+
+/// `GET /n/{name}`: a notebook. Opening one starts a process, so a page that is only looked at does not.
+pub(crate) async fn notebook(
+    door: web::Data<Door>,
+    found: Found,
+    caller: Caller,
+) -> Result<HttpResponse, HttpError> {
+    if caller.token_in_url {
+        return begin_session(&door, &caller);
+    }
+    let name = found.params.first().map(String::as_str).unwrap_or_default();
+    if door.sessions.get(name).is_none() {
+        return Ok(render(
+            StatusCode::NOT_FOUND,
+            &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX },
+        ));
+    }
+    Ok(render(StatusCode::OK, &NotebookPage { name, assets: &PREFIX }))
+}
+
+/// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
+/// a `SameSite=Strict` cookie out of the next request. The page's script goes on to the same path without the token.
+fn begin_session(door: &Door, caller: &Caller) -> Result<HttpResponse, HttpError> {
+    let id = door
+        .keys
+        .begin_session(caller.access()?, Now::read())
+        .map_err(|_| HttpError::internal("the operating system gives no random numbers"))?;
+    let (name, lasts) = (&door.cookie, SESSION_LASTS.as_secs());
+    let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
+    let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });
+    let cookie = cookie.parse().map_err(|_| HttpError::internal("the session has no cookie"))?;
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// The page that asks again from here.
+pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
+    render(status, &ExchangePage { assets: &PREFIX })
+}
+
+/// The page for somebody who may not come in.
+pub(crate) fn sign_in(status: StatusCode, error: &HttpError) -> HttpResponse {
+    render(status, &SignInPage { why: &error.problem().why, assets: &PREFIX })
+}
+
+fn render(status: StatusCode, page: &impl Template) -> HttpResponse {
+    match page.render() {
+        Ok(html) => {
+            HttpResponse::build(status).insert_header((CONTENT_TYPE, "text/html; charset=utf-8")).body(html)
+        }
+        Err(_) => {
+            actix_web::ResponseError::error_response(&HttpError::internal("the page cannot be rendered"))
+        }
+    }
+}
+
+/// A notebook's name as a segment of a path. Names have letters, digits, `-_.` and spaces only.
+pub fn in_path(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}

@@ -1,0 +1,237 @@
+//! The shapes of the answers, and how a run is folded into one.
+
+use super::clock;
+use crate::notebook::{ExecId, MimeBundle, Notebook, Output, RunError, RunStatus, Variable};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// The longest representation of one object that is passed on, in characters.
+const MAX_REPRESENTATION_CHARS: usize = 1_000_000;
+
+/// What stands at the end of a text that was cut.
+const CUT_MARK: &str = "\n... [truncated]";
+
+/// The answer to `POST /execute`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Executed {
+    /// What the run printed and showed, in order, in nbformat's shapes.
+    output: Vec<Output>,
+    /// The name of the state that it left.
+    state_name: Option<String>,
+    /// Why it left none.
+    error: Option<RunError>,
+}
+
+impl Executed {
+    pub(super) fn new(
+        status: RunStatus,
+        state_name: Option<String>,
+        error: Option<RunError>,
+        mut output: Vec<Output>,
+    ) -> Self {
+        if status == RunStatus::Ok {
+            return Self { output, state_name, error: None };
+        }
+        let error = error.unwrap_or_else(|| match status {
+            RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
+            _ => RunError::new("KernelDied", "the run ended without saying why"),
+        });
+        if !matches!(output.last(), Some(Output::Error(_))) {
+            output.push(Output::Error(error.clone()));
+        }
+        Self { output, state_name: None, error: Some(error) }
+    }
+
+    pub(super) fn state_not_found(name: String) -> Self {
+        let error = Some(RunError::new("StateNotFound", name));
+        Self { output: Vec::new(), state_name: None, error }
+    }
+}
+
+/// The outputs of a run as a client of this API knows them.
+pub(super) fn outputs_of(notebook: &Notebook, exec_id: &ExecId) -> Vec<Output> {
+    notebook.run(exec_id).map(|run| run.outputs.items().iter().map(for_client).collect()).unwrap_or_default()
+}
+
+fn for_client(output: &Output) -> Output {
+    match output {
+        Output::Stream { name, text } => Output::Stream { name: *name, text: text.clone() },
+        Output::DisplayData { data, metadata, display_id: _ } => {
+            Output::DisplayData { data: capped(data), metadata: metadata.clone(), display_id: None }
+        }
+        Output::ExecuteResult { data, metadata, execution_count } => Output::ExecuteResult {
+            data: capped(data),
+            metadata: metadata.clone(),
+            execution_count: *execution_count,
+        },
+        Output::Error(error) => Output::Error(error.clone()),
+    }
+}
+
+/// Plain text can be cut and still be read; half of an image or of a page is nothing.
+fn capped(bundle: &MimeBundle) -> MimeBundle {
+    let fits = |text: &str| {
+        text.len() <= MAX_REPRESENTATION_CHARS || text.chars().count() <= MAX_REPRESENTATION_CHARS
+    };
+    bundle
+        .iter()
+        .filter_map(|(mime, value)| match value {
+            Value::String(text) if !fits(text) => {
+                (mime == "text/plain").then(|| (mime.clone(), Value::String(cut(text))))
+            }
+            _ => Some((mime.clone(), value.clone())),
+        })
+        .collect()
+}
+
+fn cut(text: &str) -> String {
+    let end = text.char_indices().nth(MAX_REPRESENTATION_CHARS).map_or(text.len(), |(at, _)| at);
+    format!("{}{CUT_MARK}", &text[..end])
+}
+
+/// The answer to `GET /states`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StateNames {
+    /// In creation order; `initial` first.
+    pub(super) states: Vec<String>,
+}
+
+/// The answer to `GET /states/{name}`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StateView {
+    /// As it was asked for.
+    name: String,
+    /// When the state was made: ISO 8601, UTC, microseconds.
+    timestamp: String,
+    /// Its variables, by name.
+    #[schema(value_type = std::collections::BTreeMap<String, VariableView>)]
+    variables: Variables,
+}
+
+impl StateView {
+    pub(super) fn new(name: String, created_at: f64, variables: Vec<Variable>) -> Self {
+        Self { name, timestamp: clock::iso_8601(created_at), variables: Variables(variables) }
+    }
+}
+
+/// Variables as one JSON object, in the order in which they were first assigned.
+#[derive(Debug)]
+pub(crate) struct Variables(Vec<Variable>);
+
+impl Serialize for Variables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for variable in &self.0 {
+            let view = VariableView { type_name: variable.type_name.clone(), repr: variable.repr.clone() };
+            map.serialize_entry(&variable.name, &view)?;
+        }
+        map.end()
+    }
+}
+
+/// One variable.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VariableView {
+    /// `type(v).__name__`.
+    #[serde(rename = "type")]
+    type_name: String,
+    /// `repr(v)`, cut when it is long.
+    repr: String,
+}
+
+/// The answer to `DELETE /states/{name}`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Deleted {
+    /// The name, as it was given.
+    pub(super) deleted: String,
+}
+
+/// The answer to `POST /reset`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Status {
+    /// `ok`.
+    pub(super) status: &'static str,
+}
+
+/// The answer to `POST /interrupt`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Interrupted {
+    /// Whether there was a run to interrupt.
+    pub(super) interrupted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notebook::StreamName;
+    use serde_json::json;
+
+    fn bundle(mime: &str, text: String) -> MimeBundle {
+        MimeBundle::from_iter([(mime.to_owned(), Value::String(text))])
+    }
+
+    #[test]
+    fn long_text_is_cut_by_characters_and_long_images_are_dropped() {
+        let long = "é".repeat(MAX_REPRESENTATION_CHARS);
+        assert_eq!(capped(&bundle("text/plain", long.clone())), bundle("text/plain", long.clone()));
+        let cut = capped(&bundle("text/plain", long.clone() + "x"));
+        assert_eq!(cut, bundle("text/plain", long.clone() + CUT_MARK));
+        assert_eq!(capped(&bundle("text/html", long + "x")), MimeBundle::new());
+        let value = MimeBundle::from_iter([("application/json".to_owned(), json!({"a": 1}))]);
+        assert_eq!(capped(&value), value);
+    }
+
+    #[test]
+    fn the_display_id_is_not_passed_on() {
+        let shown = Output::DisplayData {
+            data: bundle("text/plain", "1".into()),
+            metadata: MimeBundle::new(),
+            display_id: Some("d".into()),
+        };
+        assert_eq!(
+            serde_json::to_value(for_client(&shown)).ok(),
+            Some(json!({"output_type": "display_data", "data": {"text/plain": "1"}, "metadata": {}}))
+        );
+    }
+
+    #[test]
+    fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
+        let error = RunError::new("ValueError", "no");
+        let printed = vec![Output::stream(StreamName::Stdout, "before\n")];
+        let failed = Executed::new(RunStatus::Error, Some("x".into()), Some(error), printed);
+        let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
+        let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
+        let stream = json!({"output_type": "stream", "name": "stdout", "text": "before\n"});
+        assert_eq!(
+            serde_json::to_value(&failed).ok(),
+            Some(json!({"output": [stream, last], "state_name": null, "error": exception}))
+        );
+    }
+
+    #[test]
+    fn an_error_item_that_is_there_is_not_doubled() {
+        let error = RunError::new("KeyboardInterrupt", "");
+        let ended =
+            Executed::new(RunStatus::Interrupted, None, Some(error.clone()), vec![Output::Error(error)]);
+        assert_eq!(ended.output.len(), 1);
+    }
+
+    #[test]
+    fn variables_keep_their_order() {
+        let variable = |name: &str| Variable {
+            name: name.into(),
+            type_name: "int".into(),
+            repr: "1".into(),
+            size: None,
+        };
+        let view = StateView::new("s".into(), 0.0, vec![variable("z"), variable("a")]);
+        assert_eq!(
+            serde_json::to_string(&view).ok().as_deref(),
+            Some(
+                r#"{"name":"s","timestamp":"1970-01-01T00:00:00.000000+00:00","variables":{"z":{"type":"int","repr":"1"},"a":{"type":"int","repr":"1"}}}"#
+            )
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! The REST API at the root: the calls of the snapshot kernel, on the notebook given at start.
+//!
+//! What a client of that kernel relies on holds here: paths, field names, shapes and what is an HTTP error and what is
+//! not. Unknown fields are let pass, because newer clients send more.
+
+mod answer;
+mod clock;
+
+pub(crate) use answer::{Deleted, Executed, Interrupted, StateNames, StateView, Status};
+
+use super::Door;
+use super::auth::Access;
+use super::body::{Json, NoBody};
+use super::error::{ErrorBody, HttpError};
+use super::guard::Caller;
+use super::routes::Found;
+use crate::notebook::{Base, Command, ExecId, Notebook, Reply, StateId};
+use actix_web::{HttpResponse, web};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+/// The body of `POST /execute`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct Execute {
+    /// The source.
+    #[serde(default)]
+    code: String,
+    /// The caller's id for the run. A repeat of the same request gets the first answer.
+    exec_id: String,
+    /// The state to run against, by name or id.
+    state_name: String,
+    /// The name for the state that the run leaves; without it, its id.
+    #[serde(default)]
+    new_state_name: Option<String>,
+    /// Seconds after which the run is interrupted.
+    #[serde(default)]
+    timeout: Option<f64>,
+}
+
+/// The body of `POST /interrupt`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct Interrupt {
+    /// The run.
+    exec_id: String,
+}
+
+/// Runs code against a state and answers when the run has ended. An exception in the code is not an HTTP error.
+#[utoipa::path(
+    post, path = "/execute", tag = "kernel", request_body = Execute,
+    responses(
+        (status = 200, description = "The run has ended, well or not", body = Executed),
+        (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
+        (status = 409, description = "A run with this exec_id is going on, or had another request", body = ErrorBody),
+        (status = 413, description = "The code is too long", body = ErrorBody),
+    )
+)]
+pub(crate) async fn execute(
+    door: web::Data<Door>,
+    caller: Caller,
+    Json(wish): Json<Execute>,
+) -> Result<HttpResponse, HttpError> {
+    let exec_id = ExecId::new(wish.exec_id);
+    let Some(on) = base(&door, &exec_id, &wish.code, &wish.state_name).await? else {
+        return Ok(HttpResponse::Ok().json(Executed::state_not_found(wish.state_name)));
+    };
+    let run = Command::Run {
+        exec_id: exec_id.clone(),
+        code: wish.code,
+        on,
+        new_state_name: wish.new_state_name,
+        draft: None,
+        instead_of: None,
+        timeout: wish.timeout,
+        // Nobody is there to be asked.
+        allow_stdin: false,
+    };
+    match ask(&door, caller.access()?, run).await? {
+        Reply::Ended { status, state_name, error, .. } => {
+            let outputs = door.start.read(move |notebook| answer::outputs_of(notebook, &exec_id)).await?;
+            Ok(HttpResponse::Ok().json(Executed::new(status, state_name, error, outputs)))
+        }
+        // The state was there a moment ago, and is what the request named.
+        Reply::Refused(refused) if refused.code == "not_found" => {
+            Ok(HttpResponse::Ok().json(Executed::state_not_found(wish.state_name)))
+        }
+        other => Err(unexpected(other)),
+    }
+}
+
+/// What a request is to be run against. A repeat of an earlier request means what it meant then, even if the name has
+/// been bound to another state since: often to the one that the first request made.
+async fn base(
+    door: &Door,
+    exec_id: &ExecId,
+    code: &str,
+    state_name: &str,
+) -> Result<Option<Base>, HttpError> {
+    let (exec_id, code, state_name) = (exec_id.clone(), code.to_owned(), state_name.to_owned());
+    let look = move |notebook: &Notebook| {
+        let earlier = notebook.run(&exec_id).filter(|run| run.code == code).map(|run| run.on.clone());
+        earlier.or_else(|| notebook.find(&state_name).map(|state| Base::State(state.id.clone())))
+    };
+    Ok(door.start.read(look).await?)
+}
+
+/// Lists the states' names, in creation order.
+#[utoipa::path(get, path = "/states", tag = "kernel", responses((status = 200, body = StateNames)))]
+pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpError> {
+    let states = door.start.read(|notebook| notebook.names().map(str::to_owned).collect()).await?;
+    Ok(HttpResponse::Ok().json(StateNames { states }))
+}
+
+/// Shows a state's variables.
+#[utoipa::path(
+    get, path = "/states/{name}", tag = "kernel", params(("name" = String, Path, description = "Name or id")),
+    responses((status = 200, body = StateView), (status = 404, description = "No such state", body = ErrorBody))
+)]
+pub(crate) async fn state(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+) -> Result<HttpResponse, HttpError> {
+    let name = param(&found);
+    let (state, created_at) = find(&door, &name).await?;
+    match ask(&door, caller.access()?, Command::LookAtVariables { state }).await? {
+        Reply::Variables { variables } => {
+            Ok(HttpResponse::Ok().json(StateView::new(name, created_at, variables)))
+        }
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Deletes a state. What grew from it lives on.
+#[utoipa::path(
+    delete, path = "/states/{name}", tag = "kernel", params(("name" = String, Path, description = "Name or id")),
+    responses((status = 200, body = Deleted), (status = 404, description = "No such state", body = ErrorBody))
+)]
+pub(crate) async fn delete_state(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    _: NoBody,
+) -> Result<HttpResponse, HttpError> {
+    let name = param(&found);
+    let (state, _) = find(&door, &name).await?;
+    match ask(&door, caller.access()?, Command::DeleteState { state }).await? {
+        Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Stops all runs and forgets all states but `initial`.
+#[utoipa::path(post, path = "/reset", tag = "kernel", responses((status = 200, body = Status)))]
+pub(crate) async fn reset(
+    door: web::Data<Door>,
+    caller: Caller,
+    _: NoBody,
+) -> Result<HttpResponse, HttpError> {
+    match ask(&door, caller.access()?, Command::Reset).await? {
+        Reply::Done => Ok(HttpResponse::Ok().json(Status { status: "ok" })),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Interrupts a run. A run that is not there is not an error.
+#[utoipa::path(
+    post, path = "/interrupt", tag = "kernel", request_body = Interrupt, responses((status = 200, body = Interrupted))
+)]
+pub(crate) async fn interrupt(
+    door: web::Data<Door>,
+    caller: Caller,
+    Json(wish): Json<Interrupt>,
+) -> Result<HttpResponse, HttpError> {
+    match ask(&door, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) }).await? {
+        Reply::Interrupted { interrupted } => Ok(HttpResponse::Ok().json(Interrupted { interrupted })),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Asks the start notebook, if the caller may.
+async fn ask(door: &Door, access: &Access, command: Command) -> Result<Reply, HttpError> {
+    super::api::ask(door.start.clone(), door.admit(access, command)?).await
+}
+
+async fn find(door: &Door, name: &str) -> Result<(StateId, f64), HttpError> {
+    let wanted = name.to_owned();
+    let found =
+        door.start.read(move |notebook| notebook.find(&wanted).map(|s| (s.id.clone(), s.created_at))).await?;
+    found.ok_or_else(|| HttpError::not_found(format!("find state {name:?}"), "no state has this name or id"))
+}
+
+fn param(found: &Found) -> String {
+    found.params.first().cloned().unwrap_or_default()
+}
+
+fn unexpected(reply: Reply) -> HttpError {
+    match reply {
+        Reply::Refused(refused) => refused.into(),
+        _ => HttpError::internal("the notebook answered something else"),
+    }
+}

@@ -1,0 +1,196 @@
+//! Looks at the header of every WebSocket frame before its content is let into memory.
+//!
+//! actix-ws checks a frame's length only after the whole frame is there: one header that announces 2 GiB makes the
+//! server hold what follows. Here the announcement itself ends the connection.
+
+use actix_web::error::PayloadError;
+use actix_web::web::Bytes;
+use futures_util::Stream;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+
+/// The largest message, in bytes: a cell of 1 MiB as JSON is sent in less than this, or over REST.
+pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+
+/// What was wrong with a frame, for the one who closes the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is, or says it is, too long.
+    TooLong,
+    /// It has bits set that mean nothing without an extension, and none was agreed on.
+    ReservedBits,
+}
+
+/// Where the fault is left when there is one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Verdict(Arc<AtomicU8>);
+
+impl Verdict {
+    fn set(&self, fault: Fault) {
+        self.0.store(fault as u8 + 1, Ordering::Relaxed);
+    }
+
+    /// The fault that ended the stream, if one did.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some(Fault::TooLong),
+            _ => Some(Fault::ReservedBits),
+        }
+    }
+}
+
+/// Follows the frames in a stream of bytes.
+#[derive(Debug, Default)]
+struct Frames {
+    /// The header that is being collected: at most 2 bytes, 8 of length and 4 of mask.
+    header: [u8; 14],
+    have: usize,
+    /// Bytes of content still to come.
+    content: usize,
+}
+
+impl Frames {
+    /// Looks at the next bytes.
+    fn look(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
+        while !bytes.is_empty() {
+            if self.content > 0 {
+                let now = self.content.min(bytes.len());
+                self.content -= now;
+                bytes = &bytes[now..];
+                continue;
+            }
+            self.header[self.have] = bytes[0];
+            self.have += 1;
+            bytes = &bytes[1..];
+            if let Some(length) = self.announced()? {
+                self.content = length;
+                self.have = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// The announced length, when the header is whole. Refuses as soon as the length is known.
+    fn announced(&self) -> Result<Option<usize>, Fault> {
+        let header = &self.header[..self.have];
+        if header[0] & 0x70 != 0 {
+            return Err(Fault::ReservedBits);
+        }
+        let Some(second) = header.get(1) else { return Ok(None) };
+        let length_bytes = match second & 0x7f {
+            126 => 2,
+            127 => 8,
+            _ => 0,
+        };
+        let Some(extended) = header.get(2..2 + length_bytes) else { return Ok(None) };
+        let length = match length_bytes {
+            0 => u64::from(second & 0x7f),
+            _ => extended.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
+        };
+        let length =
+            usize::try_from(length).ok().filter(|l| *l <= MAX_MESSAGE_BYTES).ok_or(Fault::TooLong)?;
+        let mask_bytes = if second & 0x80 == 0 { 0 } else { 4 };
+        Ok((self.have == 2 + length_bytes + mask_bytes).then_some(length))
+    }
+}
+
+/// The bytes of a connection, cut off at the first frame that may not come in.
+pub(super) struct Guarded<S> {
+    bytes: S,
+    frames: Frames,
+    verdict: Verdict,
+}
+
+impl<S> Guarded<S> {
+    /// Wraps the bytes of an upgraded connection.
+    pub(super) fn new(bytes: S, verdict: Verdict) -> Self {
+        Self { bytes, frames: Frames::default(), verdict }
+    }
+}
+
+impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Guarded<S> {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.verdict.fault().is_some() {
+            return Poll::Ready(None);
+        }
+        let next = Pin::new(&mut this.bytes).poll_next(cx);
+        if let Poll::Ready(Some(Ok(bytes))) = &next
+            && let Err(fault) = this.frames.look(bytes)
+        {
+            this.verdict.set(fault);
+            return Poll::Ready(Some(Err(PayloadError::Overflow)));
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(length: u64) -> Vec<u8> {
+        let mut bytes = vec![0x81];
+        match length {
+            0..=125 => bytes.push(0x80 | u8::try_from(length).unwrap_or_default()),
+            126..=65_535 => {
+                bytes.push(0x80 | 126);
+                bytes.extend(u16::try_from(length).unwrap_or_default().to_be_bytes());
+            }
+            _ => {
+                bytes.push(0x80 | 127);
+                bytes.extend(length.to_be_bytes());
+            }
+        }
+        bytes.extend([1, 2, 3, 4]);
+        bytes
+    }
+
+    fn frame(length: usize) -> Vec<u8> {
+        let mut bytes = header(length as u64);
+        bytes.resize(bytes.len() + length, b'x');
+        bytes
+    }
+
+    #[test]
+    fn frames_up_to_the_limit_pass_however_they_are_cut() {
+        let all: Vec<u8> =
+            [0, 1, 125, 126, 300, 65_535, 65_536, MAX_MESSAGE_BYTES, 5].into_iter().flat_map(frame).collect();
+        for size in [1, 2, 3, 7, 13, 4096, all.len()] {
+            let mut frames = Frames::default();
+            assert!(all.chunks(size).all(|chunk| frames.look(chunk) == Ok(())), "chunks of {size}");
+            assert_eq!((frames.have, frames.content), (0, 0), "chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn a_longer_frame_is_refused_at_its_header() {
+        for length in [MAX_MESSAGE_BYTES as u64 + 1, 1 << 31, 1 << 62, u64::MAX] {
+            let whole = header(length);
+            // The mask has not come yet: the ten bytes of length are enough.
+            assert_eq!(Frames::default().look(&whole[..10]), Err(Fault::TooLong), "{length}");
+        }
+        let mut after_good = frame(300);
+        after_good.extend(header(1 << 40));
+        assert_eq!(Frames::default().look(&after_good), Err(Fault::TooLong));
+    }
+
+    #[test]
+    fn reserved_bits_are_refused() {
+        for bits in [0x40, 0x20, 0x10] {
+            assert_eq!(Frames::default().look(&[0x81 | bits, 0x80]), Err(Fault::ReservedBits));
+        }
+    }
+
+    #[test]
+    fn a_frame_without_a_mask_is_followed_too() {
+        let mut frames = Frames::default();
+        assert_eq!(frames.look(&[0x81, 2, b'h', b'i']), Ok(()));
+        assert_eq!((frames.have, frames.content), (0, 0));
+    }
+}

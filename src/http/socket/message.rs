@@ -1,0 +1,123 @@
+//! The words of the WebSocket, in one place: what comes up and what goes down besides events.
+
+use super::super::auth::Scope;
+use super::super::json;
+use crate::notebook::{Command, Refused, Reply};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Says that the connection is alive.
+pub(super) const BEAT: &str = r#"{"beat":true}"#;
+
+/// A command with the client's number for it.
+#[derive(Debug)]
+pub(super) struct Up {
+    /// The number; the reply carries it.
+    pub(super) id: u64,
+    /// The command.
+    pub(super) command: Command,
+}
+
+impl Up {
+    /// Reads one message. A message that cannot be read is answered with its number, if it has one.
+    pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Refused)> {
+        let mut fields: serde_json::Map<String, Value> =
+            json::parse(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
+        let id = fields.remove("id").and_then(|id| id.as_u64());
+        let Some(id) = id else {
+            return Err((None, unreadable("it has no number `id`")));
+        };
+        let command = Command::deserialize(Value::Object(fields))
+            .map_err(|e| (Some(id), unreadable(&e.to_string())))?;
+        Ok(Self { id, command })
+    }
+}
+
+fn unreadable(why: &str) -> Refused {
+    Refused::new("bad_request", "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
+}
+
+/// Whether a command goes in however many are under way: what stops a run must not wait for runs.
+pub(super) fn is_urgent(command: &Command) -> bool {
+    matches!(command, Command::Interrupt { .. } | Command::AnswerInput { .. } | Command::Reset)
+}
+
+/// Too many commands of one client are under way.
+pub(super) fn too_many(limit: usize) -> Refused {
+    Refused::new(
+        "busy",
+        "carry out the command",
+        format!("{limit} of yours are under way"),
+        "wait for some to end",
+    )
+}
+
+#[derive(Serialize)]
+struct Down<'a> {
+    reply: Option<u64>,
+    #[serde(flatten)]
+    answer: &'a Reply,
+}
+
+/// The reply to a command, as text.
+pub(super) fn reply(id: u64, answer: &Reply) -> String {
+    down(Some(id), answer)
+}
+
+/// The refusal of a message, as text; without a number when the message had none.
+pub(super) fn refusal(id: Option<u64>, refused: Refused) -> String {
+    down(id, &Reply::Refused(refused))
+}
+
+fn down(reply: Option<u64>, answer: &Reply) -> String {
+    // Text and numbers only: there is nothing in a reply that JSON cannot say.
+    serde_json::to_string(&Down { reply, answer }).unwrap_or_default()
+}
+
+/// The greeting: what the client may do here.
+pub(super) fn you(scope: Scope) -> String {
+    format!(r#"{{"you":{{"scope":"{}"}}}}"#, scope.word())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::notebook::ExecId;
+
+    #[test]
+    fn a_command_comes_with_its_number() {
+        let up = Up::parse(r#"{"id":7,"do":"interrupt","exec_id":"a"}"#).unwrap();
+        assert_eq!((up.id, up.command), (7, Command::Interrupt { exec_id: ExecId::new("a") }));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_its_number_if_it_has_one() {
+        for (text, id) in [
+            ("", None),
+            ("[]", None),
+            ("7", None),
+            (r#"{"do":"reset"}"#, None),
+            (r#"{"id":-1,"do":"reset"}"#, None),
+            (r#"{"id":"7","do":"reset"}"#, None),
+            (r#"{"id":7}"#, Some(7)),
+            (r#"{"id":7,"do":"dance"}"#, Some(7)),
+            (r#"{"id":7,"do":"interrupt"}"#, Some(7)),
+            (r#"{"id":7,"do":"interrupt","exec_id":"a","x":1}"#, Some(7)),
+            (r#"{"id":7,"id":8,"do":"reset"}"#, None),
+        ] {
+            let (own, refused) = Up::parse(text).unwrap_err();
+            assert_eq!((own, refused.code), (id, "bad_request"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_goes_down() {
+        assert_eq!(you(Scope::View), r#"{"you":{"scope":"view"}}"#);
+        assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
+        assert_eq!(
+            refusal(None, Refused::new("busy", "w", "y", "h")),
+            r#"{"reply":null,"kind":"refused","code":"busy","what":"w","why":"y","how":"h"}"#
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! The WebSocket: commands up, facts down.
+//!
+//! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client missed, then events
+//! as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}` when time has passed. One side listens and
+//! one speaks; neither waits for the other, so a client that does not read can still interrupt, and a run that takes
+//! an hour holds up nothing.
+
+mod frames;
+mod message;
+
+use super::Door;
+use super::auth::Access;
+use super::error::HttpError;
+use super::guard::{Caller, query_value};
+use super::routes::Found;
+use crate::session::{Position, Session, Subscription};
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, ProtocolError};
+use frames::{Fault, Guarded, MAX_MESSAGE_BYTES, Verdict};
+use futures_util::StreamExt;
+use message::Up;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// How often a quiet connection says that it is alive.
+const BEAT: Duration = Duration::from_secs(15);
+
+/// How long a client may be silent. It answers every ping, so three beats without a word mean that it is gone.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// How long a closing message may take to go out.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Commands of one client that may be under way at once.
+const MAX_IN_FLIGHT: usize = 256;
+
+/// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for room.
+const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
+
+/// `GET /ws/{name}?epoch=E&seq=N`.
+pub(crate) async fn open(
+    request: HttpRequest,
+    body: web::Payload,
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+) -> Result<HttpResponse, actix_web::Error> {
+    let access = caller.access()?.clone();
+    let name = found.params.first().map(String::as_str).unwrap_or_default();
+    let session = door.notebook(name).map_err(HttpError::from)?;
+    let since = position(request.query_string())?;
+
+    let verdict = Verdict::default();
+    let guarded = Box::pin(Guarded::new(body.into_inner(), verdict.clone()));
+    let guarded = web::Payload::from_request(&request, &mut Payload::Stream { payload: guarded }).await?;
+    let (response, sink, messages) = actix_ws::handle(&request, guarded)?;
+    let messages = messages
+        .max_frame_size(MAX_MESSAGE_BYTES)
+        .aggregate_continuations()
+        .max_continuation_size(MAX_MESSAGE_BYTES);
+
+    let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
+    actix_web::rt::spawn(talk(Talk { door, access, session, verdict }, sink, messages, subscription));
+    Ok(response)
+}
+
+/// Where the client says it stands; none: at the beginning.
+fn position(query: &str) -> Result<Option<Position>, HttpError> {
+    match (query_value(query, "epoch"), query_value(query, "seq")) {
+        (None, None) => Ok(None),
+        (Some(epoch), Some(seq)) if seq.parse::<u64>().is_ok() => {
+            Ok(Some(Position { epoch, seq: seq.parse().unwrap_or_default() }))
+        }
+        _ => Err(HttpError::bad_request(
+            "join the notebook's events",
+            "a position is an epoch and the number of the last event",
+            "give both `epoch` and `seq`, or neither",
+        )),
+    }
+}
+
+struct Talk {
+    door: web::Data<Door>,
+    access: Access,
+    session: Session,
+    verdict: Verdict,
+}
+
+/// Why a conversation is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The client left.
+    Left,
+    /// The client cannot be reached any more: there is nobody to say goodbye to.
+    Unreachable,
+    /// The client sent what is not WebSocket, or not to be read.
+    Broken(CloseCode, &'static str),
+    /// The client may not stay: its session has ended or its link was taken back.
+    SignedOut,
+    /// The client was too slow, or the notebook was closed; it may come back and say where it stands.
+    Behind,
+}
+
+async fn talk(
+    talk: Talk,
+    mut sink: actix_ws::Session,
+    messages: AggregatedMessageStream,
+    events: Subscription,
+) {
+    let (answers, to_send) = mpsc::channel(ANSWER_QUEUE);
+    let heard = Rc::new(Cell::new(Instant::now()));
+    let end = tokio::select! {
+        end = listen(&talk, messages, answers, &heard) => end,
+        end = speak(&mut sink, &talk, events, to_send, &heard) => end,
+        () = talk.door.keys.gone(&talk.access) => End::SignedOut,
+    };
+    let reason = |code: CloseCode, text: &str| Some(CloseReason { code, description: Some(text.to_owned()) });
+    let reason = match end {
+        End::Left => None,
+        End::Unreachable => return,
+        End::Broken(code, why) => reason(code, why),
+        End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
+        End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
+    };
+    // A client that does not read does not get to hear it.
+    let _ = tokio::time::timeout(CLOSING, sink.close(reason)).await;
+}
+
+/// Something to be said besides the notebook's events.
+enum Answer {
+    Text(String),
+    Pong(Vec<u8>),
+}
+
+/// Reads what the client says until it leaves.
+async fn listen(
+    talk: &Talk,
+    mut messages: AggregatedMessageStream,
+    answers: mpsc::Sender<Answer>,
+    heard: &Cell<Instant>,
+) -> End {
+    let in_flight = Rc::new(Cell::new(0));
+    loop {
+        let message = match messages.next().await {
+            Some(Ok(message)) => message,
+            Some(Err(error)) => return broken(talk.verdict.fault(), &error),
+            None => return if talk.verdict.fault().is_some() { TOO_LONG } else { End::Left },
+        };
+        heard.set(Instant::now());
+        match message {
+            AggregatedMessage::Text(text) => take(talk, &text, &answers, &in_flight),
+            AggregatedMessage::Binary(_) => {
+                return End::Broken(CloseCode::Unsupported, "only text is spoken here");
+            }
+            // If so much is waiting that there is no room, the client will hear soon enough that we are alive.
+            AggregatedMessage::Ping(bytes) => drop(answers.try_send(Answer::Pong(bytes.to_vec()))),
+            AggregatedMessage::Pong(_) => (),
+            AggregatedMessage::Close(_) => return End::Left,
+        }
+    }
+}
+
+/// Takes one message. What can be answered at once is; a command is carried out on the side.
+fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<Cell<usize>>) {
+    let up = Up::parse(text).and_then(|up| {
+        let command = talk.door.admit(&talk.access, up.command).map_err(|r| (Some(up.id), r))?;
+        let urgent = message::is_urgent(&command);
+        if in_flight.get() >= MAX_IN_FLIGHT && !urgent {
+            return Err((Some(up.id), message::too_many(MAX_IN_FLIGHT)));
+        }
+        Ok((up.id, command))
+    });
+    let (id, command) = match up {
+        Ok(up) => up,
+        Err((id, refused)) => {
+            // A client that sends nonsense without reading the answers loses answers, not more.
+            let _ = answers.try_send(Answer::Text(message::refusal(id, refused)));
+            return;
+        }
+    };
+    let (session, answers, in_flight) = (talk.session.clone(), answers.clone(), in_flight.clone());
+    in_flight.set(in_flight.get() + 1);
+    actix_web::rt::spawn(async move {
+        let reply = session.ask(command).await;
+        // The client may have left; then nobody wants the answer.
+        let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
+        in_flight.set(in_flight.get() - 1);
+    });
+}
+
+const TOO_LONG: End = End::Broken(CloseCode::Size, "a message has at most 1 MiB");
+
+fn broken(fault: Option<Fault>, error: &ProtocolError) -> End {
+    match (fault, error) {
+        (Some(Fault::TooLong), _) | (None, ProtocolError::Overflow) => TOO_LONG,
+        (Some(Fault::ReservedBits), _) => End::Broken(CloseCode::Protocol, "reserved bits are set"),
+        (None, ProtocolError::Io(io)) if io.kind() == std::io::ErrorKind::InvalidData => {
+            End::Broken(CloseCode::Invalid, "text is UTF-8")
+        }
+        (None, ProtocolError::Io(_)) => End::Left,
+        (None, _) => End::Broken(CloseCode::Protocol, "that is not a WebSocket frame"),
+    }
+}
+
+/// Says what there is to say until nobody listens.
+async fn speak(
+    sink: &mut actix_ws::Session,
+    talk: &Talk,
+    subscription: Subscription,
+    mut answers: mpsc::Receiver<Answer>,
+    heard: &Cell<Instant>,
+) -> End {
+    let Subscription { missed, mut events } = subscription;
+    let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    if sink.text(message::you(talk.access.scope)).await.is_err() {
+        return End::Left;
+    }
+    for text in missed {
+        if send(sink, &text).await.is_err() {
+            return End::Left;
+        }
+    }
+    loop {
+        let sent = tokio::select! {
+            event = events.recv() => match event {
+                Some(text) => send(sink, &text).await,
+                None => return End::Behind,
+            },
+            // Never none: `listen` holds a sender as long as this loop runs.
+            Some(answer) = answers.recv() => match answer {
+                Answer::Text(text) => {
+                    // What led to an answer was published before it, and is to be seen before it.
+                    if send_waiting(sink, &mut events).await.is_err() {
+                        return End::Left;
+                    }
+                    sink.text(text).await
+                }
+                Answer::Pong(bytes) => sink.pong(&bytes).await,
+            },
+            _ = beat.tick() => {
+                if heard.get().elapsed() > SILENCE {
+                    return End::Unreachable;
+                }
+                match sink.ping(b"").await {
+                    Ok(()) => sink.text(message::BEAT).await,
+                    closed => closed,
+                }
+            }
+        };
+        if sent.is_err() {
+            return End::Left;
+        }
+    }
+}
+
+async fn send(sink: &mut actix_ws::Session, text: &str) -> Result<(), actix_ws::Closed> {
+    sink.text(text.to_owned()).await
+}
+
+async fn send_waiting(
+    sink: &mut actix_ws::Session,
+    events: &mut mpsc::Receiver<Arc<str>>,
+) -> Result<(), actix_ws::Closed> {
+    while let Ok(text) = events.try_recv() {
+        send(sink, &text).await?;
+    }
+    Ok(())
+}

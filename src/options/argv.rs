@@ -1,0 +1,67 @@
+//! Wipes a secret from the memory that `ps` shows.
+
+/// Overwrites the token where it stands on this process' command line, as `--token T` or `--token=T`. Must be called
+/// before any thread exists. Where it is not possible, the token stays visible to this user's other programs.
+pub(super) fn wipe(token: &str) {
+    if let Some((start, end)) = region() {
+        // SAFETY: the kernel says that the command line stands between these two addresses. It is on the stack of the
+        // first thread, above all frames, writable and there for the process' whole life. No other thread exists that
+        // could read it meanwhile, and nobody holds a reference: `std::env` copies out of it on every call.
+        #[allow(unsafe_code)]
+        let argv = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
+        wipe_from(argv, token.as_bytes());
+    }
+}
+
+/// Where the command line is, from `/proc/self/stat` (proc_pid_stat(5): fields 48 and 49).
+fn region() -> Option<(usize, usize)> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field is the program's name, which may hold anything; the third stands behind its last bracket.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(48 - 3);
+    let start = fields.next()?.parse().ok()?;
+    let end = fields.next()?.parse().ok()?;
+    (start != 0 && start < end).then_some((start, end))
+}
+
+/// In a command line as the kernel keeps it: arguments that each end in NUL.
+fn wipe_from(argv: &mut [u8], token: &[u8]) {
+    let mut is_value = false;
+    for argument in argv.split_mut(|byte| *byte == 0) {
+        let value = match argument.strip_prefix(b"--token=") {
+            Some(_) => argument.get_mut(b"--token=".len()..),
+            None if is_value => Some(&mut *argument),
+            None => None,
+        };
+        if let Some(value) = value
+            && value == token
+        {
+            value.fill(b'x');
+        }
+        is_value = argument == b"--token";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wiped(argv: &str, token: &str) -> String {
+        let mut bytes = argv.as_bytes().to_vec();
+        wipe_from(&mut bytes, token.as_bytes());
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    #[test]
+    fn the_token_goes_and_all_else_stays() {
+        assert_eq!(wiped("ratoon\0--token\0abc\0--dir\0abc\0", "abc"), "ratoon\0--token\0xxx\0--dir\0abc\0");
+        assert_eq!(wiped("ratoon\0abc\0--token=abc\0", "abc"), "ratoon\0abc\0--token=xxx\0");
+        assert_eq!(wiped("ratoon\0--token=--token\0", "--token"), "ratoon\0--token=xxxxxxx\0");
+    }
+
+    #[test]
+    fn the_command_line_is_found() {
+        let (start, end) = region().unwrap_or_default();
+        let length = std::fs::read("/proc/self/cmdline").map(|line| line.len()).unwrap_or_default();
+        assert_eq!(end - start, length);
+    }
+}

@@ -1,0 +1,135 @@
+//! The only reader of the command line, the environment and the working directory.
+
+mod argv;
+
+use clap::Parser;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The first argument of a kernel process.
+const KERNEL: &str = "kernel";
+
+/// A Python notebook that can grow again from any cell it ever ran.
+#[derive(Clone, Debug, Parser)]
+#[command(version, about)]
+pub struct Options {
+    /// The notebook to open.
+    #[arg(default_value = "main")]
+    pub name: String,
+
+    /// Where to listen. Port 0 takes any free port.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    pub bind: String,
+
+    /// The owner's token. Without it, a random one is made.
+    #[arg(long, value_name = "SECRET")]
+    pub token: Option<Secret>,
+
+    /// The Python interpreter whose environment cells run in [default: that of $VIRTUAL_ENV, else the one this was built with].
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
+
+    /// The directory in which cells run [default: the current one].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Seconds after which a run is interrupted, unless it says otherwise itself [default: never].
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+
+    /// A further address, as browsers write it, under which this server is reached. May be given several times.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub reachable_as: Vec<String>,
+
+    /// Allow --bind to an address that other machines can reach: whoever has the token runs code as you, and without a
+    /// proxy that speaks TLS, whoever listens on the network has the token.
+    #[arg(long)]
+    pub dangerously_listen_beyond_loopback: bool,
+
+    /// $VIRTUAL_ENV.
+    #[arg(skip)]
+    pub virtual_env: Option<PathBuf>,
+
+    /// The current directory.
+    #[arg(skip)]
+    pub current_dir: Option<PathBuf>,
+
+    /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
+    #[arg(skip)]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// A text that is not shown by mistake.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Whether this process is to be a kernel.
+pub fn is_kernel() -> bool {
+    std::env::args_os().nth(1).is_some_and(|first| first == KERNEL)
+}
+
+impl Options {
+    /// Reads them. Ends the process when they make no sense, or help was asked for. Must be called before any thread
+    /// exists, and once: the token is wiped from where it was read.
+    pub fn read() -> Self {
+        let mut options = Self::parse();
+        if let Some(token) = &options.token {
+            argv::wipe(token.reveal());
+        }
+        options.virtual_env = std::env::var_os("VIRTUAL_ENV").filter(|v| !v.is_empty()).map(PathBuf::from);
+        options.current_dir = std::env::current_dir().ok();
+        let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let share = of("XDG_DATA_HOME").or_else(|| of("HOME").map(|home| home.join(".local/share")));
+        options.data_dir = share.map(|dir| dir.join("ratoon"));
+        options
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &[&str]) -> Options {
+        Options::try_parse_from([&["ratoon"], args].concat()).unwrap()
+    }
+
+    #[test]
+    fn defaults() {
+        let options = parsed(&[]);
+        assert_eq!((options.name.as_str(), options.bind.as_str()), ("main", "127.0.0.1:8080"));
+        assert!(
+            options.token.is_none()
+                && options.timeout.is_none()
+                && !options.dangerously_listen_beyond_loopback
+        );
+    }
+
+    #[test]
+    fn a_token_is_taken_in_both_spellings_and_not_shown() {
+        for args in [&["--token", "test123"][..], &["--token=test123"]] {
+            let options = parsed(args);
+            assert_eq!(options.token.as_ref().unwrap().reveal(), "test123");
+            assert!(!format!("{options:?}").contains("test123"));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Starts the server and stops it, in the right order, and says clearly why it cannot.
+
+use crate::http::{self, Door, DoorOptions};
+use crate::kernel::{Launch, interpreter, provision};
+use crate::notebook::Refused;
+use crate::options::{Options, Secret};
+use crate::session::Sessions;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How long the notebooks may take to end their processes. The whole is to be over in five seconds.
+const CLOSING: Duration = Duration::from_millis(4000);
+
+/// How long the connections may take after that.
+const HANGING_UP: Duration = Duration::from_millis(500);
+
+/// The exit code for what the user can put right on the command line, as clap uses it.
+const EXIT_USAGE: u8 = 2;
+
+/// Why the server does not start, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("ratoon cannot {what}: {why}\n  {how}")]
+pub struct StartError {
+    what: String,
+    why: String,
+    how: String,
+}
+
+impl StartError {
+    fn new(what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
+        Self { what: what.into(), why: why.into(), how: how.into() }
+    }
+}
+
+impl From<Refused> for StartError {
+    fn from(refused: Refused) -> Self {
+        Self::new(refused.what, refused.why, refused.how)
+    }
+}
+
+/// Serves until it is told to stop.
+pub fn run(options: Options) -> ExitCode {
+    match start_and_wait(&options) {
+        Ok(code) => code,
+        Err(error) => {
+            // There is nobody else to tell.
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+fn start_and_wait(options: &Options) -> Result<ExitCode, StartError> {
+    http::check_notebook_name(&options.name)?;
+    let token = token(options)?;
+    check_timeout(options)?;
+    set_limits();
+    let listener = listen(options)?;
+    let launch = launch(options)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        runtime.map_err(|e| StartError::new("start", e.to_string(), "close some programs and try again"))?;
+    let code = runtime.block_on(serve(options, token, listener, launch));
+    // Whatever is still under way belongs to nobody now.
+    runtime.shutdown_background();
+    code
+}
+
+async fn serve(
+    options: &Options,
+    token: String,
+    listener: TcpListener,
+    launch: Launch,
+) -> Result<ExitCode, StartError> {
+    let broken = |e: io::Error| StartError::new("serve", e.to_string(), "try again");
+    let mut stop = StopSignals::new().map_err(broken)?;
+    let address = listener.local_addr().map_err(broken)?;
+    let sessions = Sessions::new(launch);
+    let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
+    let door_options =
+        DoorOptions { token, reachable_as: options.reachable_as.clone(), timeout: options.timeout };
+    let door = Door::new(&listener, sessions.clone(), &options.name, door_options)?;
+    let server = http::serve(listener, door).map_err(broken)?;
+    let handle = server.handle();
+    let serving = tokio::spawn(server);
+    say(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", shown(address)));
+
+    stop.wait().await;
+    let close = async {
+        // The notebooks first: their clients see them end, and no process of ours outlives the server.
+        let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
+        let _ = tokio::time::timeout(HANGING_UP, handle.stop(false)).await;
+    };
+    tokio::select! {
+        () = close => Ok(ExitCode::SUCCESS),
+        // Told twice: now.
+        () = stop.wait() => Ok(ExitCode::FAILURE),
+        // A server that ends by itself before it was stopped has failed.
+        _ = serving => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Python and where it runs, from what the user said; IPython is installed when it is missing.
+fn launch(options: &Options) -> Result<Launch, StartError> {
+    let cwd = working_directory(options)?;
+    let interpreter = interpreter::choose(options.python.as_deref(), options.virtual_env.as_deref())
+        .map_err(|e| StartError::new(format!("use the Python {}", e.python), e.why, e.how))?;
+    let Some(data_dir) = &options.data_dir else {
+        let why = "neither HOME nor XDG_DATA_HOME names a directory";
+        return Err(StartError::new("find a place for what it installs", why, "set HOME"));
+    };
+    let support = provision::ensure(&interpreter, data_dir, &mut |line| say(line))
+        .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
+    Ok(Launch { python: interpreter.executable, support, cwd })
+}
+
+fn working_directory(options: &Options) -> Result<PathBuf, StartError> {
+    let how = "name a directory that is there with --dir DIR";
+    let Some(dir) = options.dir.as_ref().or(options.current_dir.as_ref()) else {
+        return Err(StartError::new("run cells in the current directory", "it is gone", how));
+    };
+    let what = || format!("run cells in {}", dir.display());
+    let full = dir.canonicalize().map_err(|e| StartError::new(what(), reason(&e), how))?;
+    if !full.is_dir() {
+        return Err(StartError::new(what(), "it is not a directory", how));
+    }
+    Ok(full)
+}
+
+fn token(options: &Options) -> Result<String, StartError> {
+    match options.token.as_ref().map(Secret::reveal) {
+        Some("") => {
+            let how = "give one that cannot be guessed, or leave --token out to have one made";
+            Err(StartError::new("take the token", "it is empty", how))
+        }
+        Some(given) => Ok(given.to_owned()),
+        None => http::new_secret()
+            .map_err(|e| StartError::new("make a token", e.to_string(), "give one with --token")),
+    }
+}
+
+fn check_timeout(options: &Options) -> Result<(), StartError> {
+    match options.timeout {
+        Some(seconds) if !(seconds > 0.0 && seconds.is_finite()) => {
+            let what = format!("stop runs after {seconds} seconds");
+            Err(StartError::new(what, "that is no time to wait", "give --timeout a number above 0"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn listen(options: &Options) -> Result<TcpListener, StartError> {
+    let what = || format!("listen on {}", options.bind);
+    let how = "give --bind as HOST:PORT, for example 127.0.0.1:8080";
+    let addresses = options.bind.to_socket_addrs().map_err(|e| StartError::new(what(), reason(&e), how))?;
+    let mut addresses: Vec<SocketAddr> = addresses.collect();
+    // `localhost` is two addresses; programs that were given it try this one first.
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    let Some(address) = addresses.first() else {
+        return Err(StartError::new(what(), "that is no address", how));
+    };
+    if !addresses.iter().all(|a| a.ip().is_loopback()) && !options.dangerously_listen_beyond_loopback {
+        let why = "other machines could reach it, and whoever has the token runs code as you";
+        let how = "bind to 127.0.0.1 and reach it by `ssh -L`, or add --dangerously-listen-beyond-loopback";
+        return Err(StartError::new(what(), why, how));
+    }
+    TcpListener::bind(address).map_err(|error| {
+        let how = match error.kind() {
+            ErrorKind::AddrInUse => {
+                "stop the program that has it, or let --bind 127.0.0.1:0 take any free port"
+            }
+            ErrorKind::PermissionDenied => "take a port above 1023",
+            _ => how,
+        };
+        StartError::new(what(), reason(&error), how)
+    })
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::AddrInUse => "the port is taken".into(),
+        ErrorKind::AddrNotAvailable => "this machine has no such address".into(),
+        ErrorKind::PermissionDenied => "it is not allowed".into(),
+        ErrorKind::NotFound => "it is not there".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Each state of a notebook holds descriptors, so the server takes as many as it may have. No core file is written: it
+/// would hold the tokens.
+fn set_limits() {
+    // If either fails the server works all the same, with less room.
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
+        let _ = setrlimit(Resource::RLIMIT_CORE, 0, hard);
+    }
+}
+
+/// The address as a browser wants it: no browser can open "any address".
+fn shown(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
+}
+
+fn in_query(token: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    token.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+fn say(text: &str) {
+    // Whoever started us may not listen; then it knows the token itself.
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Ctrl-C and `kill`.
+struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => (),
+            _ = self.terminate.recv() => (),
+        }
+    }
+}
