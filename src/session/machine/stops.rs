@@ -38,7 +38,7 @@ impl Machine {
     }
 
     fn stop(&mut self, exec_id: &ExecId, why: Stop) -> bool {
-        if !self.notebook.run(exec_id).is_some_and(|r| !r.status.has_ended()) {
+        if self.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
             return false;
         }
         let Some(request) = self.requests.get_mut(exec_id) else { return false };
