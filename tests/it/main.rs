@@ -7,6 +7,7 @@ mod bodies;
 mod links;
 mod origins;
 mod pages;
+mod provision;
 mod request;
 mod server;
 mod sockets;
