@@ -4,9 +4,12 @@
 
 mod auth;
 mod bodies;
+mod branches;
+mod cells;
 mod links;
 mod origins;
 mod pages;
+mod provision;
 mod request;
 mod server;
 mod sockets;
