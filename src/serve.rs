@@ -14,10 +14,10 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long the notebooks may take to end their processes. The whole is to be over in five seconds.
-const CLOSING: Duration = Duration::from_millis(4000);
+const CLOSING: Duration = Duration::from_millis(3500);
 
-/// How long the connections may take after that.
-const HANGING_UP: Duration = Duration::from_millis(500);
+/// How long the connections may take after that to hear it and to end.
+const HANGING_UP: Duration = Duration::from_millis(1000);
 
 /// The exit code for what the user can put right on the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
@@ -94,7 +94,7 @@ async fn serve(
     let close = async {
         // The notebooks first: their clients see them end, and no process of ours outlives the server.
         let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
-        let _ = tokio::time::timeout(HANGING_UP, handle.stop(false)).await;
+        let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
     };
     tokio::select! {
         () = close => Ok(ExitCode::SUCCESS),

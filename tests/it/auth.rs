@@ -9,13 +9,20 @@ fn routes(server: &TestServer) -> Vec<(String, String)> {
     let document = server.owner(Request::get("/api/openapi.json")).json();
     let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let path = path.replace("/states/{name}", "/states/initial").replace("{name}", "main").replace("{id}", "initial");
+        let path = path
+            .replace("/states/{name}", "/states/initial")
+            .replace("{name}", "main")
+            .replace("{id}", "initial");
         for method in methods.as_object().unwrap().keys() {
             routes.push((method.to_uppercase(), path.clone()));
         }
     }
     routes.retain(|(_, path)| path != "/health");
-    routes.extend([("GET".into(), "/".into()), ("GET".into(), "/n/main".into()), ("GET".into(), "/ws/main".into())]);
+    routes.extend([
+        ("GET".into(), "/".into()),
+        ("GET".into(), "/n/main".into()),
+        ("GET".into(), "/ws/main".into()),
+    ]);
     assert!(routes.len() > 15);
     routes
 }
@@ -89,9 +96,24 @@ fn what_is_there_is_told_only_to_those_who_may_come_in() {
 fn odd_paths_lead_to_no_handler() {
     let server = TestServer::start();
     let paths = [
-        "//states", "/%73tates", "/states;x", "/assets/../states", "/assets/x/../../states", "/states%00", "/states/",
-        "/./states", "/health/../states", "/frame/v1/../../states", "/%2e%2e/states", "/health%2f..%2fstates", "/STATES",
-        "/health/", "/frame/v1/x", "/assets//states", "/states%20", "/health?x=/../states&/",
+        "//states",
+        "/%73tates",
+        "/states;x",
+        "/assets/../states",
+        "/assets/x/../../states",
+        "/states%00",
+        "/states/",
+        "/./states",
+        "/health/../states",
+        "/frame/v1/../../states",
+        "/%2e%2e/states",
+        "/health%2f..%2fstates",
+        "/STATES",
+        "/health/",
+        "/frame/v1/x",
+        "/assets//states",
+        "/states%20",
+        "/health?x=/../states&/",
     ];
     for path in paths {
         let answer = server.send(Request::get(path));
@@ -106,7 +128,8 @@ fn guessing_is_slowed_and_the_owner_is_not() {
     let server = TestServer::start();
     let mut wire = Wire::open(server.address);
     let wrong = Request::get("/states").bearer("wrong").bytes(&server.host());
-    let slowed = (0..1000).map(|_| wire.ask(&wrong)).find(|answer| answer.status != 401).expect("it is never slowed");
+    let slowed =
+        (0..1000).map(|_| wire.ask(&wrong)).find(|answer| answer.status != 401).expect("it is never slowed");
     assert_eq!((slowed.status, slowed.header("retry-after")), (429, Some("1")));
     assert_eq!(slowed.error_code(), "too_many_failures");
     assert_eq!(server.owner(Request::get("/states")).status, 200);
@@ -161,7 +184,10 @@ fn the_token_is_nowhere_to_be_read() {
         server.send(Request::get(path));
         server.owner(Request::get(path));
     }
-    server.send(Request::get(&format!("/states?token={TOKEN}x")).header("referer", &format!("http://x/?token={TOKEN}")));
+    server.send(
+        Request::get(&format!("/states?token={TOKEN}x"))
+            .header("referer", &format!("http://x/?token={TOKEN}")),
+    );
     let proc = |pid: u32, file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let children = || {
         let of = |pid: u32| {
@@ -173,7 +199,11 @@ fn the_token_is_nowhere_to_be_read() {
             .flat_map(|task| {
                 let task: u32 = task.unwrap().file_name().to_str().unwrap().parse().unwrap();
                 let text = proc(server.pid(), &format!("task/{task}/children"));
-                String::from_utf8(text).unwrap().split_ascii_whitespace().map(|p| p.parse().unwrap()).collect::<Vec<u32>>()
+                String::from_utf8(text)
+                    .unwrap()
+                    .split_ascii_whitespace()
+                    .map(|p| p.parse().unwrap())
+                    .collect::<Vec<u32>>()
             })
             .flat_map(|child| [vec![child], of(child)].concat())
             .collect::<Vec<_>>()

@@ -19,7 +19,10 @@ fn a_link_is_made_listed_used_and_taken_back() {
     let made = server.owner(Request::post("/api/links", r#"{"scope":"view","label":"for Ada"}"#)).json();
     let token = made["token"].as_str().unwrap();
     assert_eq!(made["path"], format!("/n/main?token={token}"));
-    assert_eq!((&made["scope"], &made["notebook"], &made["expires_at"]), (&json!("view"), &json!("main"), &Value::Null));
+    assert_eq!(
+        (&made["scope"], &made["notebook"], &made["expires_at"]),
+        (&json!("view"), &json!("main"), &Value::Null)
+    );
 
     let listed = || server.owner(Request::get("/api/links")).json()["links"].clone();
     assert_eq!((&listed()[0]["label"], &listed()[0]["last_used"]), (&json!("for Ada"), &Value::Null));
@@ -63,7 +66,11 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (command(r#"{"do":"run","exec_id":"b","code":"","on":{"state":"none"}}"#), false, true),
         (command(r#"{"do":"interrupt","exec_id":"none"}"#), false, true),
         (command(r#"{"do":"answer_input","exec_id":"none","text":""}"#), false, true),
-        (command(r#"{"do":"put_draft","draft":{"id":"d","on":"none","kind":"code","source":""}}"#), false, true),
+        (
+            command(r#"{"do":"put_draft","draft":{"id":"d","on":"none","kind":"code","source":""}}"#),
+            false,
+            true,
+        ),
         (command(r#"{"do":"delete_draft","id":"none"}"#), false, true),
         (command(r#"{"do":"put_prose","state":"none","prose":[]}"#), false, true),
         (command(r#"{"do":"label","state":"none","label":"x"}"#), false, true),

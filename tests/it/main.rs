@@ -14,4 +14,5 @@ mod request;
 mod server;
 mod sockets;
 mod start;
+mod tidy;
 mod wire;

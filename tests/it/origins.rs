@@ -52,7 +52,8 @@ fn the_host_is_said_once_and_the_first_line_agrees() {
     let twice = format!("GET /health HTTP/1.1\r\nhost: {host}\r\nhost: evil.test\r\n\r\n");
     assert!(matches!(raw(twice), 400 | 421));
     assert!(matches!(raw("GET /health HTTP/1.1\r\n\r\n".into()), 400 | 421));
-    let absolute = |authority: &str| format!("GET http://{authority}/health HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    let absolute =
+        |authority: &str| format!("GET http://{authority}/health HTTP/1.1\r\nhost: {host}\r\n\r\n");
     assert_eq!(raw(absolute("evil.test")), 421);
     assert_eq!(raw(absolute(&format!("x@{host}"))), 421);
     assert_eq!(raw(absolute(&host)), 200);
@@ -106,9 +107,15 @@ fn another_site_may_open_a_page_and_nothing_else() {
         server.send(request.header("sec-fetch-dest", dest))
     };
     for site in ["cross-site", "same-site"] {
-        for (mode, dest) in [("no-cors", "script"), ("cors", "empty"), ("navigate", "iframe"), ("websocket", "websocket")] {
+        for (mode, dest) in
+            [("no-cors", "script"), ("cors", "empty"), ("navigate", "iframe"), ("websocket", "websocket")]
+        {
             for path in ["/states", "/n/main", "/health", "/frame/v1", "/api/openapi.json"] {
-                assert_eq!(from(Request::get(path).bearer(TOKEN), site, mode, dest).status, 403, "{path} {site} {mode}");
+                assert_eq!(
+                    from(Request::get(path).bearer(TOKEN), site, mode, dest).status,
+                    403,
+                    "{path} {site} {mode}"
+                );
             }
         }
         assert_eq!(from(Request::get("/states").bearer(TOKEN), site, "navigate", "document").status, 403);
@@ -128,10 +135,17 @@ fn no_other_page_is_given_leave() {
         let preflight = Request::new("OPTIONS", path)
             .header("access-control-request-method", "POST")
             .header("access-control-request-private-network", "true");
-        for request in [preflight.clone(), preflight.clone().bearer(TOKEN), preflight.header("origin", "http://evil.test")] {
+        for request in [
+            preflight.clone(),
+            preflight.clone().bearer(TOKEN),
+            preflight.header("origin", "http://evil.test"),
+        ] {
             let answer = server.send(request);
             assert_eq!(answer.status, 403, "{path}");
-            assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control-")), "{answer:?}");
+            assert!(
+                answer.headers.iter().all(|(name, _)| !name.starts_with("access-control-")),
+                "{answer:?}"
+            );
         }
     }
 }

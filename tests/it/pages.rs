@@ -8,7 +8,10 @@ fn check_common(what: &str, answer: &Answer) {
     assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{what}");
     assert_eq!(answer.header("cross-origin-opener-policy"), Some("same-origin"), "{what}");
     assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"), "{what}");
-    assert!(answer.header("content-security-policy").is_some_and(|csp| csp.contains("frame-ancestors")), "{what}");
+    assert!(
+        answer.header("content-security-policy").is_some_and(|csp| csp.contains("frame-ancestors")),
+        "{what}"
+    );
     assert!(answer.header("server").is_none() && answer.header("x-powered-by").is_none(), "{what}");
     assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control-")), "{what}");
 }
@@ -42,8 +45,15 @@ fn the_page_may_load_nothing_but_its_own_files() {
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let csp = page.header("content-security-policy").unwrap();
     for rule in [
-        "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-src 'self'",
-        "base-uri 'none'", "form-action 'none'", "object-src 'none'", "frame-ancestors 'none'",
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "frame-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "object-src 'none'",
+        "frame-ancestors 'none'",
     ] {
         assert!(csp.split("; ").any(|own| own == rule), "{rule} in {csp}");
     }
@@ -78,7 +88,16 @@ fn files_stand_under_their_content_and_are_kept_for_ever() {
     assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
     check_common("a file", &file);
     let prefix = script.trim_end_matches("exchange.js");
-    for none in ["nothing.js", "frame.html", "", "../Cargo.toml", "..%2fCargo.toml", "%2e%2e/Cargo.toml", ".", "exchange.js/"] {
+    for none in [
+        "nothing.js",
+        "frame.html",
+        "",
+        "../Cargo.toml",
+        "..%2fCargo.toml",
+        "%2e%2e/Cargo.toml",
+        ".",
+        "exchange.js/",
+    ] {
         let answer = server.owner(Request::get(&format!("{prefix}{none}")));
         assert_eq!(answer.status, 404, "{none}");
     }

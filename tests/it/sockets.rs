@@ -60,8 +60,12 @@ fn every_handshake_that_is_not_right_is_refused_before_it_is_a_socket() {
     let port = server.address.port();
     let right = || Wire::handshake("/ws/main").bearer(TOKEN);
     let without = |name: &str, value: Option<&str>| {
-        let parts =
-            [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-version", "13"), ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")];
+        let parts = [
+            ("connection", "Upgrade"),
+            ("upgrade", "websocket"),
+            ("sec-websocket-version", "13"),
+            ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ];
         let request = Request::get("/ws/main").bearer(TOKEN);
         parts.iter().fold(request, |r, (own, default)| match value {
             _ if *own != name => r.header(own, default),
@@ -118,7 +122,10 @@ fn nonsense_is_answered_and_the_socket_stays() {
         (r#"{"id":3,"do":["reset"]}"#, json!(3)),
         (r#"{"id":4,"do":"interrupt","exec_id":"a","more":1}"#, json!(4)),
         (r#"{"id":5,"do":"run","exec_id":"a","code":"1","on":{"state":"initial"},"timeout":-1}"#, json!(5)),
-        (r#"{"id":6,"do":"run","exec_id":"a","code":"1","on":{"state":"initial"},"new_state_name":"a/b"}"#, json!(6)),
+        (
+            r#"{"id":6,"do":"run","exec_id":"a","code":"1","on":{"state":"initial"},"new_state_name":"a/b"}"#,
+            json!(6),
+        ),
         (&"[".repeat(100_000), Value::Null),
     ] {
         socket.say(text);

@@ -8,7 +8,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 fn refused(options: &[&str]) -> (Option<i32>, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_ratoon")).args(options).output().unwrap();
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_ratoon")).args(options).output().unwrap();
     assert!(stdout.is_empty(), "it says an address all the same");
     (status.code(), String::from_utf8(stderr).unwrap())
 }

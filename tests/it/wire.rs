@@ -57,7 +57,8 @@ impl Wire {
         let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
         let header = |line: &str| line.split_once(": ").map(|(n, v)| (n.to_lowercase(), v.to_owned()));
         let headers: Vec<_> = lines.filter_map(header).collect();
-        let length = headers.iter().find(|(n, _)| n == "content-length").map_or(0, |(_, v)| v.parse().unwrap());
+        let length =
+            headers.iter().find(|(n, _)| n == "content-length").map_or(0, |(_, v)| v.parse().unwrap());
         let length = if is_head || status == 101 { 0 } else { length };
         while self.read.len() < length {
             assert!(self.more(), "the answer is cut short");

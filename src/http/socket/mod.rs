@@ -18,9 +18,11 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, ProtocolError};
 use frames::{Fault, Guarded, MAX_MESSAGE_BYTES, Verdict};
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use message::Up;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,9 @@ const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long a closing message may take to go out.
 const CLOSING: Duration = Duration::from_secs(1);
+
+/// A client that sends nothing for so long has sent what it had.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Commands of one client that may be under way at once.
 const MAX_IN_FLIGHT: usize = 256;
@@ -56,7 +61,8 @@ pub(crate) async fn open(
     let since = position(request.query_string())?;
 
     let verdict = Verdict::default();
-    let guarded = Box::pin(Guarded::new(body.into_inner(), verdict.clone()));
+    let bytes = Rc::new(RefCell::new(body.into_inner()));
+    let guarded = Box::pin(Guarded::new(bytes.clone(), verdict.clone()));
     let guarded = web::Payload::from_request(&request, &mut Payload::Stream { payload: guarded }).await?;
     let (response, sink, messages) = actix_ws::handle(&request, guarded)?;
     let messages = messages
@@ -65,7 +71,7 @@ pub(crate) async fn open(
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
     let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
-    actix_web::rt::spawn(talk(Talk { door, access, session, verdict }, sink, messages, subscription));
+    actix_web::rt::spawn(talk(Talk { door, access, session, verdict, bytes }, sink, messages, subscription));
     Ok(response)
 }
 
@@ -89,6 +95,8 @@ struct Talk {
     access: Access,
     session: Session,
     verdict: Verdict,
+    /// What comes in, before it is looked at.
+    bytes: Rc<RefCell<Payload>>,
 }
 
 /// Why a conversation is over.
@@ -123,12 +131,23 @@ async fn talk(
     let reason = match end {
         End::Left => None,
         End::Unreachable => return,
-        End::Broken(code, why) => reason(code, why),
+        End::Broken(code, why) => {
+            drain(&talk.bytes).await;
+            reason(code, why)
+        }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
     // A client that does not read does not get to hear it.
     let _ = tokio::time::timeout(CLOSING, sink.close(reason)).await;
+}
+
+/// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client
+/// would not hear why.
+async fn drain(bytes: &RefCell<Payload>) {
+    let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
+    let until_it_pauses = async { while let Ok(Some(Ok(_))) = tokio::time::timeout(PAUSE, next()).await {} };
+    let _ = tokio::time::timeout(CLOSING, until_it_pauses).await;
 }
 
 /// Something to be said besides the notebook's events.

@@ -52,9 +52,6 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     Python::attach(|py| match started {
         Ok(shell) => {
             control::report(&Report::Ready);
-            if !control::order_comes_within(ROOT_IDLE_MS) {
-                shell.warm(py);
-            }
             Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new() }.obey(py)
         }
         Err(why) => {
@@ -89,9 +86,6 @@ fn leave() -> ! {
         libc::_exit(0)
     }
 }
-
-/// How long the root waits for its first order before it does what is only useful later.
-const ROOT_IDLE_MS: u16 = 300;
 
 struct Process {
     shell: Shell,
@@ -143,7 +137,7 @@ impl Process {
                     self.is_kept = true;
                 }
                 control::report(&Report::Forked { child, pid });
-                if self.role == Role::Head && !control::order_comes_within(0) {
+                if self.role == Role::Head && !control::order_is_waiting() {
                     self.shell.rehearse(py);
                 }
             }

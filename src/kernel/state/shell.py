@@ -59,6 +59,7 @@ def boot(own_channel, support):
     getpass.getpass = _getpass
     sys.meta_path.insert(0, _InlinePlots())
     rehearse()
+    _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first
     # collection in each state would copy some 30 MB of pages (20 times the memory per state).
     gc.collect()
@@ -97,16 +98,6 @@ def rehearse():
     finally:
         shell.events = events
         shell.last_execution_result, shell.last_execution_succeeded = last
-
-
-def warm():
-    """Lets IPython load what it needs for its first traceback (0.1 s), so that not every branch does."""
-    name = shell.compile.cache("1/0", 0)
-    try:
-        exec(compile("1/0", name, "exec"), {})
-    except ZeroDivisionError:
-        shell.InteractiveTB.structured_traceback(*sys.exc_info(), tb_offset=1)
-    gc.freeze()
 
 
 class _NoEvents:
@@ -251,6 +242,14 @@ def _make_shell():
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
 
+        def showtraceback(self, exc_tuple=None, filename=None, tb_offset=None, **kwargs):
+            # IPython leaves its own frame out of what it shows, but only after it has parsed its own 4,000 lines.
+            etype, evalue, tb = exc_tuple or sys.exc_info()
+            if tb_offset is None and tb is not None and tb.tb_next is not None:
+                if tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
+                    exc_tuple, tb_offset = (etype, evalue, tb.tb_next), 0
+            super().showtraceback(exc_tuple, filename, tb_offset, **kwargs)
+
         def ask_exit(self):
             raise SystemExit("exit() ends only this run: its state is not kept, the notebook goes on")
 
@@ -275,6 +274,16 @@ def _make_shell():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Shell.instance(config=config)
+
+
+def _load_tracebacks():
+    """Lets IPython load now what its first traceback needs (50 ms), so that not every branch does."""
+    name = shell.compile.cache("1/0", 0)
+    try:
+        exec(compile("1/0", name, "exec"), {})
+    except ZeroDivisionError:
+        etype, evalue, tb = sys.exc_info()
+        shell.InteractiveTB.structured_traceback(etype, evalue, tb.tb_next, tb_offset=0)
 
 
 def _send_error(etype, evalue, traceback):
@@ -337,14 +346,17 @@ def _report(message):
 
 
 def _input(prompt="", /):
+    __tracebackhide__ = True
     return _ask("input()", str(prompt), False)
 
 
 def _getpass(prompt="Password: ", stream=None, **_):
+    __tracebackhide__ = True
     return _ask("getpass()", str(prompt), True)
 
 
 def _ask(function, prompt, password):
+    __tracebackhide__ = True
     if not _input.allowed:
         from IPython.core.error import StdinNotImplementedError
 

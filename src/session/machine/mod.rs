@@ -10,8 +10,10 @@
 
 mod drafts;
 mod heads;
+mod outputs;
 mod runs;
 mod states;
+mod stops;
 #[cfg(test)]
 mod tests;
 

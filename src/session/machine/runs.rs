@@ -1,17 +1,16 @@
 //! The life of a run: asked for, queued, begun, ended; and its output on the way.
 
 use super::heads::Doing;
+use super::stops::{Stop, interrupted};
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::kernel::{Exit, How, ProcId, Role};
+use crate::kernel::{How, ProcId, Role};
 use crate::notebook::{
-    Base, Command, DraftId, Event, ExecId, Line, MimeBundle, Output, Outputs, Prompt, Refused, Reply, Run,
-    RunError, RunStatus, StateId,
+    Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError, RunStatus,
+    StateId,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long an interrupted cell may take to stop before its head is killed.
-const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 /// How long a forked process may take to say that it is ready. A fork takes milliseconds; one that hangs never comes.
 pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many runs may be queued or running in one notebook.
@@ -19,21 +18,14 @@ const MAX_OPEN_RUNS: usize = 1000;
 
 /// What was asked for with a run, beyond what the notebook keeps of it.
 #[derive(Debug)]
-struct Request {
+pub(super) struct Request {
     asked_on: Base,
     name: Option<String>,
     instead_of: Option<Line>,
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
     allow_stdin: bool,
     waiting: Vec<Ticket>,
-    stop: Option<Stop>,
-}
-
-/// Why a run was told to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
-    Asked,
-    TimeLimit,
+    pub(super) stop: Option<Stop>,
 }
 
 /// The requests of all runs that the notebook knows.
@@ -41,6 +33,14 @@ enum Stop {
 pub(super) struct Requests(BTreeMap<ExecId, Request>);
 
 impl Requests {
+    pub(super) fn get(&self, run: &ExecId) -> Option<&Request> {
+        self.0.get(run)
+    }
+
+    pub(super) fn get_mut(&mut self, run: &ExecId) -> Option<&mut Request> {
+        self.0.get_mut(run)
+    }
+
     /// Forgets runs that left the notebook.
     pub(super) fn forget(&mut self, runs: &[ExecId]) {
         for run in runs {
@@ -96,7 +96,7 @@ impl Machine {
     /// The same id once more: never run twice.
     fn ask_again(&mut self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> Reply {
         let what = format!("run {exec_id}");
-        let (Some(run), Some(request)) = (self.notebook.run(exec_id), self.requests.0.get(exec_id)) else {
+        let (Some(run), Some(request)) = (self.notebook.run(exec_id), self.requests.get(exec_id)) else {
             return Reply::Refused(not_found("run", exec_id));
         };
         if !run.status.has_ended() {
@@ -168,7 +168,7 @@ impl Machine {
             },
         };
         let Some(run) = self.notebook.run(exec_id) else { return };
-        let allow_stdin = self.requests.0.get(exec_id).is_some_and(|r| r.allow_stdin);
+        let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
         self.effects.push(Effect::Run {
             head,
             exec_id: exec_id.clone(),
@@ -205,76 +205,15 @@ impl Machine {
         run.status = RunStatus::Running;
         run.started_at = Some(now_ms);
         let on = run.on.clone();
-        if let Some(limit) = self.requests.0.get(&exec_id).and_then(|r| r.timeout) {
+        if let Some(limit) = self.requests.get(&exec_id).and_then(|r| r.timeout) {
             self.effects.push(Effect::Wake(limit, Alarm::TimeLimit(exec_id.clone())));
         }
         self.publish(Event::RunStarted { exec_id, on, started_at: now_ms });
     }
 
     /// The run that a head is busy with.
-    fn run_of(&self, head: ProcId) -> Option<ExecId> {
+    pub(super) fn run_of(&self, head: ProcId) -> Option<ExecId> {
         self.heads.get(head)?.doing.run().cloned()
-    }
-
-    /// A head printed or showed something.
-    pub(super) fn output(&mut self, head: ProcId, output: Output) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        if self.notebook.run_mut(&exec_id).is_some_and(|run| run.outputs.push(output.clone())) {
-            self.publish(Event::OutputAdded { exec_id, output });
-        }
-    }
-
-    /// A display shows something else. One that this run has not shown is shown now: what earlier states showed stays.
-    pub(super) fn update(
-        &mut self,
-        head: ProcId,
-        display_id: String,
-        data: MimeBundle,
-        metadata: MimeBundle,
-    ) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        let Some(run) = self.notebook.run_mut(&exec_id) else { return };
-        if run.outputs.update_display(&display_id, &data, &metadata) {
-            self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata });
-        } else {
-            self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
-        }
-    }
-
-    /// `clear_output`.
-    pub(super) fn clear(&mut self, head: ProcId, wait: bool) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        if let Some(run) = self.notebook.run_mut(&exec_id) {
-            run.outputs.clear(wait);
-            self.publish(Event::OutputsCleared { exec_id, wait });
-        }
-    }
-
-    /// A head asks its user something, or has been answered.
-    pub(super) fn prompt(&mut self, head: ProcId, prompt: Option<Prompt>) {
-        let Some(exec_id) = self.run_of(head) else { return };
-        if let Some(run) = self.notebook.run_mut(&exec_id) {
-            run.prompt.clone_from(&prompt);
-            self.publish(Event::PromptChanged { exec_id, prompt });
-        }
-    }
-
-    /// The user typed an answer.
-    pub(super) fn type_answer(&mut self, exec_id: &ExecId, text: String) -> Reply {
-        let asks = self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some());
-        match self.heads.of_run(exec_id).filter(|_| asks) {
-            Some(head) => {
-                self.effects.push(Effect::Type { head, text });
-                self.prompt(head, None);
-                Reply::Done
-            }
-            None => Reply::Refused(Refused::new(
-                "conflict",
-                format!("answer run {exec_id}"),
-                "it does not ask anything",
-                "nothing needs to be done",
-            )),
-        }
     }
 
     /// A cell ended in its own process.
@@ -299,25 +238,9 @@ impl Machine {
         self.serve_backlog();
     }
 
-    /// Whether an exception is a failure of the code or the interrupt that somebody asked for.
-    fn judge(&self, exec_id: &ExecId, error: RunError) -> (RunStatus, RunError) {
-        if error.ename != "KeyboardInterrupt" {
-            return (RunStatus::Error, error);
-        }
-        match self.requests.0.get(exec_id).and_then(|r| r.stop) {
-            Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
-            _ => (RunStatus::Interrupted, error),
-        }
-    }
-
-    fn time_limit_error(&self, exec_id: &ExecId) -> RunError {
-        let limit = self.requests.0.get(exec_id).and_then(|r| r.timeout).unwrap_or_default();
-        RunError::new("RunTimeout", format!("the run was stopped at its limit of {} s", limit.as_secs_f64()))
-    }
-
     fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, warnings: Vec<String>) {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
-        let request = self.requests.0.get_mut(exec_id);
+        let request = self.requests.get_mut(exec_id);
         let (name, instead_of) = request.map(|r| (r.name.clone(), r.instead_of.take())).unwrap_or_default();
         let state = self.grow(&parent, exec_id, name, exec_count, warnings);
         self.heads.rest(head, state.clone());
@@ -373,7 +296,7 @@ impl Machine {
         }
         self.publish(Event::RunEnded { exec_id: exec_id.clone(), status, error, duration_ms, state });
         let waiting =
-            self.requests.0.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
+            self.requests.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
         for ticket in waiting {
             if let Some(reply) = &reply {
                 self.answer(ticket, reply.clone());
@@ -388,7 +311,7 @@ impl Machine {
 
     fn ended_reply(&self, run: &Run) -> Reply {
         let state_name = run.state.as_ref().map(|id| {
-            let named = self.requests.0.get(&run.exec_id).and_then(|r| r.name.clone());
+            let named = self.requests.get(&run.exec_id).and_then(|r| r.name.clone());
             named.unwrap_or_else(|| id.as_str().to_owned())
         });
         Reply::Ended {
@@ -398,70 +321,6 @@ impl Machine {
             state_name,
             error: run.error.clone(),
         }
-    }
-
-    /// Stops a run; false when there is none to stop.
-    pub(super) fn interrupt(&mut self, exec_id: &ExecId) -> bool {
-        self.stop(exec_id, Stop::Asked)
-    }
-
-    fn stop(&mut self, exec_id: &ExecId, why: Stop) -> bool {
-        if !self.notebook.run(exec_id).is_some_and(|r| !r.status.has_ended()) {
-            return false;
-        }
-        let Some(request) = self.requests.0.get_mut(exec_id) else { return false };
-        let first = request.stop.is_none();
-        request.stop = request.stop.or(Some(why));
-        let head = self.heads.of_run(exec_id);
-        match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
-            Some((head, Doing::Run(_))) if first => {
-                self.effects.push(Effect::Interrupt(head));
-                self.effects.push(Effect::Wake(INTERRUPT_GRACE, Alarm::Stopped(exec_id.clone())));
-            }
-            // Asked twice: its end comes as the end of its process.
-            Some((head, Doing::Run(_))) => self.effects.push(Effect::Kill(head)),
-            // None of the user's code has run.
-            not_begun => {
-                if let Some((head, _)) = not_begun {
-                    self.discard(head);
-                }
-                self.backlog.retain(|r| r != exec_id);
-                self.end(
-                    exec_id,
-                    RunStatus::Interrupted,
-                    Some(interrupted("it was stopped before it began")),
-                );
-                self.serve_backlog();
-            }
-        }
-        true
-    }
-
-    /// An interrupted cell goes on: its process is killed.
-    pub(super) fn did_not_stop(&mut self, exec_id: &ExecId) {
-        if let Some(head) = self.heads.of_run(exec_id) {
-            self.effects.push(Effect::Kill(head));
-        }
-    }
-
-    /// A run has used up its time.
-    pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId) {
-        self.stop(exec_id, Stop::TimeLimit);
-    }
-
-    /// The head of a run died.
-    pub(super) fn head_gone(&mut self, exec_id: &ExecId, exit: Option<Exit>) {
-        let stop = self.requests.0.get(exec_id).and_then(|r| r.stop);
-        let (status, error) = match stop {
-            Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
-            Some(Stop::Asked) => (
-                RunStatus::Interrupted,
-                interrupted("the cell did not stop when asked, so its process was ended"),
-            ),
-            None => (RunStatus::Crashed, RunError::new("KernelDied", told(exit))),
-        };
-        self.end(exec_id, status, Some(error));
-        self.serve_backlog();
     }
 
     /// A process could not be made, or did not come to be in time.
@@ -498,23 +357,6 @@ fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>) -> R
     }
 }
 
-fn interrupted(why: &str) -> RunError {
-    RunError::new("KeyboardInterrupt", why)
-}
-
 fn aborted(why: &str) -> RunError {
     RunError::new("RunAborted", why)
-}
-
-/// How a process ended, for people.
-fn told(exit: Option<Exit>) -> String {
-    match exit {
-        Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),
-        Some(Exit::Signal(number)) => {
-            let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
-            let guess = if name == "SIGKILL" { " (out of memory?)" } else { "" };
-            format!("the process of this cell was killed by {name}{guess}")
-        }
-        None => "the process of this cell is gone".into(),
-    }
 }

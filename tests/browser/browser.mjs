@@ -1,0 +1,55 @@
+// Chromium for the browser tests: one browser, and pages that note every error, policy violation and foreign request.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { start as startMock } from './mock.mjs';
+
+const FLAGS = ['--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-gpu', '--site-per-process'];
+
+/** Chromium with a profile of its own. Root has no sandbox to offer it. */
+export async function openBrowser() {
+    const isRoot = process.getuid?.() === 0;
+    return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: isRoot ? [...FLAGS, '--no-sandbox'] : FLAGS });
+}
+
+/** A page that remembers what went wrong in it: `page.faults` must stay empty. */
+export async function openPage(browser, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    page.faults = [];
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()));
+    page.on('pageerror', (error) => page.faults.push(String(error.stack ?? error)));
+    page.on('request', (request) => {
+        if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob):/.test(request.url())) page.faults.push(`request to ${request.url()}`);
+    });
+    return page;
+}
+
+/** The server under test: the binary that RATOON_BIN names, on a free port; without it, the stand-in. */
+export async function startServer() {
+    const binary = process.env.RATOON_BIN;
+    if (!binary) return startMock();
+    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+    const child = spawn(binary, ['--bind', '127.0.0.1:0', '--dir', dir], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    const url = await new Promise((done, fail) => {
+        const hear = (text) => {
+            said += text;
+            const found = said.match(/http:\/\/\S+\/n\/\S+\?token=\S+/);
+            if (found) done(found[0]);
+        };
+        child.stdout.on('data', hear);
+        child.stderr.on('data', hear);
+        child.once('exit', (code) => fail(new Error(`the server ended with ${code}:\n${said}`)));
+    });
+    const stop = async () => {
+        const ended = new Promise((done) => child.once('exit', done));
+        child.kill('SIGTERM');
+        await ended;
+        await rm(dir, { recursive: true, force: true });
+    };
+    return { url, stop, said: () => said };
+}

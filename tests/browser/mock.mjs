@@ -1,0 +1,254 @@
+// A stand-in for the server while the page is worked on: it speaks the protocol and pretends to run a handful of lines.
+// Not a test of anything by itself. Run: node tests/browser/mock.mjs [PORT]
+
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { WebSocketServer } from 'ws';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.txt': 'text/plain' };
+const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'";
+const FRAME_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const TABLE = `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th><th>city</th><th>population</th><th>area</th></tr></thead><tbody>
+${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67566 202.57'].map((row, i) => `<tr><th>${i}</th>${row.split(' ').map((v) => `<td>${v}</td>`).join('')}</tr>`).join('')}</tbody></table><p>4 rows × 3 columns</p>`;
+
+/** Starts it; answers the address to open and how to end it. */
+export async function start(port = 0) {
+    const notebook = new Notebook('main');
+    const server = createServer((request, response) => serve(request, response).catch((error) => response.writeHead(500).end(String(error))));
+    new WebSocketServer({ server }).on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
+    await new Promise((done) => server.listen(port, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
+    return { url, notebook, stop: () => (server.closeAllConnections(), new Promise((done) => server.close(done))) };
+}
+
+async function serve(request, response) {
+    const url = new URL(request.url, 'http://x');
+    const token = url.searchParams.get('token');
+    const page = async (name, values) => {
+        let html = await readFile(join(ROOT, 'templates', name), 'utf8');
+        for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
+        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
+    };
+    if (url.pathname === '/api/links') {
+        let body = '';
+        for await (const chunk of request) body += chunk;
+        return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: '1', token: JSON.parse(body).scope }));
+    }
+    if (url.pathname === '/frame/v1') {
+        return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': FRAME_POLICY }).end(await readFile(join(ROOT, 'web/frame.html')));
+    }
+    if (url.pathname.startsWith('/assets/dev/')) {
+        const path = normalize(url.pathname.slice(12));
+        return response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(await readFile(join(ROOT, 'web', path)));
+    }
+    if (token) return page('exchange.html', {});
+    if (url.pathname === '/signin') return page('signin.html', { why: 'This page needs a token.' });
+    if (url.pathname.startsWith('/n/')) return page('notebook.html', { name: url.pathname.slice(3) });
+    return response.writeHead(404).end();
+}
+
+class Notebook {
+    constructor(name) {
+        this.epoch = randomUUID();
+        this.log = [];
+        this.sockets = new Set();
+        this.name = name;
+        this.stops = new Map();
+        this.answers = new Map();
+        this.empty();
+    }
+
+    empty() {
+        const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: Date.now(), label: null, prose: [], warnings: [], living: 'memory' };
+        [this.states, this.runs, this.drafts] = [new Map([['initial', root]]), new Map(), []];
+    }
+
+    snapshot() {
+        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts };
+    }
+
+    join(socket, url, cookie) {
+        const send = (message) => socket.readyState === 1 && socket.send(JSON.stringify(message));
+        const scope = cookie.match(/mock=(view|run)/)?.[1] ?? 'owner';
+        send({ you: { scope } });
+        const seq = Number(url.searchParams.get('seq'));
+        if (url.searchParams.get('epoch') === this.epoch && seq <= this.log.length) this.log.slice(seq).forEach(send);
+        else send({ epoch: this.epoch, seq: this.log.length, snapshot: this.snapshot() });
+        this.sockets.add(send);
+        socket.on('close', () => this.sockets.delete(send));
+        socket.on('message', async (text) => {
+            const { id, ...command } = JSON.parse(text);
+            const reply = (await this[command.do]?.(command)) ?? { kind: 'done' };
+            send({ reply: id, ...reply });
+        });
+    }
+
+    tell(event) {
+        const message = { epoch: this.epoch, seq: this.log.length + 1, ...structuredClone(event) };
+        this.log.push(message);
+        for (const send of this.sockets) send(message);
+    }
+
+    refuse(what, why) {
+        return { kind: 'refused', code: 'conflict', what, why, how: 'try something else' };
+    }
+
+    async run({ exec_id, code, on, draft = null, instead_of }) {
+        const run = { exec_id, on, code, status: 'queued', draft, outputs: [], error: null, prompt: null, started_at: null, duration_ms: null, state: null };
+        this.runs.set(exec_id, run);
+        this.tell({ event: 'run_added', run });
+        while (on.run && !['ok', 'error', 'interrupted'].includes(this.runs.get(on.run).status)) await pause(5);
+        const base = on.state ?? this.runs.get(on.run).state;
+        const began = Date.now();
+        if (base) {
+            Object.assign(run, { on: { state: base }, status: 'running', started_at: began });
+            this.tell({ event: 'run_started', exec_id, on: run.on, started_at: began });
+        }
+        const error = base ? await this.pretend(run) : { ename: 'RunAborted', evalue: 'the run before it left no state', traceback: [] };
+        if (error) this.print(run, { output_type: 'error', ...error });
+        run.status = error ? (error.ename === 'Error' || error.ename === 'ZeroDivisionError' ? 'error' : 'interrupted') : 'ok';
+        if (!error) run.state = this.grow(run, base, instead_of);
+        Object.assign(run, { error, prompt: null, duration_ms: base ? Date.now() - began + Math.random() : null });
+        this.tell({ event: 'run_ended', exec_id, status: run.status, error, duration_ms: run.duration_ms, state: run.state });
+        return { kind: 'ended', exec_id, status: run.status, state: run.state, state_name: run.state, error };
+    }
+
+    grow(run, parent, instead_of) {
+        const id = randomUUID().replaceAll('-', '');
+        const state = { ...this.states.get(parent), id, name: id, parent, exec_id: run.exec_id, exec_count: this.states.get(parent).exec_count + 1, created_at: Date.now(), label: null, prose: [], living: 'memory' };
+        const at = this.drafts.findIndex((d) => d.id === run.draft);
+        let moved = [];
+        if (at >= 0) {
+            moved = this.drafts.slice(at + 1).filter((d) => d.on === parent);
+            for (let i = at - 1; i >= 0 && this.drafts[i].kind === 'markdown'; i -= 1) state.prose.unshift(this.drafts.splice(i, 1)[0].source);
+            this.drafts = this.drafts.filter((d) => d.id !== run.draft);
+        }
+        this.states.set(id, state);
+        this.tell({ event: 'state_added', state });
+        for (const draft of moved) draft.on = id;
+        if (instead_of) {
+            const line = [];
+            for (let s = this.states.get(instead_of.tip); s && s.id !== instead_of.state; s = this.states.get(s.parent)) line.unshift(s);
+            for (const s of line) this.drafts.push({ id: randomUUID(), on: id, kind: 'code', source: this.runs.get(s.exec_id).code });
+        }
+        this.tellDrafts(id);
+        this.tellDrafts(parent);
+        return id;
+    }
+
+    tellDrafts(on) {
+        this.tell({ event: 'drafts_changed', on, drafts: this.drafts.filter((d) => d.on === on) });
+    }
+
+    print(run, output) {
+        const last = run.outputs.at(-1);
+        if (output.output_type === 'stream' && last?.output_type === 'stream' && last.name === output.name) last.text += output.text;
+        else run.outputs.push(structuredClone(output));
+        this.tell({ event: 'output_added', exec_id: run.exec_id, output });
+    }
+
+    async pretend(run) {
+        const print = (text, name = 'stdout') => this.print(run, { output_type: 'stream', name, text });
+        const show = (data) => this.print(run, { output_type: 'display_data', data, metadata: {} });
+        for (const line of run.code.split('\n').map((l) => l.trim())) {
+            let found;
+            if (this.stops.get(run.exec_id)) return { ename: 'KeyboardInterrupt', evalue: '', traceback: ['\x1b[31mKeyboardInterrupt\x1b[0m'] };
+            if ((found = line.match(/^print\(["']?(.*?)["']?\)$/))) print(`${found[1]}\n`);
+            else if ((found = line.match(/^err\((.*)\)$/))) print(`${found[1]}\n`, 'stderr');
+            else if ((found = line.match(/^time.sleep\(([\d.]+)\)$/))) for (let t = 0; t < found[1] * 1000 && !this.stops.get(run.exec_id); t += 20) await pause(20);
+            else if ((found = line.match(/^ticks\((\d+)\)$/))) for (let i = 0; i < found[1] && !this.stops.get(run.exec_id); i += 1) (print(`\r${'█'.repeat(i + 1)} ${i + 1}/${found[1]}`), await pause(60));
+            else if (line === '1/0') return { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\x1b[31m---------------------------------------------------------------------------\x1b[39m', '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)', '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m', '\x1b[31mZeroDivisionError\x1b[39m: division by zero'] };
+            else if (line === 'for i in range(100_000): print(i)') for (let i = 0; i < 100_000; i += 1000) print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
+            else if ((found = line.match(/^HTML\("(.*)"\)$/))) show({ 'text/html': found[1], 'text/plain': '' });
+            else if (line === 'df') show({ 'text/html': TABLE, 'text/plain': '…' });
+            else if (line === 'img') show({ 'image/png': PNG, 'text/plain': '<Figure>' });
+            else if (line === 'svg') show({ 'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="80"><rect width="300" height="80" rx="8" fill="#74c795"/></svg>' });
+            else if (line === 'md') show({ 'text/markdown': '### Result\n\nA **bold** claim with `code` and <img src=x onerror="document.title=1">.' });
+            else if ((found = line.match(/input\("(.*)"\)/))) print(`${found[1]}${await this.ask(run, found[1])}\n`);
+            else if (/^[\d+*\s]+$/.test(line) && line) this.print(run, { output_type: 'execute_result', data: { 'text/plain': String(Function(`return ${line}`)()) }, metadata: {}, execution_count: 1 });
+        }
+        return this.stops.get(run.exec_id) ? { ename: 'KeyboardInterrupt', evalue: '', traceback: [] } : null;
+    }
+
+    ask(run, text) {
+        run.prompt = { text, password: false };
+        this.tell({ event: 'prompt_changed', exec_id: run.exec_id, prompt: run.prompt });
+        return new Promise((done) => this.answers.set(run.exec_id, done));
+    }
+
+    answer_input({ exec_id, text }) {
+        this.tell({ event: 'prompt_changed', exec_id, prompt: null });
+        this.answers.get(exec_id)?.(text);
+    }
+
+    interrupt({ exec_id }) {
+        this.stops.set(exec_id, true);
+        return { kind: 'interrupted', interrupted: true };
+    }
+
+    put_draft({ draft, after, in_place }) {
+        const own = this.drafts.findIndex((d) => d.id === draft.id);
+        if (in_place && own >= 0) this.drafts[own] = { ...draft, on: this.drafts[own].on };
+        else {
+            this.drafts = this.drafts.filter((d) => d.id !== draft.id);
+            const at = this.drafts.findIndex((d) => d.id === after);
+            this.drafts.splice(at >= 0 ? at + 1 : after ? this.drafts.length : Math.max(0, this.drafts.findIndex((d) => d.on === draft.on)), 0, draft);
+        }
+        this.tellDrafts(this.drafts.find((d) => d.id === draft.id).on);
+    }
+
+    delete_draft({ id }) {
+        const draft = this.drafts.find((d) => d.id === id);
+        this.drafts = this.drafts.filter((d) => d.id !== id);
+        if (draft) this.tellDrafts(draft.on);
+    }
+
+    change(id, values) {
+        Object.assign(this.states.get(id), values);
+        this.tell({ event: 'state_changed', state: this.states.get(id) });
+    }
+
+    label({ state, label }) {
+        this.change(state, { label });
+    }
+
+    put_prose({ state, prose }) {
+        this.change(state, { prose });
+    }
+
+    delete_state({ state }) {
+        if (state === 'initial') return this.refuse('delete state initial', 'every notebook grows from it');
+        if ([...this.states.values()].some((s) => s.parent === state)) return this.change(state, { living: 'deleted' });
+        const runs = [this.states.get(state).exec_id];
+        this.states.delete(state);
+        this.runs.delete(runs[0]);
+        this.tell({ event: 'removed', states: [state], runs });
+        return undefined;
+    }
+
+    drop_attempt({ exec_id }) {
+        this.runs.delete(exec_id);
+        this.tell({ event: 'removed', states: [], runs: [exec_id] });
+    }
+
+    reset() {
+        this.empty();
+        this.tell({ event: 'reset', notebook: this.snapshot() });
+    }
+
+    look_at_variables({ state }) {
+        const line = [];
+        for (let s = this.states.get(state); s?.exec_id; s = this.states.get(s.parent)) line.unshift(this.runs.get(s.exec_id).code);
+        const found = [...line.join('\n').matchAll(/^(\w+) = (.+)$/gm)].map(([, name, repr]) => ({ name, type: /^\d/.test(repr) ? 'int' : 'DataFrame', repr, size: /^\d/.test(repr) ? null : '(4, 3)' }));
+        return { kind: 'variables', variables: [...new Map(found.map((v) => [v.name, v])).values()] };
+    }
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log((await start(Number(process.argv[2] ?? 0))).url);

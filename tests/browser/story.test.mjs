@@ -1,0 +1,251 @@
+// The page in a real browser. Against the binary that RATOON_BIN names, or the stand-in; the cells are Python that both
+// understand. Nothing waits for a fixed time: every step waits for what it expects to see.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { openBrowser, openPage, startServer } from './browser.mjs';
+
+let browser;
+let server;
+let page;
+/** @type {any[]} */
+let pages = [];
+
+before(async () => {
+    browser = await openBrowser();
+});
+after(() => browser?.close());
+
+beforeEach(async () => {
+    server = await startServer();
+    page = await open(server.url);
+});
+afterEach(async () => {
+    const faults = pages.flatMap((one) => one.faults);
+    await Promise.all(pages.map((one) => one.context().close()));
+    pages = [];
+    await server.stop();
+    assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
+});
+
+async function open(url, options) {
+    const one = await openPage(browser, options);
+    pages.push(one);
+    await one.goto(url);
+    await one.waitForSelector('.notebook[aria-busy="false"]');
+    return one;
+}
+
+/** Types into the empty cell at the end and runs it. */
+async function run(code, key = 'Shift+Enter', on = page) {
+    await on.locator('.cell[data-fresh] .editor').click();
+    await on.keyboard.insertText(code);
+    await on.keyboard.press(key);
+}
+
+/** Waits until so many cells ran and nothing runs. */
+const ran = (count, on = page) => on.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), count);
+const texts = (selector, on = page) => on.$$eval(selector, (all) => all.map((one) => one.textContent.trim()));
+const rows = (on = page) => texts('.row .what', on);
+const prints = (text, on = page) => on.waitForFunction((wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)), text);
+const sees = (text, on = page) => on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
+
+async function three() {
+    await run('x = 1\nprint("one")');
+    await ran(1);
+    await run('x = x + 1\nprint("two")');
+    await ran(2);
+    await run('x = x + 1\nprint("three")');
+    await ran(3);
+}
+
+test('runs three cells, goes back to the first, branches, and survives a reload in the middle of a run', async () => {
+    assert.ok(!page.url().includes('token'), 'the address bar holds no token');
+    await three();
+    assert.deepEqual(await texts('.stream'), ['one', 'two', 'three']);
+
+    await page.locator('.row').nth(1).click();
+    await ran(1);
+    assert.deepEqual(await texts('.stream'), ['one']);
+    await run('print("branch")');
+    await ran(2);
+    assert.deepEqual(await texts('.stream'), ['one', 'branch']);
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'print("branch")']);
+    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.getAttribute('transform').match(/\((\d+)/)[1]));
+    assert.equal(new Set(lanes).size, 2, 'two branches stand in two lanes');
+
+    await run('import time\nprint("before")\ntime.sleep(1.5)\nprint("after")');
+    await prints('before');
+    await page.reload();
+    await prints('after');
+    await ran(3);
+    assert.deepEqual(await texts('.stream'), ['one', 'branch', 'before\nafter']);
+
+    await page.goBack();
+    assert.ok(!page.url().includes('token'), 'nor does the history');
+});
+
+test('two tabs agree, on what ran and on what is being typed', async () => {
+    await three();
+    const other = await open(page.url(), { storageState: await page.context().storageState() });
+    await ran(3, other);
+    await run('print("from the other tab")', 'Shift+Enter', other);
+    await ran(4, other);
+    await page.locator('.row').nth(4).click();
+    await ran(4);
+    assert.deepEqual(await texts('.stream'), await texts('.stream', other));
+
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('half a thou');
+    await sees('half a thou', other);
+    await other.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
+    await other.keyboard.press('Control+End');
+    await other.keyboard.insertText('ght');
+    await sees('half a thought');
+});
+
+test('a changed cell grows a sibling, and the later cells become drafts', async () => {
+    await three();
+    const second = page.locator('.cell[data-kind="ran"]').nth(1);
+    await second.locator('.editor').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText('x = 20\nprint("changed")');
+    await page.keyboard.press('Control+Enter');
+    await ran(2);
+    await sees('version 2 of 2');
+    assert.deepEqual(await texts('.stream'), ['one', 'changed']);
+    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), ['x = x + 1print("three")']);
+    await page.getByLabel('Earlier version of this cell').click();
+    await ran(3);
+    assert.deepEqual(await texts('.stream'), ['one', 'two', 'three'], 'the old line is as it was');
+});
+
+test('a failure is a red leaf; the draft stays and can be put right', async () => {
+    await run('1/0', 'Control+Enter');
+    await sees('ZeroDivisionError');
+    assert.deepEqual(await texts('.row[data-status="error"] .said'), ['failed']);
+    assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
+    await page.locator('.cell[data-status="error"] .editor').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText('print("put right")');
+    await page.keyboard.press('Shift+Enter');
+    await ran(1);
+    assert.deepEqual(await texts('.stream'), ['put right']);
+});
+
+test('cells wait for each other, and a running one can be stopped', async () => {
+    await run('import time\nprint("long")\ntime.sleep(60)');
+    await prints('long');
+    await run('print("never")');
+    await page.waitForSelector('.row[data-status="queued"]');
+    await page.locator('.cell[data-status="running"] [data-stop]').click();
+    await page.waitForSelector('.cell[data-status="interrupted"]');
+    await page.waitForFunction(() => !document.querySelector('.cell[data-status="queued"]'));
+    assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
+});
+
+test('a cell asks, and is answered', async () => {
+    await run('name = input("Who? ")\nprint("Hello " + name)', 'Control+Enter');
+    const input = page.locator('.question input');
+    await input.fill('Ada');
+    await input.press('Enter');
+    await ran(1);
+});
+
+test('text between cells', async () => {
+    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+    await page.waitForSelector('.cell[data-text] .cm-editor');
+    await page.keyboard.insertText('# A title\n\nand <img src=x onerror="document.title=1"> *words*');
+    await page.keyboard.press('Shift+Enter');
+    await page.waitForSelector('.prose h1');
+    assert.equal(await page.locator('.prose [onerror]').count(), 0);
+    await run('print("below")');
+    await ran(1);
+    assert.equal(await page.locator('.cell[data-kind="ran"] .prose h1').textContent(), 'A title');
+    // Chromium tells of a handler that it did not run already while the text is taken apart to be cleaned.
+    page.faults = page.faults.filter((fault) => !fault.includes('inline event handler'));
+});
+
+test('HTML of an output lives in a frame that reaches nothing', async () => {
+    const attack = "<p id='seen'>shown</p><script>let got = 'nothing'; try { got = parent.document.title } catch {} try { got = document.cookie } catch {} document.getElementById('seen').textContent = 'got ' + got</script>";
+    await run(`from IPython.display import HTML\nHTML("${attack}")`);
+    await ran(1);
+    const frame = page.frameLocator('iframe.frame');
+    await frame.getByText('got nothing').waitFor();
+    assert.equal(await page.locator('iframe.frame').getAttribute('sandbox'), 'allow-scripts');
+    await page.waitForFunction(() => document.querySelector('iframe.frame').clientHeight > 10);
+});
+
+test('100,000 lines do not hang the page', async () => {
+    await page.evaluate(() => {
+        window.longest = 0;
+        let last = performance.now();
+        const beat = () => {
+            const now = performance.now();
+            window.longest = Math.max(window.longest, now - last);
+            last = now;
+            requestAnimationFrame(beat);
+        };
+        beat();
+    });
+    await run('for i in range(100_000): print(i)');
+    await ran(1);
+    await prints('99999');
+    assert.ok(await page.evaluate(() => window.longest) < 2000);
+});
+
+test('whoever may only look sees everything and is offered nothing', async () => {
+    await three();
+    const token = await page.evaluate(async () => {
+        const answer = await fetch('/api/links', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"scope":"view"}' });
+        return (await answer.json()).token;
+    });
+    const guest = await open(`${new URL(page.url()).origin}/n/main?token=${token}`);
+    await ran(3, guest);
+    assert.equal(await guest.locator('.cell[data-kind="draft"]').count(), 0);
+    assert.equal(await guest.locator('.tools').count(), 0);
+    assert.equal(await guest.getByRole('button', { name: 'Share' }).count(), 0);
+    assert.equal(await guest.locator('.cm-content[contenteditable="true"]').count(), 0);
+    await run('print("live")');
+    await guest.waitForFunction(() => document.querySelectorAll('.row').length === 5);
+});
+
+test('the graph is walked by keyboard', async () => {
+    await three();
+    await page.locator('#graph').focus();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
+    await ran(1);
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await ran(2);
+});
+
+test('a label, a deleted state, and starting over', async () => {
+    await three();
+    const menu = async (cell, item) => {
+        await page.locator('.cell[data-kind="ran"]').nth(cell).hover();
+        await page.locator('.cell[data-kind="ran"]').nth(cell).getByLabel('What to do with this cell').click();
+        await page.getByRole('menuitem', { name: item }).click();
+    };
+    await menu(0, 'Label…');
+    await page.locator('dialog input').fill('loaded "><b>data');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelector('.row:nth-of-type(2) .what')?.textContent === 'loaded "><b>data');
+    await menu(2, 'Delete this state…');
+    await page.getByRole('button', { name: 'Delete state' }).click();
+    await ran(2);
+    assert.equal((await rows()).length, 3);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Start over…' }).click();
+    await page.getByRole('button', { name: 'Forget everything' }).click();
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+});
+
+test('variables of the state we stand at', async () => {
+    await three();
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.waitForSelector('.right tbody tr');
+    assert.deepEqual(await texts('.right tbody th'), ['x']);
+});

@@ -1,0 +1,106 @@
+// @ts-check
+// What the page shows, top to bottom: the cells that ran on the way to the state it stands at, the attempt that is looked
+// at, the drafts, and a place to type. Pure: from the model and what the page looks at to a list of cells.
+
+import { hasEnded } from './protocol.js';
+
+/** @typedef {import('./model.js').Model} Model */
+/** @typedef {import('./model.js').Run} Run */
+/** @typedef {import('./protocol.js').State} State */
+/** @typedef {import('./protocol.js').Draft} Draft */
+/** @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and its run since. */
+
+/**
+ * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
+ *     versions: string[], isOutdated: boolean}
+ *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean}
+ *   | {kind: 'attempt', key: string, run: Run}} Cell
+ */
+
+/**
+ * @typedef {object} Look What the page looks at.
+ * @property {string} here the state it stands at
+ * @property {string | null} attempt the run it looks at besides
+ * @property {Map<string, Edit>} edits by state
+ * @property {string} freshId the id that the next new draft will have
+ * @property {boolean} mayRun
+ * @property {(state: string) => Draft[]} draftsOn
+ */
+
+/** @param {Model} model @param {Look} look @returns {Cell[]} */
+export function cellsOf(model, look) {
+    const taken = new Set();
+    /** Ids from different times may meet; the first keeps its key. @param {string} wish @param {string} other */
+    const key = (wish, other) => {
+        const chosen = taken.has(wish) ? other : wish;
+        taken.add(chosen);
+        return chosen;
+    };
+    const line = model.lineage(look.here);
+    const drafts = look.draftsOn(look.here);
+    const runs = new Set([...look.edits.values()].map((edit) => edit.run));
+    /** @type {Cell[]} */
+    const cells = [];
+    let isOutdated = false;
+    for (const state of line) {
+        if (state.parent !== null) {
+            const cell = ranCell(model, look, state, isOutdated);
+            cells.push({ ...cell, key: key(cell.run?.draft ?? state.id, state.id) });
+            isOutdated ||= cell.edit?.run != null;
+        }
+        if (state.id === look.here) continue;
+        for (const draft of look.draftsOn(state.id)) {
+            if (draft.source.trim()) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
+        }
+    }
+    for (const run of attempts(model, look)) {
+        const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
+        if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run });
+    }
+    for (const draft of drafts) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), false));
+    if (look.mayRun && model.states.get(look.here)?.living !== 'deleted') {
+        const draft = /** @type {Draft} */ ({ id: look.freshId, on: look.here, kind: 'code', source: '' });
+        cells.push({ ...draftCell(model, draft, draft.id, false), isFresh: true });
+    }
+    return cells;
+}
+
+/** @param {Model} model @param {Look} look @param {State} state @param {boolean} isOutdated @returns {Extract<Cell, {kind: 'ran'}>} */
+function ranCell(model, look, state, isOutdated) {
+    const run = model.runOf(state);
+    const edit = look.edits.get(state.id);
+    const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
+    const versions = model.childrenOf(state.parent ?? '').filter((other) => other.living !== 'deleted' || other === state);
+    return { kind: 'ran', key: state.id, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated };
+}
+
+/** @param {Model} model @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
+function draftCell(model, draft, key, isInside) {
+    const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
+    // A draft that has moved on to another state leaves its earlier failures behind.
+    const isOurs = run && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
+    return { kind: 'draft', key, draft, run: isOurs ? run : undefined, isInside, isFresh: false };
+}
+
+/** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */
+function attempts(model, look) {
+    return [...model.runs.values()].filter((run) => {
+        if (run.state !== null && model.states.has(run.state)) return false;
+        const isOpen = !hasEnded(run.status) && model.baseOf(run) === look.here;
+        return isOpen || run.exec_id === look.attempt;
+    });
+}
+
+/** The run that a draft has to wait for: that of the nearest cell above it that is still running. @param {Cell[]} cells @param {string} key @returns {Run | undefined} */
+export function runToWaitFor(cells, key) {
+    const at = cells.findIndex((cell) => cell.key === key);
+    const target = cells[at];
+    for (const cell of cells.slice(0, Math.max(0, at)).reverse()) {
+        const run = cell.kind === 'ran' ? cell.shown : cell.run;
+        if (run && !hasEnded(run.status) && sameBase(cell, target)) return run;
+    }
+    return undefined;
+}
+
+/** @param {Cell} above @param {Cell} target */
+const sameBase = (above, target) => above.kind === 'draft' && target.kind === 'draft' && above.draft.on === target.draft.on;

@@ -1,0 +1,214 @@
+// @ts-check
+// The notebook as this page knows it: a snapshot with every later event folded in.
+//
+// Pure: no DOM, no clock, no socket. It is changed in place, because a cell may print a hundred thousand lines; `rev`
+// numbers on runs and on the graph tell the views what to paint again.
+
+import { EVENTS, hasEnded } from './protocol.js';
+
+/** @typedef {import('./protocol.js').State} State */
+/** @typedef {import('./protocol.js').Draft} Draft */
+/** @typedef {import('./protocol.js').Event} Event */
+
+/**
+ * An output as the page keeps it. The text of a stream is a list of pieces: a view that has painted k of them paints
+ * the rest, and nobody joins megabytes again for each new line.
+ * @typedef {{key: number, output_type: 'stream', name: 'stdout' | 'stderr', pieces: string[]}
+ *   | ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
+ */
+
+/** @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number, clearPending: boolean}} Run */
+
+export class Model {
+    constructor() {
+        this.name = '';
+        /** Changes with each event. */
+        this.rev = 0;
+        /** `rev` of the last change to the graph's shape or to what its nodes show. */
+        this.graphRev = 0;
+        /** @type {Map<string, State>} in creation order */
+        this.states = new Map();
+        /** @type {Map<string, Run>} in the order in which they were asked for */
+        this.runs = new Map();
+        /** @type {Map<string, Draft[]>} by the state that they hang on */
+        this.drafts = new Map();
+        /** @type {Map<string, string[]>} states that grew from a state */
+        this.children = new Map();
+        /** @type {Map<string, string>} the latest run of a draft */
+        this.runOfDraft = new Map();
+    }
+
+    /** Becomes what the snapshot says. @param {import('./protocol.js').Snapshot} snapshot */
+    load(snapshot) {
+        this.rev += 1;
+        this.graphRev = this.rev;
+        this.name = snapshot.name;
+        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft]) map.clear();
+        for (const state of snapshot.states) this.#addState(state);
+        for (const run of snapshot.runs) this.#addRun(run);
+        for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
+    }
+
+    /** Folds one event in. @param {Event} event */
+    fold(event) {
+        this.rev += 1;
+        if (EVENTS[event.event]?.graph) this.graphRev = this.rev;
+        switch (event.event) {
+            case 'run_added':
+                return this.#addRun(event.run);
+            case 'run_started':
+                return this.#change(event.exec_id, (run) => {
+                    run.status = 'running';
+                    run.on = event.on;
+                    run.started_at = event.started_at;
+                });
+            case 'output_added':
+                return this.#change(event.exec_id, (run) => addOutput(run, event.output));
+            case 'outputs_cleared':
+                return this.#change(event.exec_id, (run) => {
+                    if (event.wait) run.clearPending = true;
+                    else run.outputs = [];
+                });
+            case 'display_updated':
+                return this.#change(event.exec_id, (run) => {
+                    run.outputs = run.outputs.map((item) =>
+                        item.output_type === 'display_data' && item.display_id === event.display_id
+                            ? { ...item, data: event.data, metadata: event.metadata }
+                            : item);
+                });
+            case 'prompt_changed':
+                return this.#change(event.exec_id, (run) => {
+                    run.prompt = event.prompt;
+                });
+            case 'run_ended':
+                return this.#change(event.exec_id, (run) => {
+                    const { status, error, duration_ms, state } = event;
+                    Object.assign(run, { status, error, duration_ms, state, prompt: null });
+                });
+            case 'state_added':
+                return this.#addState(event.state);
+            case 'state_changed':
+                this.states.set(event.state.id, event.state);
+                return;
+            case 'removed':
+                return this.#remove(event);
+            case 'drafts_changed':
+                if (event.drafts.length) this.drafts.set(event.on, event.drafts);
+                else this.drafts.delete(event.on);
+                return;
+            case 'reset':
+                return this.load(event.notebook);
+        }
+    }
+
+    /** The drafts that hang on a state. @param {string} state @returns {Draft[]} */
+    draftsOn(state) {
+        return this.drafts.get(state) ?? [];
+    }
+
+    /** The states that grew from a state, in creation order. @param {string} state @returns {State[]} */
+    childrenOf(state) {
+        return (this.children.get(state) ?? []).flatMap((id) => this.states.get(id) ?? []);
+    }
+
+    /** The path from the root to a state, both included. @param {string} tip @returns {State[]} */
+    lineage(tip) {
+        const line = [];
+        for (let state = this.states.get(tip); state; state = this.states.get(state.parent ?? '')) line.push(state);
+        return line.reverse();
+    }
+
+    /** The run that made a state. @param {State} state @returns {Run | undefined} */
+    runOf(state) {
+        return state.exec_id ? this.runs.get(state.exec_id) : undefined;
+    }
+
+    /** The state that a run is run against, if it is known yet. @param {Run} run @returns {string | undefined} */
+    baseOf(run) {
+        if ('state' in run.on) return run.on.state;
+        return this.runs.get(run.on.run)?.state ?? undefined;
+    }
+
+    /** Runs that have not ended. @returns {Run[]} */
+    openRuns() {
+        return [...this.runs.values()].filter((run) => !hasEnded(run.status));
+    }
+
+    /** The state from which the newest line goes on: the last that was made below (or at) a state. @param {string} from */
+    newestBelow(from) {
+        let newest = from;
+        for (let next = this.childrenOf(newest).at(-1); next; next = this.childrenOf(newest).at(-1)) newest = next.id;
+        return newest;
+    }
+
+    /** The state that was made last and can still be run from. @returns {string} */
+    newest() {
+        const alive = [...this.states.values()].filter((state) => state.living !== 'deleted');
+        return (alive.at(-1) ?? [...this.states.values()][0])?.id ?? 'initial';
+    }
+
+    /** @param {State} state */
+    #addState(state) {
+        this.states.set(state.id, state);
+        if (state.parent) listAt(this.children, state.parent).push(state.id);
+    }
+
+    /** @param {import('./protocol.js').Run} run */
+    #addRun(run) {
+        const own = { ...run, outputs: [], rev: this.rev, clearPending: false };
+        for (const output of run.outputs) addOutput(own, output);
+        this.runs.set(run.exec_id, own);
+        if (run.draft) this.runOfDraft.set(run.draft, run.exec_id);
+    }
+
+    /** @param {string} id @param {(run: Run) => void} how */
+    #change(id, how) {
+        const run = this.runs.get(id);
+        if (!run) return;
+        run.rev = this.rev;
+        how(run);
+    }
+
+    /** @param {{states: string[], runs: string[]}} gone */
+    #remove(gone) {
+        for (const id of gone.states) {
+            const parent = this.states.get(id)?.parent;
+            if (parent) this.children.set(parent, (this.children.get(parent) ?? []).filter((child) => child !== id));
+            this.states.delete(id);
+            this.children.delete(id);
+            this.drafts.delete(id);
+        }
+        for (const id of gone.runs) {
+            const draft = this.runs.get(id)?.draft;
+            if (draft && this.runOfDraft.get(draft) === id) this.runOfDraft.delete(draft);
+            this.runs.delete(id);
+        }
+    }
+}
+
+/** @template T @param {Map<string, T[]>} lists @param {string} key @returns {T[]} the list under a key, made if need be */
+function listAt(lists, key) {
+    const found = lists.get(key) ?? [];
+    lists.set(key, found);
+    return found;
+}
+
+/** Text of the same stream joins the last item, as on the server. @param {Run} run @param {import('./protocol.js').Output} output */
+function addOutput(run, output) {
+    if (run.clearPending) {
+        run.outputs = [];
+        run.clearPending = false;
+    }
+    const last = run.outputs.at(-1);
+    if (output.output_type !== 'stream') {
+        run.outputs.push({ ...output, key: nextKey() });
+    } else if (last?.output_type === 'stream' && last.name === output.name) {
+        last.pieces.push(output.text);
+    } else {
+        run.outputs.push({ key: nextKey(), output_type: 'stream', name: output.name, pieces: [output.text] });
+    }
+}
+
+let keys = 0;
+/** Tells items apart for the views; never the same twice, so that a cleared output is not taken for its successor. */
+const nextKey = () => (keys += 1);

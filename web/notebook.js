@@ -1,0 +1,61 @@
+// @ts-check
+// The entry of the notebook page: joins socket, model, page and view.
+
+import { Model } from './model.js';
+import { Page } from './page.js';
+import { Socket } from './socket.js';
+import { h, render } from './vendor/preact.js';
+import { App } from './view/app.js';
+
+/** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
+const NOTICE_MS = 4000;
+
+const root = /** @type {HTMLElement} */ (document.getElementById('page'));
+const name = root.dataset.notebook ?? '';
+const model = new Model();
+model.name = name;
+
+let rev = 0;
+let isDue = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let hushing;
+
+/** Paints once per frame, however much has happened. */
+function changed() {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+        isDue = false;
+        rev += 1;
+        render(h(App, { page, rev }), root);
+        hushLater();
+    });
+}
+
+function hushLater() {
+    clearTimeout(hushing);
+    if (page.notice && !page.notice.isBad) hushing = setTimeout(() => page.hush(), NOTICE_MS);
+}
+
+const address = () => decodeURIComponent(location.hash.slice(1));
+
+const page = new Page(model, {
+    send: (command) => socket.send(command),
+    changed,
+    setAddress: (id, replace) => {
+        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
+    },
+    recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
+    remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
+});
+
+const socket = new Socket(name, {
+    onSnapshot: (snapshot) => page.loaded(snapshot, address()),
+    onEvent: (event) => page.happened(event),
+    onScope: (scope) => page.allowed(scope),
+    onStatus: (status) => page.connected(status),
+});
+
+addEventListener('popstate', () => page.goTo(address(), true));
+addEventListener('pagehide', () => page.drafts.flushAll());
+changed();

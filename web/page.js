@@ -1,0 +1,379 @@
+// @ts-check
+// What this browser looks at and what it asked for: the state it stands on, edits of cells that ran, its own runs.
+//
+// Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
+
+import { Drafts } from './drafts.js';
+import { cellsOf, runToWaitFor } from './line.js';
+import { canRun, hasEnded } from './protocol.js';
+import { newId } from './text/format.js';
+import { WORDS } from './words.js';
+
+/** @typedef {import('./line.js').Cell} Cell */
+/** @typedef {import('./protocol.js').Command} Command */
+/** @typedef {import('./protocol.js').Event} Event */
+/** @typedef {import('./protocol.js').Reply} Reply */
+/** @typedef {import('./protocol.js').Variable} Variable */
+/** @typedef {'connecting' | 'open' | 'waiting' | 'ended'} Connection */
+
+/** How many states' variables are kept; they never change, so looking again costs nothing. */
+const KEPT_VARIABLES = 50;
+
+/**
+ * @typedef {object} Around What the page needs from the browser.
+ * @property {(command: Command) => Promise<Reply>} send
+ * @property {() => void} changed something has to be painted
+ * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
+ * @property {(key: string) => any} recall
+ * @property {(key: string, value: any) => void} remember for this tab, across reloads
+ */
+
+export class Page {
+    /** @param {import('./model.js').Model} model @param {Around} around */
+    constructor(model, around) {
+        this.model = model;
+        this.around = around;
+        /** @type {import('./protocol.js').Scope} */
+        this.scope = 'view';
+        /** @type {Connection} */
+        this.connection = 'connecting';
+        this.isLoaded = false;
+        this.here = 'initial';
+        /** @type {string | null} */
+        this.attempt = null;
+        this.freshId = newId();
+        /** @type {Map<string, import('./line.js').Edit>} */
+        this.edits = new Map(around.recall('edits') ?? []);
+        /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
+        this.mine = new Map(around.recall('mine') ?? []);
+        /** Runs that were asked to stop once. @type {Set<string>} */
+        this.stopping = new Set();
+        /** @type {Map<string, Variable[] | string | null>} variables by state; null while they are on their way */
+        this.variables = new Map();
+        this.looksAtVariables = false;
+        /** Events that wait for the end of a run; see `happened`. @type {Event[]} */
+        this.held = [];
+        /** @type {{text: string, isBad: boolean} | null} */
+        this.notice = null;
+        this.drafts = new Drafts(model, around.send, {
+            changed: around.changed,
+            refused: (reply) => this.#refused(reply),
+            later: (what, ms) => setTimeout(what, ms),
+            notLater: (timer) => clearTimeout(timer),
+        });
+    }
+
+    get mayRun() {
+        return this.scope !== 'view' && this.connection !== 'ended';
+    }
+
+    /** The cells that the page shows. @returns {Cell[]} */
+    cells() {
+        const { here, attempt, edits, freshId, mayRun } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, draftsOn: (state) => this.drafts.on(state) });
+    }
+
+    // What comes from the server
+
+    /** @param {import('./protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
+    loaded(snapshot, address) {
+        this.held = [];
+        this.model.load(snapshot);
+        this.variables.clear();
+        this.isLoaded = true;
+        for (const id of this.mine.keys()) {
+            const run = this.model.runs.get(id);
+            if (run && hasEnded(run.status)) this.#ended(id, run.state);
+        }
+        this.goTo(this.#exists(this.here) && this.here !== 'initial' && !address ? this.here : address, true);
+    }
+
+    /**
+     * A run that leaves a state says so in several events: the state, the drafts that move on, the end. They are taken
+     * together, so that no paint between them shows a draft in two places, or in none.
+     * @param {Event} event
+     */
+    happened(event) {
+        const [first] = this.held;
+        if (event.event === 'state_added' || first) this.held.push(event);
+        else this.#take(event);
+        const ends = first?.event === 'state_added' && event.event === 'run_ended' && event.exec_id === first.state.exec_id;
+        if (ends || (this.held[0]?.event === 'state_added' && !this.held[0].state.exec_id)) {
+            for (const one of this.held.splice(0)) this.#take(one);
+        }
+        this.around.changed();
+    }
+
+    /** @param {Event} event */
+    #take(event) {
+        const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
+        if (event.event === 'state_added') this.#keepLaterTyping(event.state);
+        this.model.fold(event);
+        if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
+        if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
+        if (event.event === 'reset') this.variables.clear();
+        if (!this.#exists(this.here)) this.#stand(refuge ?? this.model.newest(), null, true);
+    }
+
+    /** @param {import('./protocol.js').Scope} scope */
+    allowed(scope) {
+        this.scope = scope;
+        this.around.changed();
+    }
+
+    /** @param {Connection} connection */
+    connected(connection) {
+        this.connection = connection;
+        this.around.changed();
+    }
+
+    // Where we stand
+
+    /** Looks at a state or, by the id of its run, at an attempt. @param {string} id @param {boolean} [replace] */
+    goTo(id, replace = false) {
+        const run = this.model.runs.get(id);
+        if (this.model.states.has(id)) this.#stand(id, null, replace);
+        else if (run?.state) this.#stand(run.state, null, replace);
+        else if (run) this.#stand(this.model.baseOf(run) ?? this.here, id, replace);
+        else this.#stand(this.model.newest(), null, true);
+    }
+
+    /** @param {string} state @param {string | null} attempt @param {boolean} replace */
+    #stand(state, attempt, replace) {
+        this.here = state;
+        this.attempt = attempt;
+        this.around.setAddress(attempt ?? state, replace);
+        if (this.looksAtVariables) this.#lookAtVariables();
+        this.around.changed();
+    }
+
+    /** @param {string} state */
+    #exists(state) {
+        return this.model.states.has(state);
+    }
+
+    /** The nearest ancestor of where we stand that stays. @param {string[]} gone @returns {string | null} */
+    #refuge(gone) {
+        const line = this.model.lineage(this.here).filter((state) => !gone.includes(state.id));
+        return line.at(-1)?.id ?? null;
+    }
+
+    // Running
+
+    /** Runs a cell as it reads now. @param {Cell} cell @param {string} code */
+    run(cell, code) {
+        if (!this.mayRun) return;
+        if (cell.kind === 'ran') this.#runAgain(cell, code);
+        else if (cell.kind === 'draft') this.#runDraft(cell, code);
+        else this.copyAsDraft(code);
+    }
+
+    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code */
+    #runDraft(cell, code) {
+        const isOpen = cell.run && !hasEnded(cell.run.status);
+        if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
+        const before = runToWaitFor(this.cells(), cell.key);
+        if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
+        this.drafts.flush(cell.draft.id);
+        const on = before ? { run: before.exec_id } : { state: cell.draft.on };
+        this.#start({ do: 'run', exec_id: newId(), code, on, draft: cell.draft.id });
+    }
+
+    /** A cell that ran, changed or not, runs again beside itself. @param {Extract<Cell, {kind: 'ran'}>} cell @param {string} code */
+    #runAgain(cell, code) {
+        const { state } = cell;
+        if (cell.shown && !hasEnded(cell.shown.status)) return;
+        if (cell.isOutdated) {
+            this.say(WORDS.wait, false);
+            return;
+        }
+        const exec_id = newId();
+        this.edits.set(state.id, { text: code, run: exec_id });
+        this.#saveTab();
+        const on = { state: state.parent ?? 'initial' };
+        this.#start({ do: 'run', exec_id, code, on, instead_of: { state: state.id, tip: this.here } });
+    }
+
+    /** @param {Extract<Command, {do: 'run'}>} command */
+    async #start(command) {
+        this.mine.set(command.exec_id, this.here);
+        this.#saveTab();
+        this.around.changed();
+        const reply = await this.around.send(command);
+        // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
+        if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
+        this.mine.delete(command.exec_id);
+        for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
+        this.#saveTab();
+        this.#refused(reply);
+    }
+
+    /** Our own run went well and we still stand where it grew: go on from what it left. @param {string} id @param {string | null} state */
+    #ended(id, state) {
+        const stood = this.mine.get(id);
+        this.stopping.delete(id);
+        if (stood === undefined) return;
+        this.mine.delete(id);
+        const parent = state && this.model.states.get(state)?.parent;
+        if (state && this.#exists(state)) {
+            for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
+            if (this.here === stood || this.here === parent) {
+                if (parent) this.drafts.follow(parent, state);
+                this.#stand(state, null, true);
+            }
+        }
+        this.#saveTab();
+    }
+
+    /** What was typed into a draft while it ran is not what ran: it stays as a change of the new cell. @param {import('./protocol.js').State} state */
+    #keepLaterTyping(state) {
+        const run = this.model.runOf(state);
+        if (!run?.draft) return;
+        const text = this.drafts.get(run.draft)?.source;
+        this.drafts.forget(run.draft);
+        if (text !== undefined && text !== run.code) this.edits.set(state.id, { text, run: null });
+    }
+
+    /** Stops a run; asked twice, its process is killed. @param {string} exec_id */
+    async stop(exec_id) {
+        this.stopping.add(exec_id);
+        this.around.changed();
+        this.#refused(await this.around.send({ do: 'interrupt', exec_id }));
+    }
+
+    /** @param {string} exec_id @param {string} text */
+    async answer(exec_id, text) {
+        this.#refused(await this.around.send({ do: 'answer_input', exec_id, text }));
+    }
+
+    // Editing
+
+    /** The user typed into a cell. @param {Cell} cell @param {string} text */
+    type(cell, text) {
+        if (cell.kind === 'ran') {
+            const run = cell.edit?.run ?? null;
+            if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
+            else this.edits.set(cell.state.id, { text, run });
+            this.#saveTab();
+            this.around.changed();
+        } else if (cell.kind === 'draft') {
+            const last = this.drafts.on(cell.draft.on).at(-1)?.id ?? null;
+            // From now on it is a draft like any other, and below it stands a new place to type.
+            if (cell.draft.id === this.freshId) this.freshId = newId();
+            this.drafts.put({ ...cell.draft, source: text }, cell.isFresh ? last : null);
+        }
+    }
+
+    /** @param {Extract<Cell, {kind: 'ran'}>} cell */
+    undoEdit(cell) {
+        this.edits.delete(cell.state.id);
+        this.#saveTab();
+        this.around.changed();
+    }
+
+    /** Makes an empty draft below a cell; answers its id. @param {Cell} cell @param {'code' | 'markdown'} [kind] @returns {string} */
+    insertBelow(cell, kind = 'code') {
+        const on = cell.kind === 'draft' ? cell.draft.on : cell.kind === 'ran' ? cell.state.id : this.here;
+        // Below a cell in the middle of the line, a draft would start a branch before there is anything in it.
+        const isMiddle = cell.kind === 'ran' && on !== this.here;
+        const place = isMiddle ? this.here : on;
+        const after = cell.kind === 'draft' && !cell.isFresh ? cell.draft.id : cell.isFresh ? this.drafts.on(on).at(-1)?.id ?? null : null;
+        const id = newId();
+        this.drafts.put({ id, on: place, kind, source: '' }, after);
+        this.drafts.flush(id);
+        return id;
+    }
+
+    /** @param {string} code @returns {string} */
+    copyAsDraft(code) {
+        const id = newId();
+        this.drafts.put({ id, on: this.here, kind: 'code', source: code }, this.drafts.on(this.here).at(-1)?.id ?? null);
+        this.drafts.flush(id);
+        return id;
+    }
+
+    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
+    setKind(cell, kind) {
+        if (cell.isFresh) {
+            this.type(cell, '');
+        }
+        this.drafts.put({ ...cell.draft, kind });
+        this.drafts.flush(cell.draft.id);
+    }
+
+    /** @param {string} state @param {string[]} prose */
+    async setProse(state, prose) {
+        this.#refused(await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }));
+    }
+
+    // The graph
+
+    /** @param {string} state @param {string} label */
+    async label(state, label) {
+        this.#refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
+    }
+
+    /** @param {string} state */
+    async deleteState(state) {
+        const parent = this.model.states.get(state)?.parent;
+        const reply = await this.around.send({ do: 'delete_state', state });
+        this.#refused(reply);
+        if (reply.kind !== 'refused' && this.here === state && parent) this.goTo(parent, true);
+    }
+
+    /** @param {string} exec_id */
+    async dropAttempt(exec_id) {
+        for (const edit of this.edits.values()) if (edit.run === exec_id) edit.run = null;
+        this.#refused(await this.around.send({ do: 'drop_attempt', exec_id }));
+    }
+
+    async reset() {
+        this.edits.clear();
+        this.mine.clear();
+        this.#saveTab();
+        this.#refused(await this.around.send({ do: 'reset' }));
+    }
+
+    /** @param {boolean} isWanted */
+    showVariables(isWanted) {
+        this.looksAtVariables = isWanted;
+        if (isWanted) this.#lookAtVariables();
+        this.around.changed();
+    }
+
+    async #lookAtVariables() {
+        const state = this.here;
+        const { living } = this.model.states.get(state) ?? {};
+        if (this.variables.has(state) || !living || !canRun(living)) return;
+        this.variables.set(state, null);
+        const reply = await this.around.send({ do: 'look_at_variables', state });
+        if (reply.kind === 'variables') this.variables.set(state, reply.variables);
+        else if (reply.kind === 'refused') this.variables.set(state, WORDS.refused(reply));
+        const oldest = this.variables.keys().next().value;
+        if (this.variables.size > KEPT_VARIABLES && oldest) this.variables.delete(oldest);
+        this.around.changed();
+    }
+
+    // Saying
+
+    /** @param {string} text @param {boolean} isBad */
+    say(text, isBad) {
+        this.notice = { text, isBad };
+        this.around.changed();
+    }
+
+    hush() {
+        this.notice = null;
+        this.around.changed();
+    }
+
+    /** @param {Reply} reply */
+    #refused(reply) {
+        if (reply.kind === 'refused') this.say(WORDS.refused(reply), true);
+    }
+
+    #saveTab() {
+        this.around.remember('edits', [...this.edits]);
+        this.around.remember('mine', [...this.mine]);
+    }
+}

@@ -1,0 +1,138 @@
+// @ts-check
+// All words that cross the socket, as types and as tables.
+//
+// The server's side of this file is src/notebook/{command,event,record,output}.rs; a test compares the two lists of
+// words. Nothing here does anything: socket.js carries these messages, model.js folds them.
+
+/** @typedef {{state: string} | {run: string}} Base What a run is run against. */
+/** @typedef {'freezing' | 'memory' | 'lost' | 'deleted'} Living Where a state can be run from. */
+/** @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed'} RunStatus */
+/** @typedef {{ename: string, evalue: string, traceback: string[]}} RunError */
+/** @typedef {{text: string, password: boolean}} Prompt */
+/** @typedef {Record<string, unknown>} MimeBundle Representations of one object by mime type. */
+/** @typedef {'owner' | 'run' | 'view'} Scope What this browser may do. */
+
+/**
+ * @typedef {object} State A node of the graph.
+ * @property {string} id
+ * @property {string} name
+ * @property {string | null} parent
+ * @property {string | null} exec_id
+ * @property {number} exec_count
+ * @property {number} created_at milliseconds since the Unix epoch
+ * @property {string | null} label
+ * @property {string[]} prose markdown that stands before its code
+ * @property {string[]} warnings what of it does not survive a branch
+ * @property {Living} living
+ */
+
+/**
+ * @typedef {{output_type: 'stream', name: 'stdout' | 'stderr', text: string}
+ *   | {output_type: 'display_data', data: MimeBundle, metadata: MimeBundle, display_id?: string}
+ *   | {output_type: 'execute_result', data: MimeBundle, metadata: MimeBundle, execution_count: number}
+ *   | ({output_type: 'error'} & RunError)} Output
+ */
+
+/**
+ * @typedef {object} Run One execution of a cell.
+ * @property {string} exec_id
+ * @property {Base} on
+ * @property {string} code
+ * @property {RunStatus} status
+ * @property {string | null} draft
+ * @property {Output[]} outputs
+ * @property {RunError | null} error
+ * @property {Prompt | null} prompt
+ * @property {number | null} started_at milliseconds since the Unix epoch
+ * @property {number | null} duration_ms
+ * @property {string | null} state
+ */
+
+/** @typedef {{id: string, on: string, kind: 'code' | 'markdown', source: string}} Draft */
+/** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[]}} Snapshot */
+/** @typedef {{name: string, type: string, repr: string, size?: string | null}} Variable */
+
+/**
+ * @typedef {{event: 'run_added', run: Run}
+ *   | {event: 'run_started', exec_id: string, on: Base, started_at: number}
+ *   | {event: 'output_added', exec_id: string, output: Output}
+ *   | {event: 'outputs_cleared', exec_id: string, wait: boolean}
+ *   | {event: 'display_updated', exec_id: string, display_id: string, data: MimeBundle, metadata: MimeBundle}
+ *   | {event: 'prompt_changed', exec_id: string, prompt: Prompt | null}
+ *   | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null, duration_ms: number | null,
+ *      state: string | null}
+ *   | {event: 'state_added', state: State}
+ *   | {event: 'state_changed', state: State}
+ *   | {event: 'removed', states: string[], runs: string[]}
+ *   | {event: 'drafts_changed', on: string, drafts: Draft[]}
+ *   | {event: 'reset', notebook: Snapshot}} Event
+ */
+
+/**
+ * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?: {state: string, tip: string}}
+ *   | {do: 'interrupt', exec_id: string}
+ *   | {do: 'answer_input', exec_id: string, text: string}
+ *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean}
+ *   | {do: 'delete_draft', id: string}
+ *   | {do: 'put_prose', state: string, prose: string[]}
+ *   | {do: 'label', state: string, label: string | null}
+ *   | {do: 'delete_state', state: string}
+ *   | {do: 'drop_attempt', exec_id: string}
+ *   | {do: 'reset'}
+ *   | {do: 'look_at_variables', state: string}} Command
+ */
+
+/**
+ * @typedef {{kind: 'done'}
+ *   | {kind: 'ended', exec_id: string, status: RunStatus, state: string | null, state_name: string | null,
+ *      error: RunError | null}
+ *   | {kind: 'interrupted', interrupted: boolean}
+ *   | {kind: 'variables', variables: Variable[]}
+ *   | {kind: 'refused', code: string, what: string, why: string, how: string}} Reply
+ */
+
+/** Every event, and whether it changes the shape of the graph or only what hangs on it. */
+export const EVENTS = Object.freeze({
+    run_added: { graph: true },
+    run_started: { graph: true },
+    output_added: { graph: false },
+    outputs_cleared: { graph: false },
+    display_updated: { graph: false },
+    prompt_changed: { graph: false },
+    run_ended: { graph: true },
+    state_added: { graph: true },
+    state_changed: { graph: true },
+    removed: { graph: true },
+    drafts_changed: { graph: false },
+    reset: { graph: true },
+});
+
+/**
+ * Every command, and whether it may be sent again when the connection broke before its answer came. A run may, because
+ * the server knows its `exec_id`; a reset may not, because something may have grown in between.
+ */
+export const COMMANDS = Object.freeze({
+    run: { again: true },
+    interrupt: { again: false },
+    answer_input: { again: false },
+    put_draft: { again: true },
+    delete_draft: { again: true },
+    put_prose: { again: true },
+    label: { again: true },
+    delete_state: { again: true },
+    drop_attempt: { again: true },
+    reset: { again: false },
+    look_at_variables: { again: true },
+});
+
+/** What a command can be answered. */
+export const REPLIES = Object.freeze(['done', 'ended', 'interrupted', 'variables', 'refused']);
+
+/** Why the server closed the socket, where the page must know. */
+export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408 });
+
+/** Whether nothing more will come from a run. @param {RunStatus} status */
+export const hasEnded = (status) => status !== 'queued' && status !== 'running';
+
+/** Whether a run may be started against a state. @param {Living} living */
+export const canRun = (living) => living === 'freezing' || living === 'memory';

@@ -1,0 +1,173 @@
+// @ts-check
+// The only file that talks to the socket: commands up, events down, in order and without holes.
+//
+// When the connection breaks it says so, keeps what was asked, and comes back with the position of the last event; the
+// server sends exactly what came since, or a snapshot. Nobody else notices but by `onStatus`.
+
+import { CLOSED, COMMANDS } from './protocol.js';
+
+/** @typedef {import('./protocol.js').Command} Command */
+/** @typedef {import('./protocol.js').Reply} Reply */
+
+/** The server says something at least every 15 s; after twice that and a bit, the line is dead even if TCP has not noticed. */
+const SILENCE_MS = 40_000;
+const FIRST_WAIT_MS = 300;
+const LONGEST_WAIT_MS = 15_000;
+
+/**
+ * @typedef {object} Handlers
+ * @property {(snapshot: import('./protocol.js').Snapshot) => void} onSnapshot
+ * @property {(event: import('./protocol.js').Event) => void} onEvent
+ * @property {(scope: import('./protocol.js').Scope) => void} onScope
+ * @property {(status: 'open' | 'waiting' | 'ended') => void} onStatus
+ */
+
+export class Socket {
+    /** @param {string} notebook @param {Handlers} handlers */
+    constructor(notebook, handlers) {
+        this.notebook = notebook;
+        this.handlers = handlers;
+        /** @type {{epoch: string, seq: number} | null} */
+        this.position = null;
+        /** @type {WebSocket | null} */
+        this.line = null;
+        this.isOpen = false;
+        this.failures = 0;
+        this.lastId = 0;
+        /** @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>} */
+        this.asked = new Map();
+        addEventListener('online', () => this.#hurry());
+        document.addEventListener('visibilitychange', () => !document.hidden && this.#hurry());
+        this.#connect();
+    }
+
+    /** Sends a command; the promise is kept when it was answered, over however many connections. @param {Command} command @returns {Promise<Reply>} */
+    send(command) {
+        return new Promise((answer) => {
+            this.lastId += 1;
+            const asked = { command, answer, sent: false };
+            this.asked.set(this.lastId, asked);
+            if (this.isOpen) this.#put(this.lastId, asked);
+        });
+    }
+
+    #connect() {
+        clearTimeout(this.retry);
+        this.retry = undefined;
+        const url = new URL(`/ws/${encodeURIComponent(this.notebook)}`, location.href);
+        url.protocol = url.protocol.replace('http', 'ws');
+        if (this.position) {
+            url.searchParams.set('epoch', this.position.epoch);
+            url.searchParams.set('seq', String(this.position.seq));
+        }
+        const line = new WebSocket(url);
+        this.line = line;
+        line.onmessage = ({ data }) => {
+            if (this.line === line) this.#hear(JSON.parse(data));
+        };
+        line.onclose = ({ code }) => {
+            if (this.line === line) this.#lost(code);
+        };
+        this.#listen();
+    }
+
+    /** @param {any} message */
+    #hear(message) {
+        this.#listen();
+        if (!this.isOpen) this.#opened();
+        if (message.you) this.handlers.onScope(message.you.scope);
+        else if (message.reply !== undefined) this.#answered(message);
+        else if (message.snapshot) {
+            this.position = { epoch: message.epoch, seq: message.seq };
+            this.handlers.onSnapshot(message.snapshot);
+        } else if (message.event) this.#happened(message);
+    }
+
+    /** @param {any} message */
+    #happened(message) {
+        const here = this.position;
+        if (!here || message.epoch !== here.epoch || message.seq > here.seq + 1) {
+            // A hole. The server knows how to fill it.
+            this.line?.close();
+            return;
+        }
+        if (message.seq <= here.seq) return;
+        here.seq = message.seq;
+        this.handlers.onEvent(message);
+    }
+
+    #opened() {
+        this.isOpen = true;
+        this.failures = 0;
+        this.handlers.onStatus('open');
+        for (const [id, asked] of this.asked) this.#put(id, asked);
+    }
+
+    /** @param {number} id @param {{command: Command, sent: boolean}} asked */
+    #put(id, asked) {
+        asked.sent = true;
+        this.line?.send(JSON.stringify({ id, ...asked.command }));
+    }
+
+    /** @param {Reply & {reply: number}} reply */
+    #answered(reply) {
+        const asked = this.asked.get(reply.reply);
+        this.asked.delete(reply.reply);
+        asked?.answer(reply);
+    }
+
+    /** @param {number} code */
+    #lost(code) {
+        clearTimeout(this.silence);
+        this.line = null;
+        const neverOpened = !this.isOpen;
+        this.isOpen = false;
+        this.#giveUpWhatMustNotRepeat();
+        if (code === CLOSED.accessEnded) {
+            this.handlers.onStatus('ended');
+            return;
+        }
+        this.failures += 1;
+        this.handlers.onStatus('waiting');
+        const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.failures - 1));
+        // Jitter: after a restart of the server, its tabs do not all come at once.
+        this.retry = setTimeout(() => this.#retry(neverOpened), longest * (0.5 + Math.random() / 2));
+    }
+
+    /** A refused handshake looks like a lost line; the page's own address tells the two apart. @param {boolean} askFirst */
+    async #retry(askFirst) {
+        if (askFirst) {
+            const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
+            if (answer && (answer.status === 401 || answer.status === 403)) {
+                this.handlers.onStatus('ended');
+                return;
+            }
+        }
+        this.#connect();
+    }
+
+    #giveUpWhatMustNotRepeat() {
+        for (const [id, { command, answer, sent }] of this.asked) {
+            if (!sent || COMMANDS[command.do].again) continue;
+            this.asked.delete(id);
+            const what = command.do.replaceAll('_', ' ');
+            answer({ kind: 'refused', code: 'lost', what, why: 'the connection was lost before the answer came', how: 'look, then try again' });
+        }
+    }
+
+    #listen() {
+        clearTimeout(this.silence);
+        this.silence = setTimeout(() => {
+            const line = this.line;
+            line?.close();
+            // A dead line may take minutes to say that it is closed.
+            if (line && this.line === line) this.#lost(0);
+        }, SILENCE_MS);
+    }
+
+    #hurry() {
+        if (this.retry === undefined) return;
+        this.failures = 0;
+        this.#connect();
+    }
+}

@@ -1,0 +1,34 @@
+// @ts-check
+// Small pure formatters: durations, first lines, ids.
+
+/** @param {number} ms @returns {string} such as "12 ms", "3.4 s", "2 min 5 s", "1 h 20 min" */
+export function duration(ms) {
+    if (ms < 1) return '< 1 ms';
+    if (ms < 1000) return `${Math.round(ms)} ms`;
+    const seconds = ms / 1000;
+    if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+    const minutes = Math.floor(seconds / 60);
+    if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** The first line of code that says something: a blank line or a bare cell marker does not. @param {string} code */
+export function firstLine(code) {
+    const lines = code.split('\n').map((line) => line.trim());
+    return lines.find((line) => line && !/^#\s*%%\s*$/.test(line))?.slice(0, 120) ?? '';
+}
+
+/** A random id. `crypto.randomUUID` is not there on plain http, except on localhost. @returns {string} */
+export function newId() {
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The smallest replacement that turns one text into another. @param {string} from @param {string} to */
+export function difference(from, to) {
+    let start = 0;
+    const most = Math.min(from.length, to.length);
+    while (start < most && from[start] === to[start]) start += 1;
+    let end = 0;
+    while (end < most - start && from[from.length - 1 - end] === to[to.length - 1 - end]) end += 1;
+    return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) };
+}

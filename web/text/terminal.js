@@ -1,0 +1,220 @@
+// @ts-check
+// What a terminal would show for a stream of text: lines of styled pieces.
+//
+// Pure. Knows carriage return, backspace, colours and the few cursor movements that progress bars use; drops every
+// other control. Its output is data, never HTML.
+
+/**
+ * @typedef {object} Style
+ * @property {string | number | null} fg 0–15: a colour of the palette; a string: a CSS colour
+ * @property {string | number | null} bg
+ * @property {boolean} bold
+ * @property {boolean} dim
+ * @property {boolean} italic
+ * @property {boolean} underline
+ * @property {boolean} strike
+ * @property {boolean} inverse
+ */
+
+/** @typedef {{text: string, style: Style | null}} Piece */
+
+/** @type {Style} */
+const PLAIN = Object.freeze({
+    fg: null, bg: null, bold: false, dim: false, italic: false, underline: false, strike: false, inverse: false,
+});
+
+/** An escape sequence that is longer than this is not one: nothing waits for its end. */
+const LONGEST_ESCAPE = 256;
+
+/** How far right a cursor may be sent, so that one escape cannot ask for gigabytes of blanks. */
+const WIDEST = 4096;
+
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/g;
+// CSI … final byte; OSC … BEL or ST; any other two-character escape.
+const ESCAPE = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]])/y;
+
+export class Terminal {
+    constructor() {
+        /** @type {Piece[][]} */
+        this.lines = [[]];
+        this.row = 0;
+        this.column = 0;
+        /** @type {Style | null} */
+        this.style = null;
+        this.waiting = '';
+    }
+
+    /** Takes more text; answers the first line that may look different now. @param {string} more @returns {number} */
+    feed(more) {
+        const text = this.waiting + more;
+        this.waiting = '';
+        this.touched = this.row;
+        let at = 0;
+        while (at < text.length) {
+            CONTROL.lastIndex = at;
+            const stop = CONTROL.exec(text)?.index ?? text.length;
+            if (stop > at) this.#write(text.slice(at, stop));
+            if (stop === text.length) break;
+            at = text[stop] === '\x1b' ? this.#escape(text, stop) : this.#control(text[stop], stop);
+        }
+        return this.touched;
+    }
+
+    /** @param {string} control @param {number} at @returns {number} where to go on */
+    #control(control, at) {
+        if (control === '\n') {
+            this.#moveTo(this.row + 1, 0);
+        } else if (control === '\r') {
+            this.column = 0;
+        } else if (control === '\b') {
+            this.column = Math.max(0, this.column - 1);
+        }
+        return at + 1;
+    }
+
+    /** @param {string} text @param {number} at @returns {number} where to go on */
+    #escape(text, at) {
+        ESCAPE.lastIndex = at;
+        const found = ESCAPE.exec(text);
+        if (!found) {
+            if (text.length - at > LONGEST_ESCAPE) return at + 1;
+            this.waiting = text.slice(at);
+            return text.length;
+        }
+        if (found[2]) this.#sequence(found[2], found[1]);
+        return at + found[0].length;
+    }
+
+    /** @param {string} final @param {string} parameters */
+    #sequence(final, parameters) {
+        const first = Number.parseInt(parameters, 10) || 0;
+        const count = Math.max(1, first);
+        if (final === 'm') this.style = restyle(this.style, parameters);
+        else if (final === 'A') this.#moveTo(Math.max(0, this.row - count), this.column);
+        else if (final === 'B') this.#moveTo(Math.min(this.lines.length - 1, this.row + count), this.column);
+        else if (final === 'C') this.column = Math.min(WIDEST, this.column + count);
+        else if (final === 'D') this.column = Math.max(0, this.column - count);
+        else if (final === 'G') this.column = Math.min(WIDEST, count - 1);
+        else if (final === 'K') this.#erase(first);
+        else if (final === 'J' && first === 2) this.#clear();
+    }
+
+    /** @param {number} row @param {number} column */
+    #moveTo(row, column) {
+        if (row === this.lines.length) this.lines.push([]);
+        this.row = row;
+        this.column = column;
+        this.touched = Math.min(this.touched ?? row, row);
+    }
+
+    /** @param {number} mode 0: to the end of the line; 1: to its beginning; 2: all of it */
+    #erase(mode) {
+        const line = this.lines[this.row];
+        const blank = { text: ' '.repeat(this.column), style: null };
+        if (mode === 0) this.lines[this.row] = cut(line, 0, this.column);
+        else if (mode === 1) this.lines[this.row] = [blank, ...cut(line, this.column, Infinity)];
+        else if (mode === 2) this.lines[this.row] = [];
+    }
+
+    #clear() {
+        this.lines = [[]];
+        this.#moveTo(0, 0);
+    }
+
+    /** @param {string} text */
+    #write(text) {
+        const line = this.lines[this.row];
+        const length = lengthOf(line);
+        if (this.column === length) {
+            append(line, text, this.style);
+        } else {
+            const before = cut(line, 0, this.column);
+            if (this.column > length) append(before, ' '.repeat(this.column - length), null);
+            append(before, text, this.style);
+            this.lines[this.row] = [...before, ...cut(line, this.column + text.length, Infinity)];
+        }
+        this.column += text.length;
+    }
+}
+
+/** @param {Piece[]} line */
+function lengthOf(line) {
+    let length = 0;
+    for (const piece of line) length += piece.text.length;
+    return length;
+}
+
+/** @param {Piece[]} line @param {string} text @param {Style | null} style */
+function append(line, text, style) {
+    const last = line.at(-1);
+    if (last && last.style === style) last.text += text;
+    else line.push({ text, style });
+}
+
+/** The part of a line between two columns. @param {Piece[]} line @param {number} from @param {number} to @returns {Piece[]} */
+function cut(line, from, to) {
+    const part = [];
+    let at = 0;
+    for (const { text, style } of line) {
+        const inside = text.slice(Math.max(0, from - at), Math.max(0, to - at));
+        if (inside) part.push({ text: inside, style });
+        at += text.length;
+    }
+    return part;
+}
+
+/** @param {Style | null} before @param {string} parameters of an SGR sequence @returns {Style | null} */
+function restyle(before, parameters) {
+    const style = { ...(before ?? PLAIN) };
+    const codes = parameters.split(/[;:]/).map(Number);
+    for (let i = 0; i < codes.length; i += 1) {
+        const code = codes[i];
+        if (code === 38 || code === 48) {
+            const [colour, used] = wideColour(codes, i + 1);
+            style[code === 38 ? 'fg' : 'bg'] = colour;
+            i += used;
+        } else {
+            setOne(style, code);
+        }
+    }
+    const isPlain = Object.entries(PLAIN).every(([key, value]) => style[/** @type {keyof Style} */ (key)] === value);
+    return isPlain ? null : style;
+}
+
+/** @param {Style} style @param {number} code */
+function setOne(style, code) {
+    if (code === 0) Object.assign(style, PLAIN);
+    else if (code === 1) style.bold = true;
+    else if (code === 2) style.dim = true;
+    else if (code === 3) style.italic = true;
+    else if (code === 4) style.underline = true;
+    else if (code === 7) style.inverse = true;
+    else if (code === 9) style.strike = true;
+    else if (code === 22) style.bold = style.dim = false;
+    else if (code === 23) style.italic = false;
+    else if (code === 24) style.underline = false;
+    else if (code === 27) style.inverse = false;
+    else if (code === 29) style.strike = false;
+    else if (code >= 30 && code <= 37) style.fg = code - 30;
+    else if (code === 39) style.fg = null;
+    else if (code >= 40 && code <= 47) style.bg = code - 40;
+    else if (code === 49) style.bg = null;
+    else if (code >= 90 && code <= 97) style.fg = code - 82;
+    else if (code >= 100 && code <= 107) style.bg = code - 92;
+}
+
+/** The colour after 38 or 48, and how many numbers it took. @param {number[]} codes @param {number} at @returns {[string | number | null, number]} */
+function wideColour(codes, at) {
+    const byte = (/** @type {number} */ i) => Math.min(255, Math.max(0, codes[i] || 0));
+    if (codes[at] === 2) return [`rgb(${byte(at + 1)} ${byte(at + 2)} ${byte(at + 3)})`, 4];
+    if (codes[at] !== 5) return [null, 1];
+    const index = byte(at + 1);
+    if (index < 16) return [index, 2];
+    if (index >= 232) {
+        const grey = 8 + 10 * (index - 232);
+        return [`rgb(${grey} ${grey} ${grey})`, 2];
+    }
+    const level = (/** @type {number} */ n) => (n === 0 ? 0 : 55 + 40 * n);
+    const cube = index - 16;
+    return [`rgb(${level(Math.floor(cube / 36))} ${level(Math.floor(cube / 6) % 6)} ${level(cube % 6)})`, 2];
+}

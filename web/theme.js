@@ -1,0 +1,41 @@
+// @ts-check
+// Light, dark or as the system says; kept in this browser. early.js applies it before the first paint.
+
+const KEY = 'ratoon.theme';
+const ORDER = ['auto', 'light', 'dark'];
+const system = matchMedia('(prefers-color-scheme: dark)');
+/** @type {Set<() => void>} */
+const listeners = new Set();
+
+/** What was chosen. @returns {string} */
+export const chosenTheme = () => localStorage.getItem(KEY) ?? 'auto';
+
+/** What is shown. @returns {'light' | 'dark'} */
+export function shownTheme() {
+    const chosen = chosenTheme();
+    if (chosen === 'light' || chosen === 'dark') return chosen;
+    return system.matches ? 'dark' : 'light';
+}
+
+/** Goes to the next of the three. */
+export function nextTheme() {
+    const next = ORDER[(ORDER.indexOf(chosenTheme()) + 1) % ORDER.length];
+    if (next === 'auto') {
+        localStorage.removeItem(KEY);
+        delete document.documentElement.dataset.theme;
+    } else {
+        localStorage.setItem(KEY, next);
+        document.documentElement.dataset.theme = next;
+    }
+    for (const listener of listeners) listener();
+}
+
+/** @param {() => void} listener called when what is shown may have changed @returns {() => void} ends it */
+export function onTheme(listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+}
+
+system.addEventListener('change', () => {
+    for (const listener of listeners) listener();
+});

@@ -1,0 +1,2 @@
+export { default as MarkdownIt } from 'markdown-it';
+export { default as DOMPurify } from 'dompurify';

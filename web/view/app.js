@@ -1,0 +1,101 @@
+// @ts-check
+// The whole page: header, graph, cells, variables, and what has to be said.
+
+import { canRun } from '../protocol.js';
+import { firstLine } from '../text/format.js';
+import { Component, html } from '../vendor/preact.js';
+import { WORDS } from '../words.js';
+import { Cell, stampOf, runOf } from './cell.js';
+import { Graph } from './graph.js';
+import { Header } from './header.js';
+import { Acts } from './keys.js';
+import { Variables } from './variables.js';
+
+/** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
+const NARROW = '(max-width: 600px)';
+
+/** @extends {Component<{page: import('../page.js').Page, rev: number}, {showsGraph: boolean}>} */
+export class App extends Component {
+    state = { showsGraph: !matchMedia(NARROW).matches };
+    acts = new Acts(this.props.page);
+    /** @type {import('../line.js').Cell[]} */
+    cells = [];
+    /** @type {string | null} */
+    shownHere = null;
+    /** @type {HTMLElement | null} */
+    main = null;
+
+    componentDidUpdate() {
+        this.acts.painted(this.cells);
+        this.#follow();
+    }
+
+    /** Someone who went to another state wants to see its cell. Our own runs do not scroll: the focus leads there. */
+    #follow() {
+        const at = this.props.page.attempt ?? this.props.page.here;
+        const before = this.shownHere;
+        this.shownHere = at;
+        if (before === at || this.main?.contains(document.activeElement)) return;
+        const cell = this.cells.findLast((one) => (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at);
+        if (cell) this.main?.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+    }
+
+    render() {
+        const { page } = this.props;
+        const { showsGraph } = this.state;
+        this.cells = page.isLoaded ? page.cells() : [];
+        return html`
+            <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.looksAtVariables ? '' : null}>
+                <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.setState({ showsGraph: !showsGraph })} />
+                <${Banner} connection=${page.connection} />
+                ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
+                    <${Graph} model=${page.model} rev=${page.model.graphRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
+                </nav>`}
+                <main class="middle" ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
+                    <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
+                        ${this.cells.map((cell) => this.#cell(cell))}
+                        <${After} page=${page} />
+                    </div>
+                </main>
+                ${page.looksAtVariables && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.get(page.here)} /></aside>`}
+                <${Notice} page=${page} />
+            </div>`;
+    }
+
+    /** @param {import('../line.js').Cell} cell */
+    #cell(cell) {
+        const { page } = this.props;
+        const isStopping = page.stopping.has(runOf(cell)?.exec_id ?? '');
+        const stamp = stampOf(cell, page.mayRun, isStopping);
+        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} isStopping=${isStopping} acts=${this.acts} />`;
+    }
+}
+
+/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('../page.js').Page}} props */
+function After({ page }) {
+    const state = page.model.states.get(page.here);
+    if (!state) return null;
+    const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted');
+    const name = (/** @type {typeof state} */ child) => child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
+    return html`
+        <div class="after">
+            ${!canRun(state.living) && html`<p class="hint">${state.living === 'lost' ? WORDS.lostState : WORDS.deletedState}</p>`}
+            ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
+                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => page.goTo(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
+        </div>`;
+}
+
+/** @param {{connection: import('../page.js').Connection}} props */
+function Banner({ connection }) {
+    if (connection === 'waiting') return html`<div class="banner" role="status">${WORDS.offlineLong}</div>`;
+    if (connection === 'ended') return html`<div class="banner" data-bad role="alert">${WORDS.ended}</div>`;
+    return null;
+}
+
+/** @param {{page: import('../page.js').Page}} props */
+function Notice({ page }) {
+    const { notice } = page;
+    return html`<div class="notice" role=${notice?.isBad ? 'alert' : 'status'} data-bad=${notice?.isBad ? '' : null} data-open=${notice ? '' : null}>
+        ${notice && html`<span>${notice.text}</span><button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`}
+    </div>`;
+}

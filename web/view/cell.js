@@ -1,0 +1,226 @@
+// @ts-check
+// One cell: its rail with the state's node, its text, its code, its outputs. The same component shows a draft and what
+// the draft became, so that nothing jumps when it has run.
+
+import { Component, html } from '../vendor/preact.js';
+import { hasEnded } from '../protocol.js';
+import { duration } from '../text/format.js';
+import { WORDS } from '../words.js';
+import { Editor } from './editor.js';
+import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
+import { Markdown } from './markdown.js';
+import { Menu } from './menu.js';
+import { Outputs } from './outputs.js';
+
+/** @typedef {import('../line.js').Cell} CellData */
+/** @typedef {import('../model.js').Run} Run */
+/** @typedef {import('./keys.js').Acts} Acts */
+
+/**
+ * @typedef {object} CellProps
+ * @property {CellData} cell
+ * @property {string} stamp changes whenever anything of the cell looks different
+ * @property {boolean} mayRun
+ * @property {boolean} isStopping
+ * @property {Acts} acts
+ */
+
+/** @extends {Component<CellProps, {isEditing: boolean}>} */
+export class Cell extends Component {
+    state = { isEditing: false };
+    /** @type {Editor | null} */
+    editor = null;
+
+    /** @param {CellProps} next @param {{isEditing: boolean}} state */
+    shouldComponentUpdate(next, state) {
+        return next.stamp !== this.props.stamp || state.isEditing !== this.state.isEditing;
+    }
+
+    componentDidMount() {
+        this.props.acts.mounted(this.props.cell.key, this);
+        this.#tick();
+    }
+
+    componentWillUnmount() {
+        this.props.acts.unmounted(this.props.cell.key, this);
+        clearInterval(this.clock);
+    }
+
+    componentDidUpdate() {
+        this.#tick();
+    }
+
+    /** While its run goes on, the time it has taken goes on too. */
+    #tick() {
+        const ticks = runOf(this.props.cell)?.status === 'running';
+        if (ticks && !this.clock) this.clock = setInterval(() => this.forceUpdate(), 1000);
+        if (!ticks) {
+            clearInterval(this.clock);
+            this.clock = undefined;
+        }
+    }
+
+    /** Puts the cursor into the cell. @param {'start' | 'end' | 'keep'} [where] */
+    focus(where) {
+        if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, () => this.editor?.focus(where));
+        else this.editor?.focus(where);
+        document.querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+    }
+
+    /** Its code as it reads now. */
+    get text() {
+        return this.editor?.text ?? textOf(this.props.cell);
+    }
+
+    #keys() {
+        const { acts, cell } = this.props;
+        const run = (/** @type {'next' | 'stay' | 'insert'} */ then) => () => {
+            this.setState({ isEditing: false });
+            acts.run(this, then);
+        };
+        const edge = (/** @type {1 | -1} */ step) => () => acts.leaveByArrow(this, step);
+        return {
+            'Shift-Enter': run('next'), 'Mod-Enter': run('stay'), 'Alt-Enter': run('insert'), 'Mod-.': () => acts.stop(cell),
+            Escape: () => acts.leaveEditor(this), ArrowUp: edge(-1), ArrowDown: edge(1), Backspace: () => acts.eraseEmpty(this),
+        };
+    }
+
+    /** @param {string} text */
+    #onType(text) {
+        if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
+        this.props.acts.type(this.props.cell, text);
+    }
+
+    #onLeave() {
+        const { cell, acts } = this.props;
+        if (cell.kind === 'draft') acts.flush(cell.draft.id);
+        if (isText(cell) && this.text.trim()) this.setState({ isEditing: false });
+    }
+
+    /** @param {CellProps} props @param {{isEditing: boolean}} state */
+    render({ cell, mayRun, isStopping, acts }, { isEditing }) {
+        const run = runOf(cell);
+        const isOpen = run !== undefined && !hasEnded(run.status);
+        const status = run?.status ?? 'new';
+        const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
+        const isEditable = mayRun && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
+        return html`
+            <article class="cell" tabindex="-1" aria-label=${nameOf(cell)} data-cell=${cell.key} data-kind=${cell.kind} data-status=${status}
+                data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null} data-text=${isText(cell) ? '' : null}
+                data-outdated=${cell.kind === 'ran' && cell.isOutdated ? '' : null} data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
+                data-living=${cell.kind === 'ran' ? cell.state.living : null}>
+                <div class="rail">
+                    <span class="count">${cell.kind === 'ran' && cell.state.exec_count}</span>
+                    <span class="node" aria-hidden="true"></span>
+                </div>
+                <div class="stack">
+                    ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
+                    ${cell.kind === 'ran' && cell.state.prose.map((text, i) => html`
+                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => acts.setProse(cell.state, i, changed)} />`)}
+                    <div class="source" key="source" onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
+                        ${asText
+                            ? html`<${Markdown} text=${textOf(cell)} />`
+                            : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
+                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} keys=${this.#keys()} onLeave=${() => this.#onLeave()}
+                                onType=${(/** @type {string} */ text) => this.#onType(text)}
+                                held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`}
+                        ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
+                    </div>
+                    <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} onAnswer=${mayRun ? (/** @type {string} */ text) => acts.answer(run.exec_id, text) : null} />`}
+                </div>
+            </article>`;
+    }
+}
+
+/** The buttons at the cell's corner. @param {{cell: CellData, isOpen: boolean, isStopping: boolean, acts: Acts, of: Cell}} props */
+function Tools({ cell, isOpen, isStopping, acts, of }) {
+    const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
+    return html`
+        <div class="tools">
+            ${isOpen
+                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${() => acts.stop(cell)}><${StopIcon} />${stop[0]}</button>`
+                : !isText(cell) && cell.kind !== 'attempt' && html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`}
+            ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => acts.menuOf(of)} />`}
+            ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => acts.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
+        </div>`;
+}
+
+/** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
+function Notes({ cell, run, acts, mayRun }) {
+    const parts = [];
+    if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
+    if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
+    if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
+    if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
+    if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, acts));
+    if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
+        parts.push(html`<span>${WORDS.edited}</span>`, mayRun && html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`);
+    }
+    if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
+    if (cell.kind === 'ran') parts.push(...cell.state.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
+    if (cell.kind === 'draft' && cell.isInside) parts.push(html`<span>${WORDS.inside}</span>`);
+    return parts.length > 0 && html`<div class="notes">${parts}</div>`;
+}
+
+/** The switch between what grew from the same state. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} acts */
+function versions({ state, versions: all }, acts) {
+    const at = all.indexOf(state.id);
+    const to = (/** @type {number} */ i) => () => acts.goToLineOf(all[i]);
+    return html`
+        <span class="versions">
+            <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion} title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
+            ${WORDS.version(at + 1, all.length)}
+            <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion} title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
+        </span>`;
+}
+
+/** Text that stands before a cell's code. @extends {Component<{text: string, isEditable: boolean, onChange: (text: string) => void}, {isEditing: boolean}>} */
+class Prose extends Component {
+    state = { isEditing: false };
+    text = '';
+
+    /** @param {{text: string, isEditable: boolean, onChange: (text: string) => void}} props @param {{isEditing: boolean}} state */
+    render({ text, isEditable, onChange }, { isEditing }) {
+        const end = () => {
+            if (!this.state.isEditing) return;
+            this.setState({ isEditing: false });
+            if (this.text !== text) onChange(this.text);
+        };
+        const begin = () => {
+            this.text = text;
+            this.setState({ isEditing: true });
+        };
+        if (!isEditing) return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
+        const keys = { 'Shift-Enter': end, 'Mod-Enter': end, Escape: end };
+        return html`<div class="source"><${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text} hint=${WORDS.textPlaceholder} keys=${keys}
+            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${end} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
+    }
+}
+
+/** @param {CellData} cell @returns {Run | undefined} the run whose outputs the cell shows */
+export const runOf = (cell) => (cell.kind === 'ran' ? cell.shown : cell.run);
+
+/** @param {CellData} cell */
+export function textOf(cell) {
+    if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
+    return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
+}
+
+/** @param {CellData} cell */
+export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';
+
+/** @param {CellData} cell */
+function nameOf(cell) {
+    if (cell.kind === 'ran') return WORDS.cellRan(cell.state.exec_count);
+    return cell.kind === 'draft' ? WORDS.cellDraft : WORDS.cellAttempt;
+}
+
+/** Equal for two cells that look the same. @param {CellData} cell @param {boolean} mayRun @param {boolean} isStopping */
+export function stampOf(cell, mayRun, isStopping) {
+    const run = runOf(cell);
+    const own = cell.kind === 'ran'
+        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.state.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text]
+        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
+    return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, ...own]);
+}

@@ -1,0 +1,64 @@
+// @ts-check
+// Questions that need an answer before anything happens, as native dialogs.
+
+import { h, html, render } from '../vendor/preact.js';
+import { SHORTCUTS, WORDS } from '../words.js';
+
+/**
+ * Asks; answers the text of the input ('' without one), or null when the user thought better of it.
+ * @param {{title: string, why: string, act: string, isBad?: boolean, input?: string}} question @returns {Promise<string | null>}
+ */
+export function ask({ title, why, act, isBad, input }) {
+    return show((done) => {
+        const value = () => document.querySelector('dialog input')?.value ?? '';
+        const key = (/** @type {KeyboardEvent} */ event) => event.key === 'Enter' && done(value());
+        return html`
+            <h2>${title}</h2>
+            <p>${why}</p>
+            ${input !== undefined && html`<input class="field" value=${input} maxlength="120" aria-label=${title} autofocus onKeyDown=${key} />`}
+            <div class="answers">
+                <button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button>
+                <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${input === undefined} onClick=${() => done(value())}>${act}</button>
+            </div>`;
+    });
+}
+
+/** Shows a text that the user has to copy by hand. @param {{title: string, why: string, text: string}} what */
+export function tell({ title, why, text }) {
+    return show((done) => html`
+        <h2>${title}</h2>
+        <p>${why}</p>
+        <input class="field" readonly value=${text} aria-label=${title} autofocus onFocus=${(/** @type {any} */ event) => event.target.select()} />
+        <div class="answers"><button class="button" data-main onClick=${() => done(null)}>${WORDS.close}</button></div>`);
+}
+
+/** Shows the keyboard shortcuts. */
+export function showShortcuts() {
+    return show((done) => html`
+        <h2>${WORDS.keys}</h2>
+        <dl class="shortcuts">${SHORTCUTS.map(([keys, what]) => html`<div><dt><kbd>${keys}</kbd></dt><dd>${what}</dd></div>`)}</dl>
+        <div class="answers"><button class="button" data-main autofocus onClick=${() => done(null)}>${WORDS.close}</button></div>`);
+}
+
+/** @param {(done: (answer: string | null) => void) => any} content @returns {Promise<string | null>} */
+function show(content) {
+    const back = document.activeElement;
+    const dialog = document.createElement('dialog');
+    document.body.append(dialog);
+    return new Promise((answer) => {
+        /** @type {string | null} */
+        let said = null;
+        dialog.addEventListener('close', () => {
+            render(null, dialog);
+            dialog.remove();
+            if (back instanceof HTMLElement) back.focus();
+            answer(said);
+        });
+        const done = (/** @type {string | null} */ text) => {
+            said = text;
+            dialog.close();
+        };
+        render(h('div', { class: 'sheet' }, content(done)), dialog);
+        dialog.showModal();
+    });
+}

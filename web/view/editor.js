@@ -1,0 +1,172 @@
+// @ts-check
+// One CodeMirror editor as a component. It is made when the cell comes near the screen; before that, the text stands there
+// as plain text of the same size.
+
+import {
+    Annotation, bracketMatching, closeBrackets, closeBracketsKeymap, Compartment, defaultKeymap, EditorState, EditorView,
+    highlightSpecialChars, HighlightStyle, history, historyKeymap, indentLess, indentMore, indentOnInput, indentUnit, keymap,
+    placeholder, Prec, pythonLanguage, search, searchKeymap, syntaxHighlighting, tags,
+} from '../vendor/codemirror.js';
+import { Component, html } from '../vendor/preact.js';
+import { difference } from '../text/format.js';
+import { whenNear } from './near.js';
+
+/**
+ * @typedef {object} EditorProps
+ * @property {string} text
+ * @property {'code' | 'markdown'} kind
+ * @property {boolean} isEditable
+ * @property {string} label
+ * @property {string} hint
+ * @property {(text: string) => void} onType
+ * @property {() => void} onLeave
+ * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
+ * @property {Record<string, () => boolean | void>} keys key name of CodeMirror → what to do; `false` lets others have it
+ */
+
+const fromOutside = Annotation.define();
+
+// Colours are custom properties, so that both themes share one style.
+const colours = syntaxHighlighting(HighlightStyle.define([
+    { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--code-keyword)' },
+    { tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
+    { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
+    { tag: [tags.comment], color: 'var(--code-comment)', fontStyle: 'italic' },
+    { tag: [tags.definition(tags.variableName), tags.function(tags.definition(tags.variableName))], color: 'var(--code-name)' },
+    { tag: [tags.className, tags.definition(tags.className)], color: 'var(--code-name)' },
+    { tag: [tags.meta], color: 'var(--code-number)' },
+    { tag: tags.invalid, color: 'var(--bad)' },
+]));
+
+const look = EditorView.theme({
+    '&': { backgroundColor: 'transparent', color: 'var(--ink)', fontSize: 'inherit' },
+    '&.cm-focused': { outline: 'none' },
+    '.cm-scroller': { fontFamily: 'inherit', lineHeight: 'inherit' },
+    '.cm-content': { padding: '0', caretColor: 'var(--accent)' },
+    '.cm-line': { padding: '0' },
+    '.cm-placeholder': { color: 'var(--faint)' },
+    '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
+    '&:not(.cm-focused) .cm-matchingBracket': { backgroundColor: 'transparent' },
+    '.cm-searchMatch': { backgroundColor: 'var(--mark)' },
+    '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--ink)', border: 'none' },
+});
+
+/** @extends {Component<EditorProps, {}>} */
+export class Editor extends Component {
+    /** @type {HTMLElement | null} */
+    place = null;
+    /** @type {EditorView | null} */
+    view = null;
+    editable = new Compartment();
+
+    componentDidMount() {
+        if (this.place) whenNear(this.place, () => this.make());
+        this.props.held(this);
+    }
+
+    shouldComponentUpdate() {
+        return false;
+    }
+
+    /** @param {EditorProps} next */
+    componentWillReceiveProps(next) {
+        const before = this.props;
+        this.props = next;
+        if (!this.view) {
+            if (this.place && before.text !== next.text) this.place.textContent = next.text;
+            return;
+        }
+        const own = this.view.state.doc.toString();
+        if (own !== next.text) {
+            this.view.dispatch({ changes: difference(own, next.text), annotations: fromOutside.of(true) });
+        }
+        if (before.isEditable !== next.isEditable || before.kind !== next.kind || before.label !== next.label) {
+            this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
+        }
+    }
+
+    componentWillUnmount() {
+        this.props.held(null);
+        this.view?.destroy();
+        this.view = null;
+    }
+
+    /** Makes the editor, unless it is there. */
+    make() {
+        if (this.view || !this.place) return;
+        this.place.textContent = '';
+        this.view = new EditorView({ parent: this.place, state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }) });
+    }
+
+    /** @param {'start' | 'end' | 'keep'} [where] where the cursor goes */
+    focus(where = 'keep') {
+        this.make();
+        const { view } = this;
+        if (!view) return;
+        view.focus();
+        if (where !== 'keep') view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
+    }
+
+    get text() {
+        return this.view ? this.view.state.doc.toString() : this.props.text;
+    }
+
+    #extensions() {
+        return [
+            Prec.highest(keymap.of([{ any: (_view, event) => this.#key(event) }])),
+            keymap.of([
+                ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap,
+                { key: 'Tab', run: indentMore, shift: indentLess },
+                ...defaultKeymap,
+            ]),
+            history(), closeBrackets(), bracketMatching(), indentOnInput(), indentUnit.of('    '), highlightSpecialChars(),
+            search({ top: true }), colours, look, placeholder(this.props.hint),
+            this.editable.of(variable(this.props)),
+            EditorView.updateListener.of((update) => {
+                if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
+                this.props.onType(update.state.doc.toString());
+            }),
+            EditorView.domEventHandlers({ blur: () => this.props.onLeave(), beforeinput: replaceBySelf }),
+        ];
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const held = [event.ctrlKey || event.metaKey ? 'Mod' : '', event.altKey ? 'Alt' : '', event.shiftKey ? 'Shift' : ''];
+        const name = [...held, event.key].filter(Boolean).join('-');
+        const act = this.props.keys[name];
+        if (!act || act() === false) return false;
+        event.preventDefault();
+        return true;
+    }
+
+    render() {
+        return html`<div class="editor" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
+    }
+}
+
+/**
+ * Typing over a selection is not left to the browser: Chromium would keep the look of the old text in a `style` attribute,
+ * which the page's policy refuses, loudly.
+ * @param {InputEvent} event @param {EditorView} view
+ */
+function replaceBySelf(event, view) {
+    const { from, to, empty } = view.state.selection.main;
+    const text = event.data;
+    if (event.inputType !== 'insertText' || !text || event.isComposing || empty) return false;
+    const replace = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+    const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, replace));
+    if (!isHandled) view.dispatch(replace());
+    event.preventDefault();
+    return true;
+}
+
+/** What of an editor may change after it was made. @param {EditorProps} props */
+function variable({ isEditable, kind, label }) {
+    return [
+        EditorState.readOnly.of(!isEditable),
+        EditorView.editable.of(isEditable),
+        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: String(kind === 'markdown') }),
+        kind === 'code' ? pythonLanguage : EditorView.lineWrapping,
+    ];
+}

@@ -1,0 +1,70 @@
+// @ts-check
+// The top of the page: where we are, how it goes, and the few things that concern the whole notebook.
+
+import { makeLink } from '../links.js';
+import { chosenTheme, nextTheme } from '../theme.js';
+import { html } from '../vendor/preact.js';
+import { WORDS } from '../words.js';
+import { ask, showShortcuts, tell } from './dialog.js';
+import { GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
+import { Menu } from './menu.js';
+
+/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void}} props */
+export function Header({ page, showsGraph, onGraph }) {
+    const { model, scope } = page;
+    return html`
+        <header class="top">
+            <a class="brand" href="/" aria-label=${WORDS.appName}><${Sprout} /></a>
+            <h1>${model.name}</h1>
+            <${Status} page=${page} />
+            <div class="buttons">
+                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
+                <button class="button" aria-pressed=${page.looksAtVariables ? 'true' : 'false'} title=${WORDS.variables}
+                    onClick=${() => page.showVariables(!page.looksAtVariables)}><${TableIcon} /><span>${WORDS.variables}</span></button>
+                ${scope === 'owner' && html`<${Menu} label=${WORDS.share} alignEnd actions=${() => linksTo(page)} face=${html`<${LinkIcon} /><span>${WORDS.share}</span>`} />`}
+                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page)} face=${html`<${MoreIcon} />`} />
+            </div>
+        </header>`;
+}
+
+/** @param {{page: import('../page.js').Page}} props */
+function Status({ page }) {
+    const open = page.model.openRuns();
+    const word = page.connection === 'connecting' ? WORDS.connecting
+        : page.connection !== 'open' ? WORDS.offline
+        : open.length ? WORDS.running(open.length) : page.scope === 'view' ? WORDS.viewOnly : WORDS.ready;
+    const state = page.connection === 'open' ? (open.length ? 'busy' : 'ready') : 'lost';
+    const go = open[0] && page.connection === 'open' ? () => page.goTo(open[0].exec_id) : null;
+    return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
+}
+
+/** @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
+const linksTo = (page) => [
+    { text: WORDS.shareView, hint: WORDS.shareViewHint, act: () => copyLink(page, 'view') },
+    { text: WORDS.shareRun, hint: WORDS.shareRunHint, act: () => copyLink(page, 'run') },
+];
+
+/** @param {import('../page.js').Page} page @param {'view' | 'run'} scope */
+async function copyLink(page, scope) {
+    const link = await makeLink(page.model.name, scope, page.here).catch(() => null);
+    if (link === null) return page.say(WORDS.linkFailed, true);
+    try {
+        await navigator.clipboard.writeText(link);
+        page.say(WORDS.linkCopied, false);
+    } catch {
+        tell({ title: WORDS.linkReady, why: WORDS.linkWhy, text: link });
+    }
+}
+
+/** @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
+const moreOf = (page) => [
+    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
+    { text: WORDS.keys, act: () => showShortcuts() },
+    page.mayRun && { text: WORDS.reset, isBad: true, act: () => reset(page) },
+];
+
+/** @param {import('../page.js').Page} page */
+async function reset(page) {
+    const answer = await ask({ title: WORDS.resetAsk, why: WORDS.resetWhy, act: WORDS.resetDo, isBad: true });
+    if (answer !== null) page.reset();
+}

@@ -1,0 +1,242 @@
+// @ts-check
+// What the keys and buttons of cells do, and who has the focus.
+
+import { hasEnded } from '../protocol.js';
+import { WORDS } from '../words.js';
+import { isText, runOf } from './cell.js';
+import { ask } from './dialog.js';
+
+/** @typedef {import('../line.js').Cell} CellData */
+/** @typedef {import('./cell.js').Cell} CellView */
+/** @typedef {import('../page.js').Page} Page */
+
+/** Two presses of D within this time remove a draft. */
+const DOUBLE_MS = 600;
+
+export class Acts {
+    /** @param {Page} page */
+    constructor(page) {
+        this.page = page;
+        /** @type {Map<string, CellView>} */
+        this.views = new Map();
+        /** Where the focus is to go when the next picture is painted. @type {{key: string} | {after: string} | null} */
+        this.wanted = null;
+        /** The cell that has the focus, and where it stood, in case it disappears. @type {{key: string, index: number} | null} */
+        this.focused = null;
+        this.lastD = 0;
+    }
+
+    /** @param {string} key @param {CellView} view */
+    mounted(key, view) {
+        this.views.set(key, view);
+    }
+
+    /** @param {string} key @param {CellView} view */
+    unmounted(key, view) {
+        if (this.views.get(key) === view) this.views.delete(key);
+    }
+
+    // What a cell does
+
+    /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
+    run(view, then) {
+        const { cell } = view.props;
+        this.page.run(cell, view.text);
+        if (then === 'next') this.wanted = { after: cell.key };
+        if (then === 'insert') this.insertBelow(cell);
+        if (then === 'stay' && isText(cell)) this.focusCell(cell.key);
+        this.page.around.changed();
+    }
+
+    /** @param {CellData} cell */
+    stop(cell) {
+        const own = runOf(cell);
+        const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
+        if (run && this.page.mayRun) this.page.stop(run.exec_id);
+    }
+
+    /** @param {CellData} cell @param {string} text */
+    type(cell, text) {
+        this.page.type(cell, text);
+    }
+
+    /** @param {string} draft */
+    flush(draft) {
+        this.page.drafts.flush(draft);
+    }
+
+    /** @param {string} exec_id @param {string} text */
+    answer(exec_id, text) {
+        this.page.answer(exec_id, text);
+    }
+
+    /** @param {import('../protocol.js').State} state @param {number} at @param {string} text */
+    setProse(state, at, text) {
+        this.page.setProse(state.id, state.prose.with(at, text));
+    }
+
+    /** @param {Extract<CellData, {kind: 'ran'}>} cell */
+    undoEdit(cell) {
+        this.page.undoEdit(cell);
+    }
+
+    /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
+    setKind(cell, kind) {
+        this.wanted = { key: cell.key };
+        this.page.setKind(cell, kind);
+    }
+
+    /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
+    insertBelow(cell, kind) {
+        const next = this.#neighbour(cell.key, 1);
+        // Below the last cell there is an empty one already.
+        const isThere = !kind && next?.kind === 'draft' && next.isFresh;
+        this.wanted = { key: isThere ? next.key : this.page.insertBelow(cell, kind) };
+        this.page.around.changed();
+    }
+
+    /** @param {Extract<CellData, {kind: 'draft'}>} cell */
+    remove(cell) {
+        if (!cell.isFresh) this.page.drafts.remove(cell.draft.id);
+    }
+
+    /** Looks at the newest line that goes through a state. @param {string} state */
+    goToLineOf(state) {
+        this.page.goTo(this.page.model.newestBelow(state));
+    }
+
+    /** @param {CellView} view @returns {import('./menu.js').Action[]} */
+    menuOf(view) {
+        const { cell } = view.props;
+        const { page } = this;
+        const run = runOf(cell);
+        const hasFailed = run && hasEnded(run.status) && !run.state;
+        const drop = hasFailed && { text: WORDS.dropAttempt, act: () => page.dropAttempt(run.exec_id) };
+        const copy = { text: WORDS.copyCode, act: () => (this.wanted = { key: page.copyAsDraft(view.text) }) };
+        const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
+        if (cell.kind === 'attempt') return [copy, drop];
+        if (cell.kind === 'draft') {
+            const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
+            const turn = { text: kind === 'code' ? WORDS.toCode : WORDS.toText, act: () => this.setKind(cell, kind) };
+            return [insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
+        }
+        const isTip = cell.state.id === page.here;
+        return [
+            !isTip && { text: WORDS.standHere, act: () => page.goTo(cell.state.id) },
+            isTip && insert,
+            copy,
+            { text: WORDS.label, act: () => this.label(cell.state) },
+            drop,
+            cell.state.living !== 'deleted' && { text: WORDS.deleteState, act: () => this.deleteState(cell.state.id), isBad: true },
+        ];
+    }
+
+    /** @param {import('../protocol.js').State} state */
+    async label(state) {
+        const label = await ask({ title: WORDS.labelAsk, why: WORDS.labelWhy, act: WORDS.labelDo, input: state.label ?? '' });
+        if (label !== null) this.page.label(state.id, label);
+    }
+
+    /** @param {string} state */
+    async deleteState(state) {
+        const answer = await ask({ title: WORDS.deleteAsk, why: WORDS.deleteWhy, act: WORDS.deleteDo, isBad: true });
+        if (answer !== null) this.page.deleteState(state);
+    }
+
+    // Who has the focus
+
+    /** @param {CellView} view */
+    leaveEditor(view) {
+        this.focusCell(view.props.cell.key);
+    }
+
+    /** The cell as a whole, not its editor. @param {string} key */
+    focusCell(key) {
+        element(key)?.focus();
+    }
+
+    /** At the first or last line, an arrow goes on to the next cell. @param {CellView} view @param {1 | -1} step @returns {boolean} whether it did */
+    leaveByArrow(view, step) {
+        const state = view.editor?.view?.state;
+        if (!state || !state.selection.main.empty) return false;
+        const line = state.doc.lineAt(state.selection.main.head).number;
+        if (line !== (step === 1 ? state.doc.lines : 1)) return false;
+        const next = this.#neighbour(view.props.cell.key, step);
+        if (!next) return false;
+        this.views.get(next.key)?.focus(step === 1 ? 'start' : 'end');
+        return true;
+    }
+
+    /** Backspace in an empty draft removes it. @param {CellView} view @returns {boolean} whether it did */
+    eraseEmpty(view) {
+        const { cell } = view.props;
+        if (cell.kind !== 'draft' || cell.isFresh || view.text !== '' || runOf(cell)) return false;
+        const before = this.#neighbour(cell.key, -1);
+        this.remove(cell);
+        if (before) this.views.get(before.key)?.focus('end');
+        return true;
+    }
+
+    /** @param {string} key @param {number} step */
+    #neighbour(key, step) {
+        const cells = this.page.cells();
+        return cells[cells.findIndex((cell) => cell.key === key) + step];
+    }
+
+    /** After each paint: the focus goes where it was wanted, and never falls out of the notebook. @param {CellData[]} cells */
+    painted(cells) {
+        const { wanted } = this;
+        this.wanted = null;
+        if (wanted) {
+            const at = 'key' in wanted ? cells.findIndex((cell) => cell.key === wanted.key) : cells.findIndex((cell) => cell.key === wanted.after) + 1;
+            const next = cells[Math.min(Math.max(0, at), cells.length - 1)];
+            if (next) this.views.get(next.key)?.focus();
+        } else if (this.focused && document.activeElement === document.body && !cells.some((cell) => cell.key === this.focused?.key)) {
+            const next = cells[Math.min(this.focused.index, cells.length - 1)];
+            if (next) this.views.get(next.key)?.focus();
+        }
+        const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell');
+        const index = cells.findIndex((cell) => cell.key === key);
+        if (key && index >= 0) this.focused = { key, index };
+    }
+
+    /** Keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */
+    key(event) {
+        const target = /** @type {HTMLElement} */ (event.target);
+        if (!target.matches('.cell') || event.altKey) return;
+        const view = this.views.get(target.dataset.cell ?? '');
+        if (!view) return;
+        const name = `${event.ctrlKey || event.metaKey ? 'Mod-' : ''}${event.shiftKey ? 'Shift-' : ''}${event.key.toLowerCase()}`;
+        const act = this.#commands(view)[name];
+        if (!act) return;
+        event.preventDefault();
+        act();
+    }
+
+    /** @param {CellView} view @returns {Record<string, () => void>} */
+    #commands(view) {
+        const { cell } = view.props;
+        const go = (/** @type {number} */ step) => () => this.focusCell(this.#neighbour(cell.key, step)?.key ?? cell.key);
+        const kind = (/** @type {'code' | 'markdown'} */ to) => () => cell.kind === 'draft' && this.setKind(cell, to);
+        const walk = { arrowdown: go(1), j: go(1), arrowup: go(-1), k: go(-1), g: () => document.getElementById('graph')?.focus(), enter: () => view.focus() };
+        if (!this.page.mayRun) return walk;
+        return {
+            ...walk, b: () => this.insertBelow(cell), m: kind('markdown'), y: kind('code'), d: () => this.#pressedD(cell),
+            'Mod-.': () => this.stop(cell), 'Mod-enter': () => this.run(view, 'stay'), 'Shift-enter': () => this.run(view, 'next'),
+        };
+    }
+
+    /** @param {CellData} cell */
+    #pressedD(cell) {
+        const now = performance.now();
+        const isSecond = now - this.lastD < DOUBLE_MS;
+        this.lastD = isSecond ? 0 : now;
+        if (!isSecond || cell.kind !== 'draft' || cell.isFresh) return;
+        const next = this.#neighbour(cell.key, 1);
+        this.remove(cell);
+        if (next) this.focusCell(next.key);
+    }
+}
+
+/** @param {string} key @returns {HTMLElement | null} */
+const element = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);
