@@ -269,6 +269,10 @@ impl Process {
         })
     }
 
+    pub fn parent(&self) -> u32 {
+        self.parent
+    }
+
     /// Whether this very process still runs. One that only waits to be collected does not.
     pub fn is_alive(&self) -> bool {
         Self::read(self.pid).is_some_and(|now| now.started == self.started && !now.is_zombie)
