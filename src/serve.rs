@@ -114,7 +114,7 @@ fn launch(options: &Options) -> Result<Launch, StartError> {
         let why = "neither HOME nor XDG_DATA_HOME names a directory";
         return Err(StartError::new("find a place for what it installs", why, "set HOME"));
     };
-    let support = provision::ensure(&interpreter, data_dir, &mut |line| say(line))
+    let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line))
         .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
     Ok(Launch { python: interpreter.executable, support, cwd })
 }
@@ -219,6 +219,11 @@ fn say(text: &str) {
     // Whoever started us may not listen; then it knows the token itself.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Says something beside the address, which alone goes to stdout.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Ctrl-C and `kill`.

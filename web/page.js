@@ -257,7 +257,7 @@ export class Page {
             this.#saveTab();
             this.around.changed();
         } else if (cell.kind === 'draft') {
-            const last = this.drafts.on(cell.draft.on).at(-1)?.id ?? null;
+            const last = this.#lastOn(cell.draft.on);
             // From now on it is a draft like any other, and below it stands a new place to type.
             if (cell.draft.id === this.freshId) this.freshId = newId();
             this.drafts.put({ ...cell.draft, source: text }, cell.isFresh ? last : null);
@@ -271,15 +271,16 @@ export class Page {
         this.around.changed();
     }
 
-    /** Makes an empty draft below a cell; answers its id. @param {Cell} cell @param {'code' | 'markdown'} [kind] @returns {string} */
+    /**
+     * Makes an empty draft below a cell; answers its id. Below a cell that ran it is the first of the drafts: in the middle
+     * of the line it would start a branch before there is anything in it.
+     * @param {Cell} cell @param {'code' | 'markdown'} [kind] @returns {string}
+     */
     insertBelow(cell, kind = 'code') {
-        const on = cell.kind === 'draft' ? cell.draft.on : cell.kind === 'ran' ? cell.state.id : this.here;
-        // Below a cell in the middle of the line, a draft would start a branch before there is anything in it.
-        const isMiddle = cell.kind === 'ran' && on !== this.here;
-        const place = isMiddle ? this.here : on;
-        const after = cell.kind === 'draft' && !cell.isFresh ? cell.draft.id : cell.isFresh ? this.drafts.on(on).at(-1)?.id ?? null : null;
+        const on = cell.kind === 'draft' ? cell.draft.on : this.here;
+        const after = cell.kind !== 'draft' ? null : cell.isFresh ? this.#lastOn(on) : cell.draft.id;
         const id = newId();
-        this.drafts.put({ id, on: place, kind, source: '' }, after);
+        this.drafts.put({ id, on, kind, source: '' }, after);
         this.drafts.flush(id);
         return id;
     }
@@ -287,16 +288,19 @@ export class Page {
     /** @param {string} code @returns {string} */
     copyAsDraft(code) {
         const id = newId();
-        this.drafts.put({ id, on: this.here, kind: 'code', source: code }, this.drafts.on(this.here).at(-1)?.id ?? null);
+        this.drafts.put({ id, on: this.here, kind: 'code', source: code }, this.#lastOn(this.here));
         this.drafts.flush(id);
         return id;
     }
 
+    /** @param {string} state @returns {string | null} the last draft on a state */
+    #lastOn(state) {
+        return this.drafts.on(state).at(-1)?.id ?? null;
+    }
+
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
     setKind(cell, kind) {
-        if (cell.isFresh) {
-            this.type(cell, '');
-        }
+        if (cell.isFresh) this.type(cell, '');
         this.drafts.put({ ...cell.draft, kind });
         this.drafts.flush(cell.draft.id);
     }

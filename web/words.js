@@ -97,7 +97,7 @@ export const WORDS = Object.freeze({
     linkWhy: 'The browser does not let this page reach the clipboard.',
     linkFailed: 'The link could not be made.',
     close: 'Close',
-    refused: (/** @type {{what: string, why: string, how: string}} */ r) => sentence(`Cannot ${r.what}: ${r.why}. ${r.how}`),
+    refused: (/** @type {{what: string, why: string, how: string}} */ r) => `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
 });
 
 /** Shortcuts in the order in which the help shows them; the code that binds them is in view/keys.js and view/editor.js. */
@@ -116,8 +116,8 @@ export const SHORTCUTS = Object.freeze([
     ['G', 'Go to the graph (outside the editor)'],
 ]);
 
-/** @param {string} text */
+/** As a sentence: the server's words begin small and end without a dot. @param {string} text */
 function sentence(text) {
     const trimmed = text.trim();
-    return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+    return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
 }

@@ -59,9 +59,7 @@ impl Sessions {
     /// Closes all notebooks and ends all their processes.
     pub async fn close_all(&self) {
         let all: Vec<Session> = std::mem::take(&mut *self.lock()).into_values().collect();
-        for session in all {
-            session.close().await;
-        }
+        futures_util::future::join_all(all.iter().map(Session::close)).await;
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Session>> {

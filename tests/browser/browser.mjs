@@ -33,7 +33,8 @@ export async function startServer() {
     const binary = process.env.RATOON_BIN;
     if (!binary) return startMock();
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
-    const child = spawn(binary, ['--bind', '127.0.0.1:0', '--dir', dir], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const python = process.env.RATOON_TEST_PYTHON ? ['--python', process.env.RATOON_TEST_PYTHON] : [];
+    const child = spawn(binary, ['--bind', '127.0.0.1:0', '--dir', dir, ...python], { stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     const url = await new Promise((done, fail) => {
         const hear = (text) => {

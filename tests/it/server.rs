@@ -39,8 +39,9 @@ impl TestServer {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut greeting = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut greeting).unwrap();
+        // Before the address it may say that it provides what Python lacks.
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let greeting = lines.find(|line| line.contains("http://")).unwrap_or_default();
         let (errors, mut stderr) = (Arc::<Mutex<String>>::default(), child.stderr.take().unwrap());
         let reader = std::thread::spawn({
             let errors = errors.clone();

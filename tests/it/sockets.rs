@@ -246,3 +246,22 @@ fn whoever_signs_out_is_sent_out() {
     assert_eq!(by_cookie.closing(), Some(4401));
     assert_eq!(by_token.command(1, r#""do":"interrupt","exec_id":"none""#)["kind"], "interrupted");
 }
+
+/// Drafts of half a mebibyte each: soon more than the network and the server hold for a client that does not read.
+#[test]
+fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
+    let server = TestServer::start();
+    let mut slow = Wire::socket(&server, TOKEN);
+    let mut quick = Wire::socket(&server, TOKEN);
+    let before = server.memory();
+    let source = "x".repeat(512 * 1024);
+    for id in 0..400 {
+        let draft = format!(
+            r#""do":"put_draft","draft":{{"id":"d","on":"initial","kind":"code","source":"{source}"}}"#
+        );
+        assert_eq!(quick.command(id, &draft)["kind"], "done");
+    }
+    let grown = server.memory().saturating_sub(before);
+    assert!(grown < 150 * 1024 * 1024, "it grew by {grown} bytes");
+    assert_eq!(slow.closing(), Some(4408));
+}

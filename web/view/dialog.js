@@ -10,7 +10,7 @@ import { SHORTCUTS, WORDS } from '../words.js';
  */
 export function ask({ title, why, act, isBad, input }) {
     return show((done) => {
-        const value = () => document.querySelector('dialog input')?.value ?? '';
+        const value = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
         const key = (/** @type {KeyboardEvent} */ event) => event.key === 'Enter' && done(value());
         return html`
             <h2>${title}</h2>

@@ -71,7 +71,6 @@ export class Editor extends Component {
     /** @param {EditorProps} next */
     componentWillReceiveProps(next) {
         const before = this.props;
-        this.props = next;
         if (!this.view) {
             if (this.place && before.text !== next.text) this.place.textContent = next.text;
             return;

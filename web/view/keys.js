@@ -110,8 +110,8 @@ export class Acts {
         const { cell } = view.props;
         const { page } = this;
         const run = runOf(cell);
-        const hasFailed = run && hasEnded(run.status) && !run.state;
-        const drop = hasFailed && { text: WORDS.dropAttempt, act: () => page.dropAttempt(run.exec_id) };
+        const failed = run && hasEnded(run.status) && !run.state ? run : null;
+        const drop = failed && { text: WORDS.dropAttempt, act: () => page.dropAttempt(failed.exec_id) };
         const copy = { text: WORDS.copyCode, act: () => (this.wanted = { key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
         if (cell.kind === 'attempt') return [copy, drop];

@@ -13,6 +13,8 @@ function load() {
         const markdown = new MarkdownIt({ html: true, linkify: true });
         // Links never hand this page to what they open, and lead only where a browser goes.
         DOMPurify.addHook('afterSanitizeAttributes', (node) => {
+            // Pictures come with the text; nothing is fetched because a text says so.
+            if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.removeAttribute('src');
             if (node.tagName !== 'A') return;
             if (!/^(https?:|mailto:|#)/i.test(node.getAttribute('href') ?? '')) node.removeAttribute('href');
             node.setAttribute('rel', 'noopener noreferrer');

@@ -5,6 +5,7 @@
 //! directories) is torn down by one of many branches.
 
 mod capture;
+mod children;
 mod control;
 mod files;
 mod fork;
@@ -17,6 +18,7 @@ use crate::notebook::RunError;
 use fork::Side;
 use pyo3::Python;
 use python::Shell;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -52,7 +54,8 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     Python::attach(|py| match started {
         Ok(shell) => {
             control::report(&Report::Ready);
-            Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new() }.obey(py)
+            Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new(), forked: HashSet::new() }
+                .obey(py)
         }
         Err(why) => {
             control::report(&Report::Failed { why });
@@ -94,6 +97,8 @@ struct Process {
     is_kept: bool,
     /// Where the state's open files stood.
     places: Vec<files::Place>,
+    /// The processes that we forked from this one, as opposed to those that the user's code started.
+    forked: HashSet<i32>,
 }
 
 impl Process {
@@ -104,7 +109,10 @@ impl Process {
                 Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
                     self.run(py, &code, allow_stdin)
                 }
-                Order::Reap { pid } => reap(pid),
+                Order::Reap { pid } => {
+                    self.forked.remove(&pid);
+                    reap(pid);
+                }
                 Order::Run { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
             }
         }
@@ -136,6 +144,7 @@ impl Process {
                 if role == Role::Frozen {
                     self.is_kept = true;
                 }
+                self.forked.insert(pid);
                 control::report(&Report::Forked { child, pid });
                 if self.role == Role::Head && !control::order_is_waiting() {
                     self.shell.rehearse(py);
@@ -163,6 +172,7 @@ impl Process {
         control::adopt(raise(next()?)?);
         self.role = role;
         self.is_kept = true;
+        self.forked.clear();
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
@@ -197,7 +207,7 @@ impl Process {
             drop(late);
         }
         let warnings = match ran.how {
-            How::Ok => self.shell.warnings(py),
+            How::Ok => self.shell.warnings(py).into_iter().chain(children::warning(&self.forked)).collect(),
             _ => Vec::new(),
         };
         if let How::Error(RunError { ename, .. }) = &mut ran.how {

@@ -242,6 +242,9 @@ impl Machine {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         let request = self.requests.get_mut(exec_id);
         let (name, instead_of) = request.map(|r| (r.name.clone(), r.instead_of.take())).unwrap_or_default();
+        if let Some(head) = self.heads.get_mut(head) {
+            head.is_needed = !warnings.is_empty();
+        }
         let state = self.grow(&parent, exec_id, name, exec_count, warnings);
         self.heads.rest(head, state.clone());
         if let Some(run) = self.notebook.run_mut(exec_id) {

@@ -1,0 +1,61 @@
+// The page's rules as tests: who may import whom, and what must not be there.
+
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const web = fileURLToPath(new URL('../../web', import.meta.url));
+
+/** Our own modules: path below web/ → text. */
+async function modules() {
+    const all = await readdir(web, { recursive: true });
+    const own = all.filter((path) => path.endsWith('.js') && !path.startsWith('vendor'));
+    return new Map(await Promise.all(own.map(async (path) => [path, await readFile(join(web, path), 'utf8')])));
+}
+
+const importsOf = (text) => [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map((found) => found[1] ?? found[2]);
+
+test('what is pure imports no view, no library and no socket', async () => {
+    const pure = ['model.js', 'graph-layout.js', 'line.js', 'drafts.js', 'protocol.js', 'words.js'];
+    for (const [path, text] of await modules()) {
+        if (!pure.includes(path) && !path.startsWith('text')) continue;
+        for (const name of importsOf(text)) assert.doesNotMatch(name, /view\/|vendor\/|socket/, `${path} imports ${name}`);
+        assert.doesNotMatch(text, /\b(document|window|localStorage|setTimeout|Date\.now)\b/, `${path} is not pure`);
+    }
+});
+
+test('only socket.js opens a socket, only links.js asks for links', async () => {
+    for (const [path, text] of await modules()) {
+        if (path !== 'socket.js') assert.doesNotMatch(text, /new WebSocket/, path);
+        if (!['socket.js', 'links.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+    }
+});
+
+test('HTML of others enters the page in one place, cleaned', async () => {
+    for (const [path, text] of await modules()) {
+        const sinks = text.match(/innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write/g) ?? [];
+        assert.equal(sinks.length, path === join('view', 'markdown.js') ? 1 : 0, path);
+    }
+});
+
+test('frames of outputs may run scripts and nothing else', async () => {
+    for (const [path, text] of await modules()) {
+        for (const [, value] of text.matchAll(/sandbox="([^"]*)"/g)) assert.equal(value, 'allow-scripts', path);
+        if (path !== join('view', 'frame.js')) assert.doesNotMatch(text, /<iframe|srcdoc/, path);
+    }
+});
+
+test('the shells hold no inline script, style or handler', async () => {
+    const templates = join(web, '../templates');
+    for (const name of await readdir(templates)) {
+        const text = await readFile(join(templates, name), 'utf8');
+        assert.doesNotMatch(text, /<style|style="|\son\w+=|<script>/, name);
+        for (const [, source] of text.matchAll(/(?:src|href)="([^"]*)"/g)) assert.match(source, /^(\{\{ assets \}\}\/|\/n\/)/, name);
+    }
+});
+
+test('files are small', async () => {
+    for (const [path, text] of await modules()) assert.ok(text.split('\n').length <= 400, path);
+});

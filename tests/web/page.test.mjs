@@ -1,0 +1,189 @@
+// What the page sends and where it stands, given what the server tells; no browser.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Model } from '../../web/model.js';
+import { Page } from '../../web/page.js';
+
+const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], living: 'memory', ...more });
+const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
+const draft = (id, on, source = id) => ({ id, on, kind: 'code', source });
+
+/** root → a → b, and what the page sends. */
+function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '' } = {}) {
+    const sent = [];
+    const answers = [];
+    const addresses = [];
+    const tab = new Map();
+    const page = new Page(new Model(), {
+        send: (command) => {
+            sent.push(command);
+            return new Promise((answer) => answers.push(answer));
+        },
+        changed: () => {},
+        setAddress: (id) => addresses.push(id),
+        recall: (key) => tab.get(key),
+        remember: (key, value) => tab.set(key, value),
+    });
+    page.allowed(scope);
+    page.connected('open');
+    const line = ['initial', ...states];
+    page.loaded({
+        name: 'main',
+        states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i })),
+        runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
+        drafts,
+    }, address);
+    return { page, sent, answers, addresses };
+}
+
+/** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
+const shown = (page) => page.cells().map((cell) => {
+    if (cell.kind === 'ran') return `[${cell.state.id}]`;
+    if (cell.kind === 'attempt') return `!${cell.run.exec_id}`;
+    return cell.isFresh ? '?' : cell.draft.id;
+}).join(' ');
+
+/** What the server says when a run left a state. */
+function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
+    page.happened({ event: 'run_added', run: run(exec_id, on, { status: 'queued', draft: id, started_at: null }) });
+    page.happened({ event: 'run_started', exec_id, on: { state: on }, started_at: 5 });
+    page.happened({ event: 'state_added', state: state(name, on, { exec_id }) });
+    page.happened({ event: 'drafts_changed', on: name, drafts: moved.map((d) => draft(d, name)) });
+    page.happened({ event: 'drafts_changed', on, drafts: [] });
+    page.happened({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
+}
+
+test('without an address it stands on the newest state', () => {
+    const { page, addresses } = open();
+    assert.equal(page.here, 'b');
+    assert.deepEqual(addresses, ['b']);
+    assert.equal(shown(page), '[a] [b] ?');
+});
+
+test('an address is followed', () => assert.equal(shown(open({ address: 'a' }).page), '[a] ?'));
+
+test('a draft that ran well takes the page along, and the drafts behind it', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    assert.equal(sent[0].do, 'run');
+    assert.deepEqual(sent[0].on, { state: 'b' });
+    assert.equal(sent[0].draft, 'd1');
+    succeed(page, sent[0], 'b', 'c', ['d2']);
+    assert.equal(page.here, 'c');
+    assert.equal(shown(page), '[a] [b] [c] d2 ?');
+    assert.equal(page.cells()[2].key, 'd1', 'the cell keeps its place in the page');
+});
+
+test('a run of somebody else leaves the page where it is', () => {
+    const { page } = open();
+    succeed(page, { exec_id: 'theirs' }, 'b', 'c');
+    assert.equal(page.here, 'b');
+});
+
+test('who went elsewhere meanwhile is not called back', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    page.goTo('a');
+    succeed(page, sent[0], 'b', 'c');
+    assert.equal(page.here, 'a');
+});
+
+test('a cell below a running one waits for it', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    page.happened({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
+    page.run(page.cells()[3], 'd2');
+    assert.deepEqual(sent.at(-1).on, { run: sent[0].exec_id });
+});
+
+test('a changed cell runs in the place of what it was', () => {
+    const { page, sent } = open();
+    const [first] = page.cells();
+    page.type(first, 'changed');
+    page.run(page.cells()[0], 'changed');
+    assert.deepEqual(sent[0].on, { state: 'initial' });
+    assert.deepEqual(sent[0].instead_of, { state: 'a', tip: 'b' });
+    page.happened({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
+    assert.equal(shown(page), '[a] [b] ?', 'it is shown where it was changed');
+    assert.equal(page.cells()[0].shown.exec_id, sent[0].exec_id);
+    assert.equal(page.cells()[1].isOutdated, true);
+    succeed(page, sent[0], 'initial', 'a2', ['later']);
+    assert.equal(shown(page), '[a2] later ?');
+    assert.equal(page.edits.size, 0);
+});
+
+test('typing into the empty cell makes a draft, and there is an empty cell again', () => {
+    const { page, sent } = open();
+    const fresh = page.cells().at(-1);
+    page.type(fresh, 'x');
+    assert.equal(page.cells().length, 4);
+    assert.equal(page.cells()[2].key, fresh.key);
+    page.drafts.flush(fresh.draft.id);
+    assert.deepEqual(sent, [{ do: 'put_draft', draft: { ...fresh.draft, source: 'x' }, after: null, in_place: false }]);
+});
+
+test('the echo of our own typing changes nothing; what another tab typed comes when nothing of ours is unsent', async () => {
+    const { page, answers } = open({ drafts: [draft('d', 'b', '')] });
+    const text = () => page.drafts.get('d').source;
+    page.type(page.cells()[2], 'one');
+    page.drafts.flush('d');
+    page.type(page.cells()[2], 'one two');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'one')] });
+    assert.equal(text(), 'one two');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs')] });
+    assert.equal(text(), 'one two');
+    answers[0]({ kind: 'done' });
+    await new Promise(setImmediate);
+    assert.equal(text(), 'one two', 'the rest of our typing is under way');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'one two')] });
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs again')] });
+    answers[1]({ kind: 'done' });
+    await new Promise(setImmediate);
+    assert.equal(text(), 'theirs again');
+});
+
+test('what was typed while the cell ran stays, as a change of the new cell', () => {
+    const { page, sent } = open({ drafts: [draft('d', 'b', 'first')] });
+    page.run(page.cells()[2], 'first');
+    page.type(page.cells()[2], 'first and more');
+    succeed(page, { ...sent.find((one) => one.do === 'run') }, 'b', 'c');
+    page.drafts.flushAll();
+    assert.equal(page.cells()[2].edit.text, 'first and more');
+});
+
+test('a failed attempt is looked at beside the state it ran against', () => {
+    const { page } = open();
+    page.happened({ event: 'run_added', run: run('bad', 'a', { status: 'error' }) });
+    assert.equal(shown(page), '[a] [b] ?');
+    page.goTo('bad');
+    assert.equal(shown(page), '[a] !bad ?');
+    page.happened({ event: 'removed', states: [], runs: ['bad'] });
+    assert.equal(shown(page), '[a] ?');
+});
+
+test('when the state it stands on is deleted it goes to the nearest that is left', () => {
+    const { page } = open({ states: ['a', 'b', 'c'] });
+    page.happened({ event: 'removed', states: ['c', 'b'], runs: ['run-c', 'run-b'] });
+    assert.equal(page.here, 'a');
+});
+
+test('drafts that an earlier cell of the line left behind stay in sight', () => {
+    const { page } = open({ drafts: [draft('left', 'a'), draft('empty', 'a', ' ')] });
+    assert.equal(shown(page), '[a] left [b] ?');
+});
+
+test('a view link is offered nothing to type in', () => {
+    const { page, sent } = open({ scope: 'view' });
+    assert.equal(shown(page), '[a] [b]');
+    page.run(page.cells()[0], 'x');
+    assert.deepEqual(sent, []);
+});
+
+test('a refused run says why', async () => {
+    const { page, answers } = open({ drafts: [draft('d', 'b')] });
+    page.run(page.cells()[2], 'd');
+    answers[0]({ kind: 'refused', code: 'busy', what: 'run it', why: 'too many run', how: 'wait' });
+    await new Promise(setImmediate);
+    assert.equal(page.notice.text, 'Cannot run it: too many run. Wait.');
+});

@@ -1,0 +1,18 @@
+// The words of the page's protocol are those of the server's: read from its source.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { COMMANDS, EVENTS, REPLIES } from '../../web/protocol.js';
+
+/** The variants of an enum, as serde writes them. */
+async function variants(file, name) {
+    const text = await readFile(new URL(`../../src/notebook/${file}.rs`, import.meta.url), 'utf8');
+    const body = text.match(new RegExp(`pub enum ${name} \\{\\n(.*?)\\n\\}`, 's'))?.[1];
+    assert.ok(body, `there is an enum ${name} in ${file}.rs`);
+    return [...body.matchAll(/^ {4}([A-Z]\w*)/gm)].map(([, word]) => word.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase());
+}
+
+test('commands', async () => assert.deepEqual(Object.keys(COMMANDS), await variants('command', 'Command')));
+test('events', async () => assert.deepEqual(Object.keys(EVENTS), await variants('event', 'Event')));
+test('replies', async () => assert.deepEqual([...REPLIES], await variants('command', 'Reply')));

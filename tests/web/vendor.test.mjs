@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { buildVendor } from '../../web/vendor/build.mjs';
+
+test('the bundles are what the pinned packages give, byte for byte', async () => {
+    const committed = fileURLToPath(new URL('../../web/vendor', import.meta.url));
+    const built = await mkdtemp(join(tmpdir(), 'ratoon-vendor-'));
+    try {
+        await buildVendor(built);
+        const names = (await readdir(committed)).filter((name) => name !== 'build.mjs').sort();
+        assert.deepEqual((await readdir(built)).sort(), names);
+        for (const name of names) {
+            const [own, other] = await Promise.all([committed, built].map((folder) => readFile(join(folder, name))));
+            assert.ok(own.equals(other), `${name} differs: run npm run vendor`);
+        }
+    } finally {
+        await rm(built, { recursive: true });
+    }
+});
+
+test('nothing in the bundles names a machine or a registry', async () => {
+    const folder = fileURLToPath(new URL('../../web/vendor/', import.meta.url));
+    for (const name of await readdir(folder)) {
+        if (name.endsWith('.js')) assert.doesNotMatch(await readFile(join(folder, name), 'utf8'), /node_modules|\/home\/|\/root\/|\/work\//, name);
+    }
+});
