@@ -38,7 +38,8 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import os, time; x = [1]");
     let state = state.state();
-    let wait = "open('waiting', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)\nx.append(2); print(x)";
+    let wait =
+        "open('waiting', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)\nx.append(2); print(x)";
     let beside = server.begin(state, wait);
     room.wait_for("waiting");
     for (what, code, how) in DEATHS {
@@ -56,13 +57,26 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
 #[test]
 fn what_a_dead_process_has_started_dies_with_it() {
     let server = TestServer::start();
-    let state = server.run("initial", "import os, subprocess");
-    server.run(state.state(), "1");
-    let before = server.descendants().len();
-    let ran = server.run(state.state(), "subprocess.Popen(['sleep', '1000']); os.fork() or __import__('time').sleep(1000); os._exit(1)");
+    let code = "import os, subprocess, time\np = subprocess.Popen(['sleep', '1000'])\nchild = os.fork()\nif child == 0: time.sleep(1000)\n\
+                print(p.pid, child)\nos._exit(1)";
+    let ran = server.run("initial", code);
     assert!(is_killed(&ran, "exit code 1"), "{ran:?}");
-    until("its processes are gone", || server.descendants().len() <= before);
+    let text = ran.text();
+    let started: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(started.len(), 2);
+    until("its processes are gone", || server.descendants().iter().all(|p| !started.contains(&p.pid)));
     server.has_no_zombies();
+}
+
+#[test]
+fn a_cell_that_dies_at_once_does_not_take_the_state_before_it_along() {
+    let server = TestServer::start();
+    let mut tip = server.run("initial", "import os; n = 0").state().to_owned();
+    for n in 1..=30 {
+        tip = server.run(&tip, "n += 1").state().to_owned();
+        assert_eq!(server.run(&tip, "os._exit(3)").ename(), "KernelDied");
+        assert_eq!(server.run(&tip, "print(n)").text(), format!("{n}\n"));
+    }
 }
 
 #[test]
@@ -89,7 +103,10 @@ fn errors_that_python_can_raise_are_no_deaths() {
 #[test]
 fn an_exception_in_a_thread_is_shown_and_the_cell_succeeds() {
     let server = TestServer::start();
-    let ran = server.run("initial", "import threading; t = threading.Thread(target=lambda: 1/0); t.start(); t.join(); print('on')");
+    let ran = server.run(
+        "initial",
+        "import threading; t = threading.Thread(target=lambda: 1/0); t.start(); t.join(); print('on')",
+    );
     assert_eq!((ran.state().is_empty(), ran.text().as_str()), (false, "on\n"));
     assert!(ran.stream("stderr").contains("ZeroDivisionError"), "{ran:?}");
 }
@@ -103,7 +120,10 @@ fn a_head_killed_from_outside_is_a_death_of_its_cell_only() {
     let printed = live.event(&exec_id, "output_added");
     signal(printed["output"]["text"].as_str().unwrap(), Signal::SIGKILL);
     let ended = live.event(&exec_id, "run_ended");
-    assert_eq!((ended["status"].as_str(), ended["error"]["ename"].as_str()), (Some("crashed"), Some("KernelDied")));
+    assert_eq!(
+        (ended["status"].as_str(), ended["error"]["ename"].as_str()),
+        (Some("crashed"), Some("KernelDied"))
+    );
     assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
     server.has_no_zombies();
 }
@@ -124,7 +144,10 @@ fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
     // One whose parent dies first, and one that raises.
     let ran = server.run(state.state(), "if os.fork(): os._exit(5)");
     assert!(is_killed(&ran, "exit code 5"), "{ran:?}");
-    let ran = server.run(state.state(), "pid = os.fork()\nif pid == 0: raise ValueError\nos.waitpid(pid, 0); print('parent')");
+    let ran = server.run(
+        state.state(),
+        "pid = os.fork()\nif pid == 0: raise ValueError\nos.waitpid(pid, 0); print('parent')",
+    );
     assert_eq!((ran.ename(), ran.text().as_str()), ("", "parent\n"), "{ran:?}");
     assert_eq!(server.run(state.state(), "print('fine')").text(), "fine\n");
     server.has_no_zombies();
@@ -133,7 +156,8 @@ fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
 fn living(server: &TestServer, state: &str) -> String {
     let notebook = server.notebook();
     let states = notebook["states"].as_array().unwrap();
-    let found = states.iter().find(|s| s["id"] == state).unwrap_or_else(|| panic!("no {state} in {notebook}"));
+    let found =
+        states.iter().find(|s| s["id"] == state).unwrap_or_else(|| panic!("no {state} in {notebook}"));
     found["living"].as_str().unwrap().to_owned()
 }
 

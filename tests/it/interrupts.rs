@@ -11,7 +11,10 @@ const POLITE: &[(&str, &str)] = &[
     ("a busy loop", "while True: pass"),
     ("a socket", "import socket; a, b = socket.socketpair(); a.recv(1)"),
     ("a lock", "import threading; l = threading.Lock(); l.acquire(); l.acquire()"),
-    ("a thread to join", "import threading; t = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start(); t.join()"),
+    (
+        "a thread to join",
+        "import threading; t = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start(); t.join()",
+    ),
     ("a queue", "import queue; queue.Queue().get()"),
     ("a pipe", "r, w = os.pipe(); os.read(r, 1)"),
     ("select", "import select; select.select([], [], [])"),
@@ -28,14 +31,26 @@ const POLITE: &[(&str, &str)] = &[
 const RUDE: &[(&str, &str)] = &[
     ("a loop in C", "sum(range(10**12))"),
     ("a loop that swallows it", "while True:\n    try: time.sleep(0.01)\n    except BaseException: pass"),
-    ("SIGINT ignored", "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.01)"),
-    ("every signal blocked", "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\nwhile True: time.sleep(0.01)"),
+    (
+        "SIGINT ignored",
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.01)",
+    ),
+    (
+        "every signal blocked",
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\nwhile True: time.sleep(0.01)",
+    ),
     ("its process stopped", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"),
 ];
 
-fn begin(server: &TestServer, room: &Room, state: &str, cells: &[(&'static str, &str)]) -> Vec<(&'static str, Going)> {
+fn begin(
+    server: &TestServer,
+    room: &Room,
+    state: &str,
+    cells: &[(&'static str, &str)],
+) -> Vec<(&'static str, Going)> {
     let start = |(n, (what, code)): (usize, &(&'static str, &str))| {
-        let going = server.begin(state, &format!("print('kept', flush=True); open('began{n}', 'w').close()\n{code}"));
+        let going =
+            server.begin(state, &format!("print('kept', flush=True); open('began{n}', 'w').close()\n{code}"));
         (*what, going)
     };
     let going: Vec<_> = cells.iter().enumerate().map(start).collect();
@@ -51,7 +66,12 @@ fn all_stop(cells: &[(&'static str, &str)]) {
         assert!(server.interrupt(&going.exec_id), "{what}");
         let exec_id = going.exec_id.clone();
         let ran = going.end();
-        assert_eq!((ran.ename(), ran.state.as_deref()), ("KeyboardInterrupt", None), "{what}: {:?}", ran.error);
+        assert_eq!(
+            (ran.ename(), ran.state.as_deref()),
+            ("KeyboardInterrupt", None),
+            "{what}: {:?}",
+            ran.error
+        );
         assert!(ran.text().starts_with("kept\n"), "{what}");
         assert!(!server.interrupt(&exec_id), "{what}: it has ended");
     }
@@ -88,7 +108,8 @@ fn who_asks_twice_does_not_wait_for_the_grace() {
 fn a_command_of_the_shell_stops_and_the_cell_goes_on_as_in_a_terminal() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let going = server.begin("initial", "import os; open('began', 'w').close(); print(os.system('sleep 1000') != 0)");
+    let going =
+        server.begin("initial", "import os; open('began', 'w').close(); print(os.system('sleep 1000') != 0)");
     room.wait_for("began");
     until("it sleeps", || server.descendants().iter().any(|p| p.name == "sleep"));
     assert!(server.interrupt(&going.exec_id));
@@ -126,7 +147,10 @@ fn input_that_waits_stops() {
     live.event(&exec_id, "prompt_changed");
     assert!(server.interrupt(&exec_id));
     let ended = live.event(&exec_id, "run_ended");
-    assert_eq!((ended["status"].as_str(), ended["error"]["ename"].as_str()), (Some("interrupted"), Some("KeyboardInterrupt")));
+    assert_eq!(
+        (ended["status"].as_str(), ended["error"]["ename"].as_str()),
+        (Some("interrupted"), Some("KeyboardInterrupt"))
+    );
 }
 
 #[test]
@@ -136,13 +160,18 @@ fn a_run_that_is_queued_stops_before_it_begins_and_so_do_those_after_it() {
     let mut live = Live::join(&server);
     let first = live.run("initial", "import time; open('began', 'w').close(); time.sleep(1000)");
     live.send(json!({"do": "run", "exec_id": "second", "code": "open('second', 'w')", "on": {"run": first}}));
-    live.send(json!({"do": "run", "exec_id": "third", "code": "open('third', 'w')", "on": {"run": "second"}}));
+    live.send(
+        json!({"do": "run", "exec_id": "third", "code": "open('third', 'w')", "on": {"run": "second"}}),
+    );
     live.event("third", "run_added");
     room.wait_for("began");
     assert!(server.interrupt("second"));
     for (run, ename) in [("second", "KeyboardInterrupt"), ("third", "RunAborted")] {
         let ended = live.event(run, "run_ended");
-        assert_eq!((ended["status"].as_str(), ended["error"]["ename"].as_str()), (Some("interrupted"), Some(ename)));
+        assert_eq!(
+            (ended["status"].as_str(), ended["error"]["ename"].as_str()),
+            (Some("interrupted"), Some(ename))
+        );
         assert!(!server.interrupt(run));
     }
     assert!(server.interrupt(&first));
@@ -180,7 +209,8 @@ fn only_the_run_that_was_meant_stops() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import os, time");
-    let wait = |n: usize| format!("open('began{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)");
+    let wait =
+        |n: usize| format!("open('began{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)");
     let mut going: Vec<Going> = (0..4).map(|n| server.begin(state.state(), &wait(n))).collect();
     (0..4).for_each(|n| room.wait_for(&format!("began{n}")));
     let meant = going.remove(2);
@@ -197,8 +227,14 @@ fn a_run_stops_at_its_time_limit() {
     let server = TestServer::start();
     let state = server.run("initial", "import time");
     for code in ["time.sleep(1000)", "sum(range(10**12))"] {
-        let ran = server.begin_with(state.state(), &format!("print('kept')\n{code}"), json!({"timeout": 0.2})).end();
-        assert_eq!((ran.ename(), ran.text().as_str(), ran.state.as_deref()), ("RunTimeout", "kept\n", None), "{ran:?}");
+        let ran = server
+            .begin_with(state.state(), &format!("print('kept')\n{code}"), json!({"timeout": 0.2}))
+            .end();
+        assert_eq!(
+            (ran.ename(), ran.text().as_str(), ran.state.as_deref()),
+            ("RunTimeout", "kept\n", None),
+            "{ran:?}"
+        );
         assert!(ran.evalue().contains("0.2 s"), "{ran:?}");
     }
     assert!(server.begin_with(state.state(), "1", json!({"timeout": 600})).end().error.is_none());
