@@ -81,8 +81,13 @@ fn plant(
     })
 }
 
-/// Ends this process at once.
+/// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see
+/// the end of its socket before its lifeline has had its effect, and takes the lifeline along.
 fn leave() -> ! {
+    let me = nix::unistd::getpid();
+    if nix::unistd::getpgrp() == me {
+        let _ = nix::sys::signal::killpg(me, nix::sys::signal::Signal::SIGKILL);
+    }
     // SAFETY: _exit never returns and runs nothing.
     #[allow(unsafe_code)]
     unsafe {
@@ -141,6 +146,9 @@ impl Process {
         let kept = self.shell.before_fork(py);
         match fork::fork(py) {
             Ok(Side::Parent(pid)) => {
+                // The child does so too. But what ends this process' group is not to end the child, however young.
+                let young = nix::unistd::Pid::from_raw(pid);
+                let _ = nix::unistd::setpgid(young, young);
                 if role == Role::Frozen {
                     self.is_kept = true;
                 }
