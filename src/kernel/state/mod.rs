@@ -14,7 +14,7 @@ mod lifeline;
 mod python;
 
 use super::protocol::{How, Order, Report, Role};
-use crate::notebook::RunError;
+use crate::notebook::{RunError, StreamName};
 use fork::Side;
 use pyo3::Python;
 use python::Shell;
@@ -208,6 +208,7 @@ impl Process {
         interrupt::ignore_but_keep();
         if capture::is_users_child() {
             // The user's code forked and the child ran on to the end of the cell: it is no head.
+            let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
             leave();
         }
         // An interrupt that came after the cell's last instruction is not to stop the next.

@@ -183,7 +183,7 @@ class _Stream(io.TextIOBase):
         return self._fd
 
     def flush(self):
-        pass
+        channel.flush(self._is_error)
 
     def close(self):
         pass
