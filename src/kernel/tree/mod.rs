@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
-const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
