@@ -183,7 +183,8 @@ impl Tree {
     }
 
     /// A process' socket has closed. If it still lives it has lost its way: it is ended. Then its parent waits for it, or the
-    /// server does when the parent is gone.
+    /// server does when the parent is gone. A process may die before its parent has said which pid it has: then this is
+    /// done again when it is known.
     fn bury(&mut self, dead: ProcId) {
         self.kill(dead);
         let Some(known) = self.processes.get_mut(&dead) else { return };

@@ -55,9 +55,9 @@ pub(super) fn lifeline() -> io::Result<OwnedFd> {
 
 /// Resolves when the server has waited for this child; never, when it is not the server's or has no pid yet.
 pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
+    let Some(pid) = pid.map(Pid::as_raw) else { return std::future::pending().await };
     let ended = {
         let mut reaper = REAPER.lock().unwrap_or_else(PoisonError::into_inner);
-        let pid = pid?.as_raw();
         if let Some(exit) = reaper.ended.remove(&pid) {
             return Some(exit);
         }
