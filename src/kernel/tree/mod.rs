@@ -218,7 +218,9 @@ impl Tree {
 
     fn set_pid(&mut self, id: ProcId, pid: i32) {
         let Some(process) = self.processes.get_mut(&id) else { return };
-        process.pid = Some(Pid::from_raw(pid));
+        let pid = Pid::from_raw(pid);
+        reaper::forget(pid);
+        process.pid = Some(pid);
         if let Some(signal) = process.wished.take() {
             self.signal(id, signal);
         }
