@@ -91,7 +91,7 @@ export class Drafts {
     /** Throws a draft away. @param {string} id */
     remove(id) {
         this.forget(id);
-        if (this.#known(id)) this.send({ do: 'delete_draft', id });
+        if (this.#known(id)) this.send({ do: 'delete_draft', draft: id });
         this.around.changed();
     }
 
