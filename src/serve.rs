@@ -14,10 +14,10 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long the notebooks may take to end their processes. The whole is to be over in five seconds.
-const CLOSING: Duration = Duration::from_millis(4000);
+const CLOSING: Duration = Duration::from_millis(3500);
 
-/// How long the connections may take after that.
-const HANGING_UP: Duration = Duration::from_millis(500);
+/// How long the connections may take after that to hear it and to end.
+const HANGING_UP: Duration = Duration::from_millis(1000);
 
 /// The exit code for what the user can put right on the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
@@ -94,7 +94,7 @@ async fn serve(
     let close = async {
         // The notebooks first: their clients see them end, and no process of ours outlives the server.
         let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
-        let _ = tokio::time::timeout(HANGING_UP, handle.stop(false)).await;
+        let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
     };
     tokio::select! {
         () = close => Ok(ExitCode::SUCCESS),
@@ -114,7 +114,7 @@ fn launch(options: &Options) -> Result<Launch, StartError> {
         let why = "neither HOME nor XDG_DATA_HOME names a directory";
         return Err(StartError::new("find a place for what it installs", why, "set HOME"));
     };
-    let support = provision::ensure(&interpreter, data_dir, &mut |line| say(line))
+    let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line))
         .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
     Ok(Launch { python: interpreter.executable, support, cwd })
 }
@@ -219,6 +219,11 @@ fn say(text: &str) {
     // Whoever started us may not listen; then it knows the token itself.
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Says something beside the address, which alone goes to stdout.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Ctrl-C and `kill`.

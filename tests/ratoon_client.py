@@ -231,7 +231,7 @@ class Socket:
         while True:
             message = self.receive()
             if "event" in message:
-                yield message["event"]
+                yield message
             elif message.get("kind") == "refused":
                 raise RuntimeError(f"refused: {message}")
 

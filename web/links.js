@@ -6,7 +6,7 @@ export async function makeLink(notebook, scope, state) {
     const answer = await fetch('/api/links', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ scope }),
+        body: JSON.stringify({ scope, notebook }),
     });
     if (!answer.ok) throw new Error(`${answer.status}`);
     const { token } = await answer.json();

@@ -15,7 +15,8 @@ pub(crate) struct HttpError {
     status: StatusCode,
     /// Seconds after which it is worth to try again.
     retry_after: Option<u32>,
-    problem: Problem,
+    /// Boxed: most requests succeed, and their results should be small.
+    problem: Box<Problem>,
 }
 
 /// What was wished, why it cannot be, and what to do about it. Programs branch on `code`; people read the rest.
@@ -47,7 +48,7 @@ impl HttpError {
         why: impl Into<String>,
         how: impl Into<String>,
     ) -> Self {
-        let problem = Problem { code, what: what.into(), why: why.into(), how: how.into() };
+        let problem = Box::new(Problem { code, what: what.into(), why: why.into(), how: how.into() });
         Self { status, retry_after: None, problem }
     }
 
@@ -98,6 +99,7 @@ pub(crate) fn status_of(refused: &Refused) -> StatusCode {
     match refused.code {
         "not_found" => StatusCode::NOT_FOUND,
         "conflict" => StatusCode::CONFLICT,
+        "lost" => StatusCode::GONE,
         "bad_request" => StatusCode::BAD_REQUEST,
         "forbidden" => StatusCode::FORBIDDEN,
         "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
@@ -113,7 +115,7 @@ impl From<Refused> for HttpError {
         let status = status_of(&refused);
         let retry_after = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
         let Refused { code, what, why, how } = refused;
-        Self { status, retry_after, problem: Problem { code, what, why, how } }
+        Self { status, retry_after, problem: Box::new(Problem { code, what, why, how }) }
     }
 }
 
@@ -133,7 +135,7 @@ impl ResponseError for HttpError {
         if let Some(seconds) = self.retry_after {
             response.insert_header((RETRY_AFTER, seconds.to_string()));
         }
-        let mut response = response.json(ErrorBody { error: self.problem.clone() });
+        let mut response = response.json(ErrorBody { error: (*self.problem).clone() });
         // An error that nobody caught passes no middleware on its way out.
         harden(response.headers_mut(), Kind::Data);
         response

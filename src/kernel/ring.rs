@@ -123,7 +123,7 @@ impl Ring {
             if left == 0 {
                 break;
             }
-            if left > CAPACITY || left < RECORD_HEAD_BYTES {
+            if !(RECORD_HEAD_BYTES..=CAPACITY).contains(&left) {
                 read = written;
                 break;
             }

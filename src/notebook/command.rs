@@ -161,7 +161,8 @@ pub struct Variable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, ToSchema)]
 #[error("{what}: {why}")]
 pub struct Refused {
-    /// A stable word: `not_found`, `conflict`, `busy`, `bad_request`, `timeout`, `kernel`.
+    /// A stable word: `not_found`, `conflict`, `lost`, `busy`, `bad_request`, `too_large`, `forbidden`, `timeout`, `kernel`,
+    /// `closed`.
     pub code: &'static str,
     /// What was wished, with its id.
     pub what: String,

@@ -31,6 +31,8 @@ EXAMPLES = {
         "len(selected_features)",
     ),
 }
+# A cell that takes longer hangs: the slowest takes seven seconds on two busy cores.
+SECONDS = 60
 # Some examples leave numpy's generator as they find it; with a seed, every session draws the same numbers.
 SEED = "import numpy\nnumpy.random.seed(20)\n"
 
@@ -66,7 +68,7 @@ def grow(door, cells, state):
     """Runs cells in a line; answers what each gave, and the states they left."""
     given, states = [], []
     for cell in cells:
-        answer = door.run(cell, state)
+        answer = door.run(cell, state, timeout=SECONDS)
         assert answer["error"] is None, f"{answer['error']}\n{cell}"
         state = answer["state_name"]
         given.append({"text": without_times(ratoon.printed(answer)), "figures": len(ratoon.images(answer))})

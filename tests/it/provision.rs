@@ -1,7 +1,5 @@
 //! Providing IPython to an environment that has none, with real environments and real installations.
 
-#![allow(clippy::unwrap_used)]
-
 use ratoon::kernel::interpreter::{Interpreter, choose};
 use ratoon::kernel::provision::{ProvisionError, ensure};
 use std::collections::BTreeSet;

@@ -3,10 +3,13 @@
 //! actix-ws checks a frame's length only after the whole frame is there: one header that announces 2 GiB makes the
 //! server hold what follows. Here the announcement itself ends the connection.
 
+use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::web::Bytes;
 use futures_util::Stream;
+use std::cell::RefCell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
@@ -50,6 +53,8 @@ struct Frames {
     have: usize,
     /// Bytes of content still to come.
     content: usize,
+    /// Bytes of the message so far, when it comes in parts.
+    message: usize,
 }
 
 impl Frames {
@@ -66,11 +71,21 @@ impl Frames {
             self.have += 1;
             bytes = &bytes[1..];
             if let Some(length) = self.announced()? {
-                self.content = length;
-                self.have = 0;
+                self.begin(length);
             }
         }
         Ok(())
+    }
+
+    /// The header is whole: content comes next.
+    fn begin(&mut self, length: usize) {
+        let (is_last, is_control) = (self.header[0] & 0x80 != 0, self.header[0] & 0x08 != 0);
+        // A control frame may stand between the parts of a message and is none of them.
+        if !is_control {
+            self.message = if is_last { 0 } else { self.message + length };
+        }
+        self.content = length;
+        self.have = 0;
     }
 
     /// The announced length, when the header is whole. Refuses as soon as the length is known.
@@ -90,28 +105,29 @@ impl Frames {
             0 => u64::from(second & 0x7f),
             _ => extended.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)),
         };
-        let length =
-            usize::try_from(length).ok().filter(|l| *l <= MAX_MESSAGE_BYTES).ok_or(Fault::TooLong)?;
+        let is_control = header[0] & 0x08 != 0;
+        let room = if is_control { MAX_MESSAGE_BYTES } else { MAX_MESSAGE_BYTES - self.message };
+        let length = usize::try_from(length).ok().filter(|l| *l <= room).ok_or(Fault::TooLong)?;
         let mask_bytes = if second & 0x80 == 0 { 0 } else { 4 };
         Ok((self.have == 2 + length_bytes + mask_bytes).then_some(length))
     }
 }
 
 /// The bytes of a connection, cut off at the first frame that may not come in.
-pub(super) struct Guarded<S> {
-    bytes: S,
+pub(super) struct Guarded {
+    bytes: Rc<RefCell<Payload>>,
     frames: Frames,
     verdict: Verdict,
 }
 
-impl<S> Guarded<S> {
+impl Guarded {
     /// Wraps the bytes of an upgraded connection.
-    pub(super) fn new(bytes: S, verdict: Verdict) -> Self {
+    pub(super) fn new(bytes: Rc<RefCell<Payload>>, verdict: Verdict) -> Self {
         Self { bytes, frames: Frames::default(), verdict }
     }
 }
 
-impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Guarded<S> {
+impl Stream for Guarded {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -119,7 +135,7 @@ impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Guarded<S
         if this.verdict.fault().is_some() {
             return Poll::Ready(None);
         }
-        let next = Pin::new(&mut this.bytes).poll_next(cx);
+        let next = Pin::new(&mut *this.bytes.borrow_mut()).poll_next(cx);
         if let Poll::Ready(Some(Ok(bytes))) = &next
             && let Err(fault) = this.frames.look(bytes)
         {
@@ -178,6 +194,25 @@ mod tests {
         let mut after_good = frame(300);
         after_good.extend(header(1 << 40));
         assert_eq!(Frames::default().look(&after_good), Err(Fault::TooLong));
+    }
+
+    #[test]
+    fn a_message_in_parts_has_the_same_limit() {
+        let part = |first: u8, length: usize| {
+            let mut bytes = frame(length);
+            bytes[0] = first;
+            bytes
+        };
+        let half = MAX_MESSAGE_BYTES / 2;
+        let mut frames = Frames::default();
+        for _ in 0..3 {
+            for whole in [part(0x01, half), part(0x00, half), part(0x89, 5), part(0x80, 0)] {
+                assert_eq!(frames.look(&whole), Ok(()));
+            }
+        }
+        assert_eq!(frames.look(&part(0x01, half)), Ok(()));
+        assert_eq!(frames.look(&part(0x00, half)), Ok(()));
+        assert_eq!(frames.look(&part(0x80, 1)), Err(Fault::TooLong));
     }
 
     #[test]

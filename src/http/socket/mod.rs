@@ -7,6 +7,7 @@
 
 mod frames;
 mod message;
+mod waiting;
 
 use super::Door;
 use super::auth::Access;
@@ -15,17 +16,20 @@ use super::guard::{Caller, query_value};
 use super::routes::Found;
 use crate::session::{Position, Session, Subscription};
 use actix_web::dev::Payload;
+use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, ProtocolError};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Message, ProtocolError};
 use frames::{Fault, Guarded, MAX_MESSAGE_BYTES, Verdict};
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use message::Up;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
+use waiting::Waiting;
 
 /// How often a quiet connection says that it is alive.
 const BEAT: Duration = Duration::from_secs(15);
@@ -35,6 +39,9 @@ const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long a closing message may take to go out.
 const CLOSING: Duration = Duration::from_secs(1);
+
+/// A client that sends nothing for so long has sent what it had.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Commands of one client that may be under way at once.
 const MAX_IN_FLIGHT: usize = 256;
@@ -56,7 +63,8 @@ pub(crate) async fn open(
     let since = position(request.query_string())?;
 
     let verdict = Verdict::default();
-    let guarded = Box::pin(Guarded::new(body.into_inner(), verdict.clone()));
+    let bytes = Rc::new(RefCell::new(body.into_inner()));
+    let guarded = Box::pin(Guarded::new(bytes.clone(), verdict.clone()));
     let guarded = web::Payload::from_request(&request, &mut Payload::Stream { payload: guarded }).await?;
     let (response, sink, messages) = actix_ws::handle(&request, guarded)?;
     let messages = messages
@@ -65,7 +73,7 @@ pub(crate) async fn open(
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
     let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
-    actix_web::rt::spawn(talk(Talk { door, access, session, verdict }, sink, messages, subscription));
+    actix_web::rt::spawn(talk(Talk { door, access, session, verdict, bytes }, sink, messages, subscription));
     Ok(response)
 }
 
@@ -89,6 +97,8 @@ struct Talk {
     access: Access,
     session: Session,
     verdict: Verdict,
+    /// What comes in, before it is looked at.
+    bytes: Rc<RefCell<Payload>>,
 }
 
 /// Why a conversation is over.
@@ -123,12 +133,24 @@ async fn talk(
     let reason = match end {
         End::Left => None,
         End::Unreachable => return,
-        End::Broken(code, why) => reason(code, why),
+        End::Broken(code, why) => {
+            drain(&talk.bytes).await;
+            reason(code, why)
+        }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // A client that does not read does not get to hear it.
-    let _ = tokio::time::timeout(CLOSING, sink.close(reason)).await;
+    // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else is waited for.
+    let patience = if end == End::Behind { SILENCE } else { CLOSING };
+    let _ = tokio::time::timeout(patience, sink.close(reason)).await;
+}
+
+/// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client
+/// would not hear why.
+async fn drain(bytes: &RefCell<Payload>) {
+    let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
+    let until_it_pauses = async { while let Ok(Some(Ok(_))) = tokio::time::timeout(PAUSE, next()).await {} };
+    let _ = tokio::time::timeout(CLOSING, until_it_pauses).await;
 }
 
 /// Something to be said besides the notebook's events.
@@ -216,59 +238,39 @@ async fn speak(
     heard: &Cell<Instant>,
 ) -> End {
     let Subscription { missed, mut events } = subscription;
+    let mut waiting = Waiting::new(message::you(talk.access.scope), missed);
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
-    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    if sink.text(message::you(talk.access.scope)).await.is_err() {
-        return End::Left;
-    }
-    for text in missed {
-        if send(sink, &text).await.is_err() {
-            return End::Left;
-        }
-    }
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let sent = tokio::select! {
+        tokio::select! {
             event = events.recv() => match event {
-                Some(text) => send(sink, &text).await,
+                Some(text) => waiting.event(&text),
                 None => return End::Behind,
             },
             // Never none: `listen` holds a sender as long as this loop runs.
-            Some(answer) = answers.recv() => match answer {
-                Answer::Text(text) => {
-                    // What led to an answer was published before it, and is to be seen before it.
-                    if send_waiting(sink, &mut events).await.is_err() {
-                        return End::Left;
-                    }
-                    sink.text(text).await
+            Some(answer) = answers.recv() => {
+                // What led to an answer was published before it, and is to be seen before it.
+                while let Ok(text) = events.try_recv() {
+                    waiting.event(&text);
                 }
-                Answer::Pong(bytes) => sink.pong(&bytes).await,
+                waiting.push(match answer {
+                    Answer::Text(text) => Message::Text(text.into()),
+                    Answer::Pong(bytes) => Message::Pong(bytes.into()),
+                });
             },
             _ = beat.tick() => {
                 if heard.get().elapsed() > SILENCE {
                     return End::Unreachable;
                 }
-                match sink.ping(b"").await {
-                    Ok(()) => sink.text(message::BEAT).await,
-                    closed => closed,
-                }
+                waiting.push(Message::Ping(Bytes::new()));
+                waiting.push(Message::Text(message::BEAT.into()));
             }
-        };
-        if sent.is_err() {
-            return End::Left;
+            sent = waiting.send_some(sink), if !waiting.is_empty() => if sent.is_err() {
+                return End::Left;
+            },
+        }
+        if waiting.is_too_long() {
+            return End::Behind;
         }
     }
-}
-
-async fn send(sink: &mut actix_ws::Session, text: &str) -> Result<(), actix_ws::Closed> {
-    sink.text(text.to_owned()).await
-}
-
-async fn send_waiting(
-    sink: &mut actix_ws::Session,
-    events: &mut mpsc::Receiver<Arc<str>>,
-) -> Result<(), actix_ws::Closed> {
-    while let Ok(text) = events.try_recv() {
-        send(sink, &text).await?;
-    }
-    Ok(())
 }

@@ -54,13 +54,13 @@ pub(super) fn send_frame(bytes: &[u8]) {
     }
 }
 
-/// Whether an order (or the end) comes within so many milliseconds.
-pub(super) fn order_comes_within(milliseconds: u16) -> bool {
-    use nix::poll::{PollFd, PollFlags, poll};
+/// Whether an order (or the end) is there already.
+pub(super) fn order_is_waiting() -> bool {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::os::fd::AsFd;
     let guard = lock();
     let Some(socket) = guard.as_ref() else { return true };
-    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], milliseconds).is_ok_and(|n| n > 0)
+    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|n| n > 0)
 }
 
 /// Waits for the next order. `None`: the server closed the socket.

@@ -5,6 +5,7 @@
 //! directories) is torn down by one of many branches.
 
 mod capture;
+mod children;
 mod control;
 mod files;
 mod fork;
@@ -13,10 +14,11 @@ mod lifeline;
 mod python;
 
 use super::protocol::{How, Order, Report, Role};
-use crate::notebook::RunError;
+use crate::notebook::{RunError, StreamName};
 use fork::Side;
 use pyo3::Python;
 use python::Shell;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -52,10 +54,8 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     Python::attach(|py| match started {
         Ok(shell) => {
             control::report(&Report::Ready);
-            if !control::order_comes_within(ROOT_IDLE_MS) {
-                shell.warm(py);
-            }
-            Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new() }.obey(py)
+            Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new(), forked: HashSet::new() }
+                .obey(py)
         }
         Err(why) => {
             control::report(&Report::Failed { why });
@@ -81,17 +81,19 @@ fn plant(
     })
 }
 
-/// Ends this process at once.
+/// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see
+/// the end of its socket before its lifeline has had its effect, and takes the lifeline along.
 fn leave() -> ! {
+    let me = nix::unistd::getpid();
+    if nix::unistd::getpgrp() == me {
+        let _ = nix::sys::signal::killpg(me, nix::sys::signal::Signal::SIGKILL);
+    }
     // SAFETY: _exit never returns and runs nothing.
     #[allow(unsafe_code)]
     unsafe {
         libc::_exit(0)
     }
 }
-
-/// How long the root waits for its first order before it does what is only useful later.
-const ROOT_IDLE_MS: u16 = 300;
 
 struct Process {
     shell: Shell,
@@ -100,6 +102,8 @@ struct Process {
     is_kept: bool,
     /// Where the state's open files stood.
     places: Vec<files::Place>,
+    /// The processes that we forked from this one, as opposed to those that the user's code started.
+    forked: HashSet<i32>,
 }
 
 impl Process {
@@ -110,7 +114,10 @@ impl Process {
                 Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
                     self.run(py, &code, allow_stdin)
                 }
-                Order::Reap { pid } => reap(pid),
+                Order::Reap { pid } => {
+                    self.forked.remove(&pid);
+                    reap(pid);
+                }
                 Order::Run { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
             }
         }
@@ -139,11 +146,15 @@ impl Process {
         let kept = self.shell.before_fork(py);
         match fork::fork(py) {
             Ok(Side::Parent(pid)) => {
+                // The child does so too. But what ends this process' group is not to end the child, however young.
+                let young = nix::unistd::Pid::from_raw(pid);
+                let _ = nix::unistd::setpgid(young, young);
                 if role == Role::Frozen {
                     self.is_kept = true;
                 }
+                self.forked.insert(pid);
                 control::report(&Report::Forked { child, pid });
-                if self.role == Role::Head && !control::order_comes_within(0) {
+                if self.role == Role::Head && !control::order_is_waiting() {
                     self.shell.rehearse(py);
                 }
             }
@@ -169,6 +180,7 @@ impl Process {
         control::adopt(raise(next()?)?);
         self.role = role;
         self.is_kept = true;
+        self.forked.clear();
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
@@ -196,6 +208,7 @@ impl Process {
         interrupt::ignore_but_keep();
         if capture::is_users_child() {
             // The user's code forked and the child ran on to the end of the cell: it is no head.
+            let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
             leave();
         }
         // An interrupt that came after the cell's last instruction is not to stop the next.
@@ -203,7 +216,7 @@ impl Process {
             drop(late);
         }
         let warnings = match ran.how {
-            How::Ok => self.shell.warnings(py),
+            How::Ok => self.shell.warnings(py).into_iter().chain(children::warning(&self.forked)).collect(),
             _ => Vec::new(),
         };
         if let How::Error(RunError { ename, .. }) = &mut ran.how {

@@ -98,12 +98,6 @@ impl Shell {
         let _ = self.0.call_method0(py, "rehearse");
     }
 
-    /// Loads what is not needed for the first result.
-    pub(super) fn warm(&self, py: Python<'_>) {
-        // It is only for speed.
-        let _ = self.0.call_method0(py, "warm");
-    }
-
     /// What does not survive a branch.
     pub(super) fn warnings(&self, py: Python<'_>) -> Vec<String> {
         self.ask(py, "warnings_of_state").unwrap_or_default()

@@ -4,6 +4,7 @@
 with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `user_forked`.
 """
 
+import asyncio.selector_events
 import base64
 import builtins
 import faulthandler
@@ -16,9 +17,11 @@ import random
 import re
 import reprlib
 import signal
+import socket
 import sys
 import threading
 import warnings
+import weakref
 
 # One text/plain representation, in characters: what the snapshot kernel's clients rely on.
 MAX_PLAIN_CHARACTERS = 1_000_000
@@ -33,6 +36,8 @@ INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 channel = None
 shell = None
+# All event loops that were ever made here and are still there.
+loops = weakref.WeakSet()
 
 
 def boot(own_channel, support):
@@ -48,11 +53,13 @@ def boot(own_channel, support):
     # A crash in C code says where Python stood.
     faulthandler.enable(file=2)
     os.register_at_fork(after_in_child=channel.user_forked)
+    _note_new_loops()
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
     sys.meta_path.insert(0, _InlinePlots())
     rehearse()
+    _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first
     # collection in each state would copy some 30 MB of pages (20 times the memory per state).
     gc.collect()
@@ -93,16 +100,6 @@ def rehearse():
         shell.last_execution_result, shell.last_execution_succeeded = last
 
 
-def warm():
-    """Lets IPython load what it needs for its first traceback (0.1 s), so that not every branch does."""
-    name = shell.compile.cache("1/0", 0)
-    try:
-        exec(compile("1/0", name, "exec"), {})
-    except ZeroDivisionError:
-        shell.InteractiveTB.structured_traceback(*sys.exc_info(), tb_offset=1)
-    gc.freeze()
-
-
 class _NoEvents:
     def trigger(self, *_, **__):
         pass
@@ -131,6 +128,29 @@ def before_fork():
 def after_fork_in_child(kept):
     """Undoes `random`'s reseeding: the same state gives the same numbers. A fork by the user's code still reseeds."""
     random.setstate(kept)
+    for loop in list(loops):
+        if not loop.is_closed():
+            _give_own_wakeups(loop)
+
+
+def _note_new_loops():
+    selector_loop = asyncio.selector_events.BaseSelectorEventLoop
+    make = selector_loop._make_self_pipe
+
+    def make_and_note(loop):
+        make(loop)
+        loops.add(loop)
+
+    selector_loop._make_self_pipe = make_and_note
+
+
+def _give_own_wakeups(loop):
+    """A loop wakes itself through a pair of sockets: if branches shared it, one would take the other's wake-ups and the
+    other would wait for ever."""
+    for own, new in zip((loop._ssock, loop._csock), socket.socketpair()):
+        new.setblocking(False)
+        os.dup2(new.fileno(), own.fileno(), inheritable=False)
+        new.close()
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------------
@@ -163,7 +183,7 @@ class _Stream(io.TextIOBase):
         return self._fd
 
     def flush(self):
-        pass
+        channel.flush(self._is_error)
 
     def close(self):
         pass
@@ -222,6 +242,14 @@ def _make_shell():
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
 
+        def showtraceback(self, exc_tuple=None, filename=None, tb_offset=None, **kwargs):
+            # IPython leaves its own frame out of what it shows, but only after it has parsed its own 4,000 lines.
+            etype, evalue, tb = exc_tuple or sys.exc_info()
+            if tb_offset is None and tb is not None and tb.tb_next is not None:
+                if tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
+                    exc_tuple, tb_offset = (etype, evalue, tb.tb_next), 0
+            super().showtraceback(exc_tuple, filename, tb_offset, **kwargs)
+
         def ask_exit(self):
             raise SystemExit("exit() ends only this run: its state is not kept, the notebook goes on")
 
@@ -246,6 +274,16 @@ def _make_shell():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Shell.instance(config=config)
+
+
+def _load_tracebacks():
+    """Lets IPython load now what its first traceback needs (50 ms), so that not every branch does."""
+    name = shell.compile.cache("1/0", 0)
+    try:
+        exec(compile("1/0", name, "exec"), {})
+    except ZeroDivisionError:
+        etype, evalue, tb = sys.exc_info()
+        shell.InteractiveTB.structured_traceback(etype, evalue, tb.tb_next, tb_offset=0)
 
 
 def _send_error(etype, evalue, traceback):
@@ -308,14 +346,17 @@ def _report(message):
 
 
 def _input(prompt="", /):
+    __tracebackhide__ = True
     return _ask("input()", str(prompt), False)
 
 
 def _getpass(prompt="Password: ", stream=None, **_):
+    __tracebackhide__ = True
     return _ask("getpass()", str(prompt), True)
 
 
 def _ask(function, prompt, password):
+    __tracebackhide__ = True
     if not _input.allowed:
         from IPython.core.error import StdinNotImplementedError
 

@@ -18,6 +18,8 @@ pub(super) struct Head {
     pub(super) doing: Doing,
     /// Whether it has said that it is there.
     pub(super) is_ready: bool,
+    /// Whether its state has something that lives only here: threads, child processes.
+    pub(super) is_needed: bool,
     rested: u64,
 }
 
@@ -51,7 +53,7 @@ pub(super) struct Heads {
 
 impl Heads {
     pub(super) fn add(&mut self, id: ProcId, at: StateId, doing: Doing) {
-        self.all.insert(id, Head { at, doing, is_ready: false, rested: 0 });
+        self.all.insert(id, Head { at, doing, is_ready: false, is_needed: false, rested: 0 });
     }
 
     pub(super) fn get(&self, id: ProcId) -> Option<&Head> {
@@ -96,7 +98,7 @@ impl Heads {
 
     /// The heads that have rested longest and are too many. One whose state is not frozen yet stays: it would be lost.
     pub(super) fn too_many(&self, is_frozen: impl Fn(&StateId) -> bool) -> Vec<ProcId> {
-        let resting = self.all.iter().filter(|(_, h)| h.doing == Doing::Rest);
+        let resting = self.all.iter().filter(|(_, h)| h.doing == Doing::Rest && !h.is_needed);
         let mut resting: Vec<_> = resting.map(|(id, h)| (h.rested, *id, &h.at)).collect();
         resting.sort_unstable();
         let count = resting.len().saturating_sub(MAX_IDLE_HEADS);

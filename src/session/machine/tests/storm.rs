@@ -75,11 +75,7 @@ impl World {
                         *life = Life::Begins;
                     }
                 }
-                Effect::Kill(id) => {
-                    if self.processes.remove(&id).is_some() {
-                        self.dying.insert(id);
-                    }
-                }
+                Effect::Kill(id) if self.processes.remove(&id).is_some() => drop(self.dying.insert(id)),
                 Effect::Answer(ticket, _) => {
                     assert!(self.open.remove(&ticket.0), "answered twice: {ticket:?}")
                 }

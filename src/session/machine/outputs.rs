@@ -1,0 +1,68 @@
+//! What a running cell prints, shows and asks, on its way to everybody.
+
+use super::{Effect, Machine};
+use crate::kernel::ProcId;
+use crate::notebook::{Event, ExecId, MimeBundle, Output, Prompt, Refused, Reply};
+
+impl Machine {
+    /// A head printed or showed something.
+    pub(super) fn output(&mut self, head: ProcId, output: Output) {
+        let Some(exec_id) = self.run_of(head) else { return };
+        if self.notebook.run_mut(&exec_id).is_some_and(|run| run.outputs.push(output.clone())) {
+            self.publish(Event::OutputAdded { exec_id, output });
+        }
+    }
+
+    /// A display shows something else. One that this run has not shown is shown now: what earlier states showed stays.
+    pub(super) fn update(
+        &mut self,
+        head: ProcId,
+        display_id: String,
+        data: MimeBundle,
+        metadata: MimeBundle,
+    ) {
+        let Some(exec_id) = self.run_of(head) else { return };
+        let Some(run) = self.notebook.run_mut(&exec_id) else { return };
+        if run.outputs.update_display(&display_id, &data, &metadata) {
+            self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata });
+        } else {
+            self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
+        }
+    }
+
+    /// `clear_output`.
+    pub(super) fn clear(&mut self, head: ProcId, wait: bool) {
+        let Some(exec_id) = self.run_of(head) else { return };
+        if let Some(run) = self.notebook.run_mut(&exec_id) {
+            run.outputs.clear(wait);
+            self.publish(Event::OutputsCleared { exec_id, wait });
+        }
+    }
+
+    /// A head asks its user something, or has been answered.
+    pub(super) fn prompt(&mut self, head: ProcId, prompt: Option<Prompt>) {
+        let Some(exec_id) = self.run_of(head) else { return };
+        if let Some(run) = self.notebook.run_mut(&exec_id) {
+            run.prompt.clone_from(&prompt);
+            self.publish(Event::PromptChanged { exec_id, prompt });
+        }
+    }
+
+    /// The user typed an answer.
+    pub(super) fn type_answer(&mut self, exec_id: &ExecId, text: String) -> Reply {
+        let asks = self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some());
+        match self.heads.of_run(exec_id).filter(|_| asks) {
+            Some(head) => {
+                self.effects.push(Effect::Type { head, text });
+                self.prompt(head, None);
+                Reply::Done
+            }
+            None => Reply::Refused(Refused::new(
+                "conflict",
+                format!("answer run {exec_id}"),
+                "it does not ask anything",
+                "nothing needs to be done",
+            )),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How a run comes to an end that it did not choose: interrupted, out of time, or with its process.
+
+use super::heads::Doing;
+use super::{Alarm, Effect, Machine};
+use crate::kernel::{Exit, ProcId};
+use crate::notebook::{ExecId, RunError, RunStatus};
+use std::time::Duration;
+
+/// How long an interrupted cell may take to stop before its head is killed.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
+/// Why a run was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Asked,
+    TimeLimit,
+}
+
+impl Machine {
+    /// Whether an exception is a failure of the code or the interrupt that somebody asked for.
+    pub(super) fn judge(&self, exec_id: &ExecId, error: RunError) -> (RunStatus, RunError) {
+        if error.ename != "KeyboardInterrupt" {
+            return (RunStatus::Error, error);
+        }
+        match self.requests.get(exec_id).and_then(|r| r.stop) {
+            Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
+            _ => (RunStatus::Interrupted, error),
+        }
+    }
+
+    fn time_limit_error(&self, exec_id: &ExecId) -> RunError {
+        let limit = self.requests.get(exec_id).and_then(|r| r.timeout).unwrap_or_default();
+        RunError::new("RunTimeout", format!("the run was stopped at its limit of {} s", limit.as_secs_f64()))
+    }
+
+    /// Stops a run; false when there is none to stop.
+    pub(super) fn interrupt(&mut self, exec_id: &ExecId) -> bool {
+        self.stop(exec_id, Stop::Asked)
+    }
+
+    fn stop(&mut self, exec_id: &ExecId, why: Stop) -> bool {
+        if self.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
+            return false;
+        }
+        let Some(request) = self.requests.get_mut(exec_id) else { return false };
+        let first = request.stop.is_none();
+        request.stop = request.stop.or(Some(why));
+        let head = self.heads.of_run(exec_id);
+        match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
+            Some((head, Doing::Run(_))) if first => self.ask_to_stop(head, exec_id),
+            // Asked twice: its end comes as the end of its process.
+            Some((head, Doing::Run(_))) => self.effects.push(Effect::Kill(head)),
+            // It may still have to make the frozen process of the state at which it stands: it is stopped when it begins.
+            Some((head, Doing::Begin(_))) if self.may_have_to_freeze(head) => {}
+            // None of the user's code has run.
+            not_begun => {
+                if let Some((head, _)) = not_begun {
+                    self.discard(head);
+                }
+                self.backlog.retain(|r| r != exec_id);
+                self.end(
+                    exec_id,
+                    RunStatus::Interrupted,
+                    Some(interrupted("it was stopped before it began")),
+                );
+                self.serve_backlog();
+            }
+        }
+        true
+    }
+
+    /// Interrupts the cell of a head, and looks a while later whether it has stopped.
+    pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
+        self.effects.push(Effect::Interrupt(head));
+        self.effects.push(Effect::Wake(INTERRUPT_GRACE, Alarm::Stopped(exec_id.clone())));
+    }
+
+    /// An interrupted cell goes on: its process is killed.
+    pub(super) fn did_not_stop(&mut self, exec_id: &ExecId) {
+        if let Some(head) = self.heads.of_run(exec_id) {
+            self.effects.push(Effect::Kill(head));
+        }
+    }
+
+    /// A run has used up its time.
+    pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId) {
+        self.stop(exec_id, Stop::TimeLimit);
+    }
+
+    /// The head of a run died.
+    pub(super) fn head_gone(&mut self, exec_id: &ExecId, exit: Option<Exit>) {
+        let stop = self.requests.get(exec_id).and_then(|r| r.stop);
+        let (status, error) = match stop {
+            Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
+            Some(Stop::Asked) => (
+                RunStatus::Interrupted,
+                interrupted("the cell did not stop when asked, so its process was ended"),
+            ),
+            None => (RunStatus::Crashed, RunError::new("KernelDied", told(exit))),
+        };
+        self.end(exec_id, status, Some(error));
+        self.serve_backlog();
+    }
+}
+
+pub(super) fn interrupted(why: &str) -> RunError {
+    RunError::new("KeyboardInterrupt", why)
+}
+
+/// How a process ended, for people.
+fn told(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),
+        Some(Exit::Signal(number)) => {
+            let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
+            let guess = if name == "SIGKILL" { " (out of memory?)" } else { "" };
+            format!("the process of this cell was killed by {name}{guess}")
+        }
+        None => "the process of this cell is gone".into(),
+    }
+}

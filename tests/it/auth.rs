@@ -1,0 +1,219 @@
+//! Nothing is done for somebody who does not show a valid credential.
+
+use crate::request::Request;
+use crate::server::{TOKEN, TestServer, until};
+use crate::wire::Wire;
+
+/// Every route of the server with a path that exists, from its own description and from what that leaves out.
+fn routes(server: &TestServer) -> Vec<(String, String)> {
+    let document = server.owner(Request::get("/api/openapi.json")).json();
+    let mut routes = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let path = path
+            .replace("/states/{name}", "/states/initial")
+            .replace("{name}", "main")
+            .replace("{id}", "initial");
+        for method in methods.as_object().unwrap().keys() {
+            routes.push((method.to_uppercase(), path.clone()));
+        }
+    }
+    routes.retain(|(_, path)| path != "/health");
+    routes.extend([
+        ("GET".into(), "/".into()),
+        ("GET".into(), "/n/main".into()),
+        ("GET".into(), "/ws/main".into()),
+    ]);
+    assert!(routes.len() > 15);
+    routes
+}
+
+/// Requests that show something, but nothing valid. `with` makes one for a path.
+fn bad_credentials(server: &TestServer) -> Vec<(&'static str, Box<dyn Fn(&str, &str) -> Request>)> {
+    let cookie = format!("ratoon_{}", server.address.port());
+    let in_cookie = move |value: &str| {
+        let cookie = format!("{cookie}={value}");
+        Box::new(move |method: &str, path: &str| Request::new(method, path).header("cookie", &cookie))
+    };
+    let header = |name: &'static str, value: String| -> Box<dyn Fn(&str, &str) -> Request> {
+        Box::new(move |method, path| Request::new(method, path).header(name, &value))
+    };
+    let query = |query: String| -> Box<dyn Fn(&str, &str) -> Request> {
+        Box::new(move |method, path| Request::new(method, &format!("{path}?{query}")))
+    };
+    vec![
+        ("nothing", Box::new(|method: &str, path: &str| Request::new(method, path))),
+        ("a wrong token", query("token=wrong".into())),
+        ("an empty token", query("token=".into())),
+        ("the token's beginning", query(format!("token={}", &TOKEN[..TOKEN.len() - 1]))),
+        ("more than the token", query(format!("token={TOKEN}x"))),
+        ("the token twice", query(format!("token={TOKEN}&token={TOKEN}"))),
+        ("another key", query(format!("access_token={TOKEN}"))),
+        ("Basic", header("authorization", "Basic b3duZXI6b3duZXI=".into())),
+        ("the token without Bearer", header("authorization", TOKEN.into())),
+        ("a wrong Bearer", header("authorization", "Bearer wrong".into())),
+        ("another header", header("x-token", TOKEN.into())),
+        ("a proxy's word", header("x-forwarded-for", "127.0.0.1".into())),
+        ("a proxy's user", header("tailscale-user-login", "owner".into())),
+        ("a wrong cookie", in_cookie("wrong")),
+        ("the token as cookie", in_cookie(TOKEN)),
+        ("an empty cookie", in_cookie("")),
+    ]
+}
+
+#[test]
+fn no_route_does_anything_without_a_valid_credential() {
+    let server = TestServer::start();
+    for (method, path) in routes(&server) {
+        for (what, with) in bad_credentials(&server) {
+            let mut request = with(&method, &path);
+            if method == "POST" {
+                request = request.header("content-type", "application/json").body("{}");
+            }
+            let answer = server.send(request);
+            assert!(matches!(answer.status, 401 | 429), "{method} {path} with {what}: {answer:?}");
+            assert!(!answer.text().contains(TOKEN));
+        }
+    }
+    assert_eq!(server.owner(Request::get("/states")).json()["states"], serde_json::json!(["initial"]));
+    assert_eq!(server.owner(Request::get("/api/links")).json()["links"], serde_json::json!([]));
+    assert_eq!(server.owner(Request::get("/api/notebooks")).json()["notebooks"], serde_json::json!(["main"]));
+}
+
+#[test]
+fn what_is_there_is_told_only_to_those_who_may_come_in() {
+    let server = TestServer::start();
+    for path in ["/nothing", "/states/none", "/n/none", "/api/x", "/ws/none", "/assets"] {
+        assert_eq!(server.send(Request::get(path)).status, 401, "{path}");
+        assert_eq!(server.owner(Request::get(path)).status, 404, "{path}");
+    }
+    let put = server.owner(Request::new("PUT", "/states"));
+    assert_eq!((put.status, put.header("allow")), (405, Some("GET")));
+    assert_eq!(server.send(Request::new("PUT", "/states")).status, 401);
+    assert_eq!(server.send(Request::get("/health")).status, 200);
+}
+
+#[test]
+fn odd_paths_lead_to_no_handler() {
+    let server = TestServer::start();
+    let paths = [
+        "//states",
+        "/%73tates",
+        "/states;x",
+        "/assets/../states",
+        "/assets/x/../../states",
+        "/states%00",
+        "/states/",
+        "/./states",
+        "/health/../states",
+        "/frame/v1/../../states",
+        "/%2e%2e/states",
+        "/health%2f..%2fstates",
+        "/STATES",
+        "/health/",
+        "/frame/v1/x",
+        "/assets//states",
+        "/states%20",
+        "/health?x=/../states&/",
+    ];
+    for path in paths {
+        let answer = server.send(Request::get(path));
+        let public = path.starts_with("/health?");
+        assert_eq!(answer.status, if public { 200 } else { 401 }, "{path}: {answer:?}");
+        assert!(!answer.text().contains("initial"), "{path}");
+    }
+}
+
+#[test]
+fn guessing_is_slowed_and_the_owner_is_not() {
+    let server = TestServer::start();
+    let mut wire = Wire::open(server.address);
+    let wrong = Request::get("/states").bearer("wrong").bytes(&server.host());
+    let slowed =
+        (0..1000).map(|_| wire.ask(&wrong)).find(|answer| answer.status != 401).expect("it is never slowed");
+    assert_eq!((slowed.status, slowed.header("retry-after")), (429, Some("1")));
+    assert_eq!(slowed.error_code(), "too_many_failures");
+    assert_eq!(server.owner(Request::get("/states")).status, 200);
+}
+
+#[test]
+fn every_way_to_say_the_token_is_taken() {
+    let server = TestServer::start();
+    assert_eq!(server.send(Request::get(&format!("/states?token={TOKEN}"))).status, 200);
+    assert_eq!(server.send(Request::get("/states").bearer(TOKEN)).status, 200);
+    assert_eq!(server.send(Request::new("POST", &format!("/reset?token={TOKEN}"))).status, 200);
+    assert_eq!(server.send(Request::new("POST", "/reset").bearer(TOKEN)).status, 200);
+}
+
+#[test]
+fn a_token_is_exchanged_for_a_session_that_can_be_ended() {
+    let server = TestServer::start();
+    let exchange = server.send(Request::get(&format!("/n/main?token={TOKEN}")).by_browser());
+    assert_eq!(exchange.status, 200);
+    assert!(!exchange.text().contains(TOKEN), "the page repeats the token");
+    let set = exchange.header("set-cookie").unwrap().to_owned();
+    assert!(set.starts_with(&format!("ratoon_{}=", server.address.port())), "{set}");
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
+        assert!(set.contains(part), "{set}");
+    }
+    assert!(!set.contains(TOKEN));
+    let cookie = exchange.cookie();
+    let with_cookie = |request: Request| server.send(request.header("cookie", &cookie));
+    assert_eq!(with_cookie(Request::get("/n/main").by_browser()).status, 200);
+    assert_eq!(with_cookie(Request::get("/states")).status, 200);
+    // A wrong token is not made good by a good cookie.
+    assert_eq!(with_cookie(Request::get("/states?token=wrong")).status, 401);
+
+    assert_eq!(with_cookie(Request::new("DELETE", "/api/session")).status, 204);
+    assert_eq!(with_cookie(Request::get("/states")).status, 401);
+}
+
+#[test]
+fn a_pile_of_other_servers_cookies_does_no_harm() {
+    let server = TestServer::start();
+    let cookie = server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
+    let name = cookie.split('=').next().unwrap();
+    let pile = format!("{}{name}=shadow; {cookie}", "other=xxxxxxxxxxxxxxxxxxxxxxxx; ".repeat(1000));
+    assert_eq!(server.send(Request::get("/states").header("cookie", &pile)).status, 200);
+}
+
+#[test]
+fn the_token_is_nowhere_to_be_read() {
+    let server = TestServer::start_with(&[]);
+    assert!(server.greeting.contains(TOKEN), "it is printed once");
+    for path in ["/states?token=wrong", "/nothing", "/states/%00"] {
+        server.send(Request::get(path));
+        server.owner(Request::get(path));
+    }
+    server.send(
+        Request::get(&format!("/states?token={TOKEN}x"))
+            .header("referer", &format!("http://x/?token={TOKEN}")),
+    );
+    let proc = |pid: u32, file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let children = || {
+        let of = |pid: u32| {
+            let text = String::from_utf8(proc(pid, &format!("task/{pid}/children"))).unwrap();
+            text.split_ascii_whitespace().map(|p| p.parse().unwrap()).collect::<Vec<u32>>()
+        };
+        std::fs::read_dir(format!("/proc/{}/task", server.pid()))
+            .unwrap()
+            .flat_map(|task| {
+                let task: u32 = task.unwrap().file_name().to_str().unwrap().parse().unwrap();
+                let text = proc(server.pid(), &format!("task/{task}/children"));
+                String::from_utf8(text)
+                    .unwrap()
+                    .split_ascii_whitespace()
+                    .map(|p| p.parse().unwrap())
+                    .collect::<Vec<u32>>()
+            })
+            .flat_map(|child| [vec![child], of(child)].concat())
+            .collect::<Vec<_>>()
+    };
+    until("a kernel runs", || !children().is_empty());
+    let secret = |text: &[u8]| text.windows(TOKEN.len()).any(|w| w == TOKEN.as_bytes());
+    for pid in children().into_iter().chain([server.pid()]) {
+        for file in ["cmdline", "environ"] {
+            assert!(!secret(&proc(pid, file)), "{file} of {pid}");
+        }
+    }
+    assert!(!secret(server.errors().as_bytes()), "{}", server.errors());
+}

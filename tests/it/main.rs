@@ -1,0 +1,21 @@
+//! The whole server, from outside: the real binary on a free port, spoken to over real sockets.
+
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
+
+mod auth;
+mod bodies;
+mod branches;
+mod cells;
+mod crashes;
+mod interrupts;
+mod lifetime;
+mod links;
+mod origins;
+mod pages;
+mod provision;
+mod request;
+mod server;
+mod sockets;
+mod start;
+mod tidy;
+mod wire;

@@ -1,0 +1,215 @@
+//! The rules of ARCHITECTURE.md that a reader of the sources can check: who may name whom, and where the sharp tools are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The only files with `unsafe` in them.
+const UNSAFE: &[&str] = &[
+    "src/kernel/ring.rs",
+    "src/kernel/state/capture.rs",
+    "src/kernel/state/control.rs",
+    "src/kernel/state/files.rs",
+    "src/kernel/state/fork.rs",
+    "src/kernel/state/interrupt.rs",
+    "src/kernel/state/lifeline.rs",
+    "src/kernel/state/mod.rs",
+    "src/kernel/state/python.rs",
+    "src/options/argv.rs",
+];
+
+/// What a folder must not name, and why.
+const NOT_HERE: &[(&str, &[&str], &str)] = &[
+    (
+        "src/notebook",
+        &["crate::kernel", "crate::session", "crate::store", "crate::http", "crate::serve", "crate::options"],
+        "the domain knows nobody",
+    ),
+    (
+        "src/notebook",
+        &["tokio", "actix", "pyo3", "std::fs", "std::time", "std::net", "nix::"],
+        "the domain is pure",
+    ),
+    (
+        "src/kernel",
+        &["crate::session", "crate::store", "crate::http", "crate::serve", "crate::options", "actix"],
+        "arrows go one way",
+    ),
+    (
+        "src/kernel/state",
+        &["tokio", "std::thread", "crate::kernel::tree"],
+        "a process has one thread and no server in it",
+    ),
+    ("src/kernel/tree", &["pyo3", "crate::kernel::state"], "the server has no Python in it"),
+    (
+        "src/session",
+        &["crate::store", "crate::http", "crate::serve", "crate::options", "actix", "pyo3"],
+        "arrows go one way",
+    ),
+    (
+        "src/session/machine",
+        &["tokio", "async ", ".await", "SystemTime", "Instant", "Uuid", "std::fs"],
+        "the machine is pure",
+    ),
+    ("src/http", &["pyo3", "crate::kernel::"], "a door knows sessions, not processes"),
+];
+
+/// What only one place may name.
+const ONLY_HERE: &[(&str, &[&str])] = &[
+    ("std::env::var", &["src/options"]),
+    ("std::env::args", &["src/options"]),
+    ("std::env::current_dir", &["src/options"]),
+    ("libc::fork", &["src/kernel/state/fork.rs"]),
+    ("PyOS_AfterFork", &["src/kernel/state/fork.rs"]),
+    ("Command::new", &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs"]),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// All files below a folder with an ending, by their path in the repository.
+fn files(folder: &str, ending: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left = vec![root().join(folder)];
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.to_string_lossy().ends_with(ending) {
+            found.push(path.strip_prefix(root()).map(PathBuf::from).unwrap().to_string_lossy().into_owned());
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "no {ending} in {folder}");
+    found
+}
+
+/// The code of a file: no comments, no tests.
+fn code(path: &str) -> String {
+    let text = read(path);
+    let body = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    body.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| line.to_owned() + "\n")
+        .collect()
+}
+
+fn is_test(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+#[test]
+fn imports_go_one_way() {
+    for (folder, words, why) in NOT_HERE {
+        for file in files(folder, ".rs").into_iter().filter(|f| !is_test(f)) {
+            let code = code(&file);
+            for word in *words {
+                assert!(!code.contains(word), "{file} names {word}, but {why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sharp_tools_stay_in_their_place() {
+    for file in files("src", ".rs").into_iter().filter(|f| !is_test(f)) {
+        let code = code(&file);
+        for (word, places) in ONLY_HERE {
+            let is_allowed = places.iter().any(|place| file.starts_with(place));
+            assert!(is_allowed || !code.contains(word), "{file} names {word}, which only {places:?} may");
+        }
+        assert_eq!(
+            code.contains("unsafe "),
+            UNSAFE.contains(&file.as_str()),
+            "{file}: `unsafe` stands where this test says, and nowhere else"
+        );
+    }
+}
+
+#[test]
+fn the_page_knows_every_command_and_event() {
+    let page = read("web/protocol.js");
+    for (file, name) in
+        [("src/notebook/command.rs", "pub enum Command"), ("src/notebook/event.rs", "pub enum Event")]
+    {
+        let text = read(file);
+        let body = text.split(name).nth(1).unwrap().split("\n}\n").next().unwrap();
+        let variants: Vec<String> = body
+            .lines()
+            .filter(|l| l.starts_with("    ") && !l.starts_with("     "))
+            .filter_map(|l| l.trim().split([' ', ',']).next().filter(|w| w.starts_with(char::is_uppercase)))
+            .map(snake)
+            .collect();
+        assert!(variants.len() > 5, "{file} has variants");
+        for word in variants {
+            assert!(page.contains(&word), "web/protocol.js does not know {word}");
+        }
+    }
+}
+
+fn snake(name: &str) -> String {
+    let mut word = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !word.is_empty() {
+            word.push('_');
+        }
+        word.extend(letter.to_lowercase());
+    }
+    word
+}
+
+#[test]
+fn the_architecture_names_every_folder_word_and_dependency() {
+    let text = read("ARCHITECTURE.md");
+    for entry in fs::read_dir(root().join("src")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().replace(".rs", "");
+        assert!(
+            name == "lib" || text.contains(&format!("`{name}")),
+            "ARCHITECTURE.md says nothing of src/{name}"
+        );
+    }
+    let manifest = read("Cargo.toml");
+    let mut section = "";
+    let mut dependencies = BTreeMap::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.ends_with("dependencies]")
+            && let Some((name, _)) = line.split_once(" =")
+        {
+            dependencies.insert(name.to_owned(), section.to_owned());
+        }
+    }
+    assert!(dependencies.len() > 10);
+    for (name, section) in dependencies {
+        let name = name.trim_end_matches("-build-config");
+        assert!(text.contains(name), "ARCHITECTURE.md does not say why {name} ({section})");
+    }
+}
+
+#[test]
+fn no_file_names_a_machine() {
+    let folders = [
+        ("src", ".rs"),
+        ("src", ".py"),
+        ("web", ".js"),
+        ("templates", ".html"),
+        ("tests", ".rs"),
+        ("tests", ".py"),
+        ("tests", ".mjs"),
+    ];
+    // Put together here, so that this file does not hold them.
+    let paths = [["/ro", "ot/"].concat(), ["/wo", "rk/"].concat(), [".py", "env/"].concat()];
+    for (folder, ending) in folders {
+        for file in files(folder, ending).into_iter().filter(|f| !f.contains("/vendor/")) {
+            let text = read(&file);
+            for path in &paths {
+                assert!(!text.contains(path), "{file} names the path {path}");
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One TCP connection, with HTTP and WebSocket frames written and read by hand.
+
+use crate::request::{Answer, Request};
+use crate::server::{PATIENCE, TestServer};
+use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+pub struct Wire {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+/// A frame that came down.
+#[derive(Debug, PartialEq)]
+pub enum Frame {
+    Text(String),
+    Ping,
+    Close(Option<u16>),
+    /// The connection ended without a closing frame.
+    End,
+}
+
+impl Wire {
+    pub fn open(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, read: Vec::new() }
+    }
+
+    /// Writes bytes. That the other side has hung up meanwhile is seen when reading.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.stream.write_all(bytes) {
+            assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{error}");
+        }
+    }
+
+    /// Writes a request and reads its answer.
+    pub fn ask(&mut self, request: &[u8]) -> Answer {
+        self.write(request);
+        let is_head = request.starts_with(b"HEAD ");
+        self.answer(is_head).unwrap_or_else(|| panic!("no answer to {}", String::from_utf8_lossy(request)))
+    }
+
+    /// Reads one answer; none if the connection ended instead.
+    pub fn answer(&mut self, is_head: bool) -> Option<Answer> {
+        let end = loop {
+            match self.read.windows(4).position(|w| w == b"\r\n\r\n") {
+                Some(at) => break at,
+                None if !self.more() => return None,
+                None => (),
+            }
+        };
+        let head = String::from_utf8(self.read.drain(..end + 4).collect()).unwrap();
+        let mut lines = head.lines();
+        let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
+        let header = |line: &str| line.split_once(": ").map(|(n, v)| (n.to_lowercase(), v.to_owned()));
+        let headers: Vec<_> = lines.filter_map(header).collect();
+        let length =
+            headers.iter().find(|(n, _)| n == "content-length").map_or(0, |(_, v)| v.parse().unwrap());
+        let length = if is_head || status == 101 { 0 } else { length };
+        while self.read.len() < length {
+            assert!(self.more(), "the answer is cut short");
+        }
+        Some(Answer { status, headers, body: self.read.drain(..length).collect() })
+    }
+
+    /// Whether the other side ends the connection without another byte.
+    pub fn ends(&mut self) -> bool {
+        self.read.is_empty() && !self.more()
+    }
+
+    fn more(&mut self) -> bool {
+        let mut chunk = [0; 65536];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => false,
+            Ok(count) => {
+                self.read.extend(&chunk[..count]);
+                true
+            }
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => false,
+            Err(e) => panic!("nothing came: {e}"),
+        }
+    }
+
+    /// A handshake request for a notebook's socket.
+    pub fn handshake(target: &str) -> Request {
+        Request::get(target)
+            .header("connection", "Upgrade")
+            .header("upgrade", "websocket")
+            .header("sec-websocket-version", "13")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+    }
+
+    /// Opens a socket with a token.
+    pub fn socket(server: &TestServer, token: &str) -> Self {
+        let mut wire = Self::open(server.address);
+        let answer = wire.ask(&Self::handshake("/ws/main").bearer(token).bytes(&server.host()));
+        assert_eq!(answer.status, 101, "{answer:?}");
+        wire
+    }
+
+    /// Sends a text message, masked as a client must.
+    pub fn say(&mut self, text: &str) {
+        self.frame(0x81, text.as_bytes());
+    }
+
+    /// Sends a frame with this first byte.
+    pub fn frame(&mut self, first: u8, content: &[u8]) {
+        let mask = [7, 31, 127, 255];
+        let mut bytes = vec![first];
+        match content.len() {
+            length @ 0..=125 => bytes.push(0x80 | length as u8),
+            length @ 126..=65_535 => {
+                bytes.push(0x80 | 126);
+                bytes.extend((length as u16).to_be_bytes());
+            }
+            length => {
+                bytes.push(0x80 | 127);
+                bytes.extend((length as u64).to_be_bytes());
+            }
+        }
+        bytes.extend(mask);
+        bytes.extend(content.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+        self.write(&bytes);
+    }
+
+    /// Reads the next frame.
+    pub fn hear(&mut self) -> Frame {
+        let Some((first, content)) = self.next_frame() else { return Frame::End };
+        match first {
+            0x81 => Frame::Text(String::from_utf8(content).unwrap()),
+            0x88 => Frame::Close(content.get(..2).map(|b| u16::from_be_bytes([b[0], b[1]]))),
+            0x89 => Frame::Ping,
+            other => panic!("a frame that nobody expects: {other:x}"),
+        }
+    }
+
+    /// Reads the next frame as its first byte and its content.
+    pub fn hear_any(&mut self) -> (u8, Vec<u8>) {
+        self.next_frame().expect("the connection ended")
+    }
+
+    fn next_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        let header = self.take(2)?;
+        let length = match header[1] {
+            126 => self.take(2).map(|b| usize::from(u16::from_be_bytes([b[0], b[1]])))?,
+            127 => self.take(8).map(|b| u64::from_be_bytes(b.try_into().unwrap()) as usize)?,
+            short => usize::from(short),
+        };
+        Some((header[0], self.take(length)?))
+    }
+
+    fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        while self.read.len() < count {
+            if !self.more() {
+                return None;
+            }
+        }
+        Some(self.read.drain(..count).collect())
+    }
+
+    /// Reads text messages until one of them is what is waited for.
+    pub fn hear_until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            match self.hear() {
+                Frame::Text(text) => {
+                    let value = serde_json::from_str(&text).unwrap();
+                    if is_it(&value) {
+                        return value;
+                    }
+                }
+                Frame::Ping => (),
+                other => panic!("{other:?} came instead"),
+            }
+        }
+    }
+
+    /// Asks for a command and waits for its reply.
+    pub fn command(&mut self, id: u64, rest: &str) -> Value {
+        self.say(&format!(r#"{{"id":{id},{rest}}}"#));
+        self.hear_until(|message| message["reply"] == id)
+    }
+
+    /// Reads until the other side closes; answers the code.
+    pub fn closing(&mut self) -> Option<u16> {
+        loop {
+            match self.hear() {
+                Frame::Close(code) => return code,
+                Frame::End => return None,
+                Frame::Text(_) | Frame::Ping => (),
+            }
+        }
+    }
+}
