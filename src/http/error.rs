@@ -99,6 +99,7 @@ pub(crate) fn status_of(refused: &Refused) -> StatusCode {
     match refused.code {
         "not_found" => StatusCode::NOT_FOUND,
         "conflict" => StatusCode::CONFLICT,
+        "lost" => StatusCode::GONE,
         "bad_request" => StatusCode::BAD_REQUEST,
         "forbidden" => StatusCode::FORBIDDEN,
         "too_large" => StatusCode::PAYLOAD_TOO_LARGE,

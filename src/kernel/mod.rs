@@ -12,7 +12,7 @@ mod tree;
 
 pub use protocol::{Exit, How, ProcId, Report, Role};
 pub use state::child_main;
-pub use tree::{Heard, News, Tree};
+pub use tree::{Heard, News, Tree, end_all_below};
 
 use std::path::PathBuf;
 

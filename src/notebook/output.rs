@@ -62,7 +62,7 @@ pub enum Output {
 /// Why a run failed, in the shape of a Python exception.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
-    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `RunAborted`, `RunTimeout`,
+    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`,
     /// `ForkFailed`.
     pub ename: String,
     /// Its message.

@@ -1,7 +1,7 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
 use super::{Session, task};
-use crate::kernel::Launch;
+use crate::kernel::{Launch, end_all_below};
 use crate::notebook::Refused;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,10 +56,11 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Closes all notebooks and ends all their processes.
+    /// Closes all notebooks and ends all their processes, whatever users' code has made of them.
     pub async fn close_all(&self) {
         let all: Vec<Session> = std::mem::take(&mut *self.lock()).into_values().collect();
         futures_util::future::join_all(all.iter().map(Session::close)).await;
+        end_all_below().await;
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Session>> {

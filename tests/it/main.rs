@@ -4,6 +4,11 @@
 
 mod auth;
 mod bodies;
+mod branches;
+mod cells;
+mod crashes;
+mod interrupts;
+mod lifetime;
 mod links;
 mod origins;
 mod pages;

@@ -44,9 +44,9 @@ impl Executed {
         Self { output, state_name: None, error: Some(error) }
     }
 
-    pub(super) fn state_not_found(name: String) -> Self {
-        let error = Some(RunError::new("StateNotFound", name));
-        Self { output: Vec::new(), state_name: None, error }
+    /// A run that could not begin, because of the state it was to be run against.
+    pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
+        Self { output: Vec::new(), state_name: None, error: Some(RunError::new(ename, evalue)) }
     }
 }
 

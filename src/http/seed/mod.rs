@@ -61,7 +61,7 @@ pub(crate) async fn execute(
 ) -> Result<HttpResponse, HttpError> {
     let exec_id = ExecId::new(wish.exec_id);
     let Some(on) = base(&door, &exec_id, &wish.code, &wish.state_name).await? else {
-        return Ok(HttpResponse::Ok().json(Executed::state_not_found(wish.state_name)));
+        return Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)));
     };
     let run = Command::Run {
         exec_id: exec_id.clone(),
@@ -81,7 +81,11 @@ pub(crate) async fn execute(
         }
         // The state was there a moment ago, and is what the request named.
         Reply::Refused(refused) if refused.code == "not_found" => {
-            Ok(HttpResponse::Ok().json(Executed::state_not_found(wish.state_name)))
+            Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)))
+        }
+        Reply::Refused(refused) if refused.code == "lost" => {
+            let why = format!("{}; {}", refused.why, refused.how);
+            Ok(HttpResponse::Ok().json(Executed::not_begun("StateLost", why)))
         }
         other => Err(unexpected(other)),
     }

@@ -18,6 +18,8 @@ use std::sync::{Mutex, PoisonError};
 const PIECE_BYTES: usize = 64 * 1024;
 
 static RING: Mutex<Option<Ring>> = Mutex::new(None);
+/// In a child of the user's: the beginnings of lines, of standard output and standard error.
+static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
 static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// A head's outputs go to these pipes and this ring from now on.
@@ -82,6 +84,11 @@ impl Channel {
         py.check_signals()
     }
 
+    /// Lets out what waits for the rest of its line.
+    fn flush(&self, is_error: bool) -> io::Result<()> {
+        flush(if is_error { StreamName::Stderr } else { StreamName::Stdout })
+    }
+
     /// Sends a report that is JSON already.
     fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         if control::is_held() {
@@ -121,7 +128,7 @@ impl Channel {
 
 fn print(name: StreamName, text: &str) -> io::Result<()> {
     if is_users_child() {
-        return print_natively(name, text.as_bytes());
+        return print_in_lines(name, text);
     }
     let native = native_pending();
     if text.len() <= PIECE_BYTES {
@@ -142,6 +149,23 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
         left = rest;
     }
     Ok(())
+}
+
+/// A child shares the pipes with its parent: what it prints goes there line by line, so that lines stay whole.
+fn print_in_lines(name: StreamName, text: &str) -> io::Result<()> {
+    let mut tails = TAILS.lock().unwrap_or_else(PoisonError::into_inner);
+    let tail = &mut tails[name as usize];
+    tail.push_str(text);
+    let Some(end) = tail.rfind('\n') else { return Ok(()) };
+    let rest = tail.split_off(end + 1);
+    let lines = std::mem::replace(tail, rest);
+    print_natively(name, lines.as_bytes())
+}
+
+/// Prints what a child of the user's has begun of a line.
+pub(super) fn flush(name: StreamName) -> io::Result<()> {
+    let tail = std::mem::take(&mut TAILS.lock().unwrap_or_else(PoisonError::into_inner)[name as usize]);
+    print_natively(name, tail.as_bytes())
 }
 
 fn print_natively(name: StreamName, bytes: &[u8]) -> io::Result<()> {

@@ -1,62 +1,170 @@
-//! A branch gets its own place in every open file.
+//! A branch gets its own place in every open file, and its own epoll sets.
 //!
-//! Forked processes share the offset of an open file: without this, one branch's `readline()` would move the other's.
-//! The head notes its offsets before it is frozen; a head forked from that state opens each file anew at the noted offset.
-//! Pipes, sockets and terminals stay shared: there is no second one to open.
+//! Forked processes share the offset of an open file: without this, one branch's `readline()` would move the other's. They
+//! share what an epoll instance watches, too. The head notes both before it is frozen; a head forked from that state opens
+//! each file anew at the noted offset and makes each instance anew. Descriptors that were copies of one another (`dup`)
+//! stay so. Pipes, sockets and terminals stay shared: there is no second one to open.
 
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::unistd::{Whence, lseek};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-/// Where an open file of the state stood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// kcmp's "are these two descriptors one open file" (Linux, kcmp.h), which the libc crate lacks.
+const KCMP_FILE: libc::c_int = 0;
+
+/// An open file of the state, as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     number: RawFd,
-    offset: i64,
+    what: What,
 }
 
-/// Notes the offsets of all open regular files of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    /// A regular file that stood at this offset.
+    File { device: u64, inode: u64, offset: i64 },
+    /// A copy of this descriptor.
+    CopyOf(RawFd),
+    /// An epoll instance that watched these.
+    Epoll(Vec<Watched>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Watched {
+    number: RawFd,
+    events: u32,
+    data: u64,
+}
+
+/// Notes all open files and epoll instances of the user.
 pub(super) fn note() -> Vec<Place> {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<RawFd>().ok());
-    numbers.filter(|n| *n > 2).filter_map(offset_of).collect()
+    let mut numbers: Vec<RawFd> =
+        entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(|n| *n > 2).collect();
+    numbers.sort_unstable();
+    let mut places: Vec<Place> = Vec::new();
+    for number in numbers {
+        if let Some(what) = what_is(number) {
+            let same = places.iter().find(|p| p.what == what && is_copy(p.number, number)).map(|p| p.number);
+            places.push(Place { number, what: same.map_or(what, What::CopyOf) });
+        }
+    }
+    places
 }
 
-fn offset_of(number: RawFd) -> Option<Place> {
+fn what_is(number: RawFd) -> Option<What> {
     // SAFETY: only asked, never closed; a descriptor that has gone in between answers EBADF.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
-    let is_regular = SFlag::from_bits_truncate(fstat(file).ok()?.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG;
-    if !is_regular {
-        return None;
+    let stat = fstat(file).ok()?;
+    match kind(&stat) {
+        SFlag::S_IFREG => {
+            let offset = lseek(file, 0, Whence::SeekCur).ok()?;
+            Some(What::File { device: stat.st_dev, inode: stat.st_ino, offset })
+        }
+        // Anonymous inodes have no kind.
+        kind if kind.is_empty() => {
+            let link = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;
+            link.as_os_str().eq("anon_inode:[eventpoll]").then(|| What::Epoll(watched(&info)))
+        }
+        _ => None,
     }
-    Some(Place { number, offset: lseek(file, 0, Whence::SeekCur).ok()? })
 }
 
-/// Opens each file anew at its place. A file that cannot be opened again (its permissions were tightened) stays shared.
+fn kind(stat: &FileStat) -> SFlag {
+    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
+}
+
+/// What an epoll instance watches, from its `fdinfo` (proc_pid_fdinfo(5)).
+fn watched(info: &str) -> Vec<Watched> {
+    let one = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["tfd:", number, "events:", events, "data:", data, ..] => Some(Watched {
+                number: number.parse().ok()?,
+                events: u32::from_str_radix(events, 16).ok()?,
+                data: u64::from_str_radix(data, 16).ok()?,
+            }),
+            _ => None,
+        }
+    };
+    info.lines().filter_map(one).collect()
+}
+
+/// Whether two descriptors are one open file. Where the system does not tell, they are taken for two.
+fn is_copy(one: RawFd, other: RawFd) -> bool {
+    let me = std::process::id();
+    // SAFETY: only numbers are passed; the call compares and changes nothing.
+    unsafe { libc::syscall(libc::SYS_kcmp, me, me, KCMP_FILE, one, other) == 0 }
+}
+
+/// Makes each of them anew. A file that cannot be opened again (its permissions were tightened) stays shared.
 pub(super) fn open_anew(places: &[Place]) {
-    for place in places {
-        // What cannot be opened anew works as before, only shared; the warning is the state's.
-        let _ = open_one_anew(*place);
+    for Place { number, what } in places {
+        // What cannot be made anew works as before, only shared; the warning is the state's.
+        let _ = match what {
+            What::File { offset, .. } => open_file_anew(*number, *offset),
+            // SAFETY: the descriptor was open when it was noted and nothing has run since; if not, dup3 answers EBADF.
+            What::CopyOf(first) => replace(*number, unsafe { BorrowedFd::borrow_raw(*first) }),
+            What::Epoll(watched) => watch_anew(*number, watched),
+        };
     }
 }
 
-fn open_one_anew(place: Place) -> Result<(), Errno> {
+fn open_file_anew(number: RawFd, offset: i64) -> Result<(), Errno> {
     // SAFETY: the descriptor was open when it was noted and nothing has run since; if not, fcntl answers EBADF.
-    let old = unsafe { BorrowedFd::borrow_raw(place.number) };
+    let old = unsafe { BorrowedFd::borrow_raw(number) };
     let status = OFlag::from_bits_truncate(fcntl(old, FcntlArg::F_GETFL)?);
     if status.contains(OFlag::O_PATH) {
         return Ok(());
     }
     let keep = OFlag::O_ACCMODE | OFlag::O_APPEND | OFlag::O_NONBLOCK | OFlag::O_SYNC | OFlag::O_DIRECT;
-    let path = format!("/proc/self/fd/{}", place.number);
+    let path = format!("/proc/self/fd/{number}");
     let anew = nix::fcntl::open(path.as_str(), (status & keep) | OFlag::O_CLOEXEC, Mode::empty())?;
-    lseek(&anew, place.offset, Whence::SeekSet)?;
-    let on_exec = fcntl(old, FcntlArg::F_GETFD)? & libc::FD_CLOEXEC;
+    lseek(&anew, offset, Whence::SeekSet)?;
+    replace(number, anew)
+}
+
+fn watch_anew(number: RawFd, watched: &[Watched]) -> Result<(), Errno> {
+    let anew = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    for Watched { number, events, data } in watched {
+        let event = EpollEvent::new(EpollFlags::from_bits_retain(*events as i32), *data);
+        // SAFETY: as in open_anew. One that was closed since it was added cannot be added again, nor does it need to be.
+        let _ = anew.add(unsafe { BorrowedFd::borrow_raw(*number) }, event);
+    }
+    replace(number, anew.0)
+}
+
+/// Lets a descriptor, which the user's objects know by its number, mean another open file of the same kind.
+fn replace(number: RawFd, with: impl AsFd) -> Result<(), Errno> {
+    // SAFETY: only asked; a descriptor that is not open answers EBADF.
+    let on_exec = fcntl(unsafe { BorrowedFd::borrow_raw(number) }, FcntlArg::F_GETFD)? & libc::FD_CLOEXEC;
     let flags = if on_exec == 0 { 0 } else { libc::O_CLOEXEC };
-    // SAFETY: replaces a descriptor that the user's objects know by this number with an open file of the same kind.
-    Errno::result(unsafe { libc::dup3(anew.as_raw_fd(), place.number, flags) }).map(drop)
+    // SAFETY: both are open, and what is closed by this is the shared file that is to be let go.
+    Errno::result(unsafe { libc::dup3(with.as_fd().as_raw_fd(), number, flags) }).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_watched_is_read_from_the_descriptors_info() {
+        let info = "pos:\t0\nflags:\t02000002\nmnt_id:\t15\ntfd:        5 events:       1d data: ffffffffffffffff  pos:0 ino:61af sdev:7\n";
+        assert_eq!(watched(info), [Watched { number: 5, events: 0x1d, data: u64::MAX }]);
+    }
+
+    #[test]
+    fn copies_of_a_descriptor_are_told_from_second_openings() {
+        let open = || std::fs::File::open("/proc/self/exe").expect("a program has a file");
+        let (first, second) = (open(), open());
+        let copy = first.try_clone().expect("descriptors can be copied");
+        assert!(is_copy(first.as_raw_fd(), copy.as_raw_fd()));
+        assert!(!is_copy(first.as_raw_fd(), second.as_raw_fd()));
+    }
 }

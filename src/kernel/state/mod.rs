@@ -14,7 +14,7 @@ mod lifeline;
 mod python;
 
 use super::protocol::{How, Order, Report, Role};
-use crate::notebook::RunError;
+use crate::notebook::{RunError, StreamName};
 use fork::Side;
 use pyo3::Python;
 use python::Shell;
@@ -81,8 +81,13 @@ fn plant(
     })
 }
 
-/// Ends this process at once.
+/// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see
+/// the end of its socket before its lifeline has had its effect, and takes the lifeline along.
 fn leave() -> ! {
+    let me = nix::unistd::getpid();
+    if nix::unistd::getpgrp() == me {
+        let _ = nix::sys::signal::killpg(me, nix::sys::signal::Signal::SIGKILL);
+    }
     // SAFETY: _exit never returns and runs nothing.
     #[allow(unsafe_code)]
     unsafe {
@@ -141,6 +146,9 @@ impl Process {
         let kept = self.shell.before_fork(py);
         match fork::fork(py) {
             Ok(Side::Parent(pid)) => {
+                // The child does so too. But what ends this process' group is not to end the child, however young.
+                let young = nix::unistd::Pid::from_raw(pid);
+                let _ = nix::unistd::setpgid(young, young);
                 if role == Role::Frozen {
                     self.is_kept = true;
                 }
@@ -200,6 +208,7 @@ impl Process {
         interrupt::ignore_but_keep();
         if capture::is_users_child() {
             // The user's code forked and the child ran on to the end of the cell: it is no head.
+            let _ = capture::flush(StreamName::Stdout).and_then(|()| capture::flush(StreamName::Stderr));
             leave();
         }
         // An interrupt that came after the cell's last instruction is not to stop the next.

@@ -4,6 +4,7 @@
 with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `user_forked`.
 """
 
+import asyncio.selector_events
 import base64
 import builtins
 import faulthandler
@@ -16,9 +17,11 @@ import random
 import re
 import reprlib
 import signal
+import socket
 import sys
 import threading
 import warnings
+import weakref
 
 # One text/plain representation, in characters: what the snapshot kernel's clients rely on.
 MAX_PLAIN_CHARACTERS = 1_000_000
@@ -33,6 +36,8 @@ INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 channel = None
 shell = None
+# All event loops that were ever made here and are still there.
+loops = weakref.WeakSet()
 
 
 def boot(own_channel, support):
@@ -48,6 +53,7 @@ def boot(own_channel, support):
     # A crash in C code says where Python stood.
     faulthandler.enable(file=2)
     os.register_at_fork(after_in_child=channel.user_forked)
+    _note_new_loops()
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
@@ -122,6 +128,29 @@ def before_fork():
 def after_fork_in_child(kept):
     """Undoes `random`'s reseeding: the same state gives the same numbers. A fork by the user's code still reseeds."""
     random.setstate(kept)
+    for loop in list(loops):
+        if not loop.is_closed():
+            _give_own_wakeups(loop)
+
+
+def _note_new_loops():
+    selector_loop = asyncio.selector_events.BaseSelectorEventLoop
+    make = selector_loop._make_self_pipe
+
+    def make_and_note(loop):
+        make(loop)
+        loops.add(loop)
+
+    selector_loop._make_self_pipe = make_and_note
+
+
+def _give_own_wakeups(loop):
+    """A loop wakes itself through a pair of sockets: if branches shared it, one would take the other's wake-ups and the
+    other would wait for ever."""
+    for own, new in zip((loop._ssock, loop._csock), socket.socketpair()):
+        new.setblocking(False)
+        os.dup2(new.fileno(), own.fileno(), inheritable=False)
+        new.close()
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------------
@@ -154,7 +183,7 @@ class _Stream(io.TextIOBase):
         return self._fd
 
     def flush(self):
-        pass
+        channel.flush(self._is_error)
 
     def close(self):
         pass

@@ -7,6 +7,8 @@ mod attend;
 mod reaper;
 mod text;
 
+pub use reaper::end_all_below;
+
 use super::protocol::{Exit, Order, ProcId, Report, Role, frame};
 use super::{Launch, ring};
 use crate::notebook::ExecId;

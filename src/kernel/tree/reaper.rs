@@ -11,9 +11,13 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
+/// How often, and how far apart, the server looks for children that are left when it stops.
+const ROUNDS: u32 = 100;
+const BETWEEN_ROUNDS: Duration = Duration::from_millis(5);
 /// How many ends are remembered for somebody who asks late.
 const MAX_REMEMBERED: usize = 4096;
 
@@ -62,6 +66,31 @@ pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
         rx
     };
     ended.await.ok()
+}
+
+/// Ends every process below the server, also those that users' code has made leaders of sessions of their own. For the end
+/// of the server: afterwards nothing that came from a cell is left.
+pub async fn end_all_below() {
+    for _ in 0..ROUNDS {
+        let below = children();
+        if below.is_empty() {
+            return;
+        }
+        for pid in below {
+            // It may have ended by itself; its own children become ours, for the next round.
+            let _ = nix::sys::signal::kill(Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+        }
+        tokio::time::sleep(BETWEEN_ROUNDS).await;
+        reap_all();
+    }
+}
+
+fn children() -> Vec<i32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 fn reap_all() {

@@ -60,6 +60,14 @@ impl Machine {
         self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(frozen)));
     }
 
+    /// Whether a head that is about to run on may not have made the frozen process of its state yet: without either, the
+    /// state would be lost.
+    pub(super) fn may_have_to_freeze(&self, head: ProcId) -> bool {
+        let stands_there = self.heads.get(head).filter(|h| h.is_ready);
+        let state = stands_there.and_then(|h| self.notebook.state(&h.at));
+        state.is_some_and(|s| s.living == Living::Freezing)
+    }
+
     /// The process from which a state can be forked. The root is planted anew when it has gone.
     pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
         if *state == StateId::root() && self.root.is_none() {

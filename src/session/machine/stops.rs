@@ -2,7 +2,7 @@
 
 use super::heads::Doing;
 use super::{Alarm, Effect, Machine};
-use crate::kernel::Exit;
+use crate::kernel::{Exit, ProcId};
 use crate::notebook::{ExecId, RunError, RunStatus};
 use std::time::Duration;
 
@@ -46,12 +46,11 @@ impl Machine {
         request.stop = request.stop.or(Some(why));
         let head = self.heads.of_run(exec_id);
         match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
-            Some((head, Doing::Run(_))) if first => {
-                self.effects.push(Effect::Interrupt(head));
-                self.effects.push(Effect::Wake(INTERRUPT_GRACE, Alarm::Stopped(exec_id.clone())));
-            }
+            Some((head, Doing::Run(_))) if first => self.ask_to_stop(head, exec_id),
             // Asked twice: its end comes as the end of its process.
             Some((head, Doing::Run(_))) => self.effects.push(Effect::Kill(head)),
+            // It may still have to make the frozen process of the state at which it stands: it is stopped when it begins.
+            Some((head, Doing::Begin(_))) if self.may_have_to_freeze(head) => {}
             // None of the user's code has run.
             not_begun => {
                 if let Some((head, _)) = not_begun {
@@ -67,6 +66,12 @@ impl Machine {
             }
         }
         true
+    }
+
+    /// Interrupts the cell of a head, and looks a while later whether it has stopped.
+    pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
+        self.effects.push(Effect::Interrupt(head));
+        self.effects.push(Effect::Wake(INTERRUPT_GRACE, Alarm::Stopped(exec_id.clone())));
     }
 
     /// An interrupted cell goes on: its process is killed.

@@ -439,6 +439,56 @@ fn a_run_that_has_not_begun_is_stopped_at_once() {
 }
 
 #[test]
+fn a_head_that_has_yet_to_freeze_its_state_is_not_killed_by_an_interrupt() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 ready
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        interrupt b
+            answer 7: interrupted true
+        interrupt b
+            answer 8: interrupted true
+        p3 ready
+            s1 is in Memory
+        p2 began
+            b began
+            interrupt p2
+            wake in 3 s: Stopped(ExecId("b"))
+        p2 raises KeyboardInterrupt
+            kill p2
+            answer 6: b Interrupted KeyboardInterrupt: message
+        p2 gone
+        initial Freezing
+        └─ s1 (a)
+           └─ × b Interrupted
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 ready
+         p2 began
+         p2 ok
+         run b on s1
+         interrupt b
+         interrupt b
+         p3 ready
+         p2 began
+         p2 raises KeyboardInterrupt
+         p2 gone",
+    ));
+}
+
+#[test]
 fn a_time_limit_is_an_interrupt() {
     expect![[r#"
         open

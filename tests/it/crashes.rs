@@ -1,0 +1,216 @@
+//! Cells that end their process: they are told apart, and nothing else is harmed.
+
+use crate::cells::{Live, Process, Ran, Room};
+use crate::server::{TestServer, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const DEATHS: &[(&str, &str, &str)] = &[
+    ("os._exit", "os._exit(3)", "exit code 3"),
+    ("os._exit without an error", "os._exit(0)", "exit code 0"),
+    ("a null pointer", "import ctypes; ctypes.string_at(0)", "SIGSEGV"),
+    ("abort", "os.abort()", "SIGABRT"),
+    ("kill -9", "import signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
+    ("SIGTERM to itself", "import signal; os.kill(os.getpid(), signal.SIGTERM)", "SIGTERM"),
+    (
+        "a thread with a null pointer",
+        "import ctypes, threading, time; threading.Thread(target=ctypes.string_at, args=(0,)).start(); time.sleep(1000)",
+        "SIGSEGV",
+    ),
+    (
+        "a stack that is too deep",
+        "import sys; sys.setrecursionlimit(10**9)\nclass R:\n    def __repr__(self): return repr(self)\nrepr(R())",
+        "SIGSEGV",
+    ),
+];
+
+fn signal(pid: &str, signal: Signal) {
+    kill(Pid::from_raw(pid.trim().parse().unwrap()), signal).unwrap();
+}
+
+fn is_killed(ran: &Ran, how: &str) -> bool {
+    ran.ename() == "KernelDied" && ran.evalue().contains(how) && ran.state.is_none()
+}
+
+#[test]
+fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import os, time; x = [1]");
+    let state = state.state();
+    let wait =
+        "open('waiting', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)\nx.append(2); print(x)";
+    let beside = server.begin(state, wait);
+    room.wait_for("waiting");
+    for (what, code, how) in DEATHS {
+        let ran = server.run(state, &format!("x.append(9); print('before'); {code}"));
+        assert!(is_killed(&ran, how), "{what}: {ran:?}");
+        assert_eq!(ran.text(), "before\n", "{what}");
+        assert_eq!(ran.output.last().unwrap()["output_type"], "error", "{what}");
+        assert_eq!(server.run(state, "print(x)").text(), "[1]\n", "{what}");
+    }
+    room.put("go");
+    assert_eq!(beside.end().text(), "[1, 2]\n");
+    server.has_no_zombies();
+}
+
+#[test]
+fn what_a_dead_process_has_started_dies_with_it() {
+    let server = TestServer::start();
+    let code = "import os, subprocess, time\np = subprocess.Popen(['sleep', '1000'])\nchild = os.fork()\nif child == 0: time.sleep(1000)\n\
+                print(p.pid, child)\nos._exit(1)";
+    let ran = server.run("initial", code);
+    assert!(is_killed(&ran, "exit code 1"), "{ran:?}");
+    let text = ran.text();
+    let started: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(started.len(), 2);
+    until("its processes are gone", || server.descendants().iter().all(|p| !started.contains(&p.pid)));
+    server.has_no_zombies();
+}
+
+#[test]
+fn a_cell_that_dies_at_once_does_not_take_the_state_before_it_along() {
+    let server = TestServer::start();
+    let mut tip = server.run("initial", "import os; n = 0").state().to_owned();
+    for n in 1..=30 {
+        tip = server.run(&tip, "n += 1").state().to_owned();
+        assert_eq!(server.run(&tip, "os._exit(3)").ename(), "KernelDied");
+        assert_eq!(server.run(&tip, "print(n)").text(), format!("{n}\n"));
+    }
+}
+
+#[test]
+fn errors_that_python_can_raise_are_no_deaths() {
+    let server = TestServer::start();
+    let state = server.run("initial", "x = 1");
+    for (code, ename) in [
+        ("def f(): f()\nf()", "RecursionError"),
+        ("b = bytearray(10**13)", "MemoryError"),
+        ("raise SystemExit(4)", "SystemExit"),
+        ("import sys; sys.exit('bye')", "SystemExit"),
+        ("exit()", "SystemExit"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("class E(BaseException): pass\nraise E('own')", "E"),
+        ("class E(Exception):\n    def __str__(self): raise ValueError\nraise E", "E"),
+    ] {
+        let ran = server.run(state.state(), code);
+        assert_eq!((ran.ename(), ran.state.as_deref()), (ename, None), "{code}: {ran:?}");
+    }
+    assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+}
+
+#[test]
+fn an_exception_in_a_thread_is_shown_and_the_cell_succeeds() {
+    let server = TestServer::start();
+    let ran = server.run(
+        "initial",
+        "import threading; t = threading.Thread(target=lambda: 1/0); t.start(); t.join(); print('on')",
+    );
+    assert_eq!((ran.state().is_empty(), ran.text().as_str()), (false, "on\n"));
+    assert!(ran.stream("stderr").contains("ZeroDivisionError"), "{ran:?}");
+}
+
+#[test]
+fn a_head_killed_from_outside_is_a_death_of_its_cell_only() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import os, time; x = 1");
+    let mut live = Live::join(&server);
+    let exec_id = live.run(state.state(), "print(os.getpid()); time.sleep(1000)");
+    let printed = live.event(&exec_id, "output_added");
+    signal(printed["output"]["text"].as_str().unwrap(), Signal::SIGKILL);
+    let ended = live.event(&exec_id, "run_ended");
+    assert_eq!(
+        (ended["status"].as_str(), ended["error"]["ename"].as_str()),
+        (Some("crashed"), Some("KernelDied"))
+    );
+    assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+    server.has_no_zombies();
+}
+
+#[test]
+fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import os");
+    let ran = server.run(
+        state.state(),
+        "pid = os.fork()\nprint('child' if pid == 0 else 'parent', flush=True)\nif pid: os.waitpid(pid, 0)",
+    );
+    let text = ran.text();
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((ran.ename(), lines), ("", vec!["child", "parent"]));
+    assert_eq!(server.states().len(), 3);
+    // One whose parent dies first, and one that raises.
+    let ran = server.run(state.state(), "if os.fork(): os._exit(5)");
+    assert!(is_killed(&ran, "exit code 5"), "{ran:?}");
+    let ran = server.run(
+        state.state(),
+        "pid = os.fork()\nif pid == 0: raise ValueError\nos.waitpid(pid, 0); print('parent')",
+    );
+    assert_eq!((ran.ename(), ran.text().as_str()), ("", "parent\n"), "{ran:?}");
+    assert_eq!(server.run(state.state(), "print('fine')").text(), "fine\n");
+    server.has_no_zombies();
+}
+
+fn living(server: &TestServer, state: &str) -> String {
+    let notebook = server.notebook();
+    let states = notebook["states"].as_array().unwrap();
+    let found =
+        states.iter().find(|s| s["id"] == state).unwrap_or_else(|| panic!("no {state} in {notebook}"));
+    found["living"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import os; x = 1");
+    // The head that made the state goes on to the first; so the second is forked from the frozen process.
+    let one = server.run(state.state(), "x = 2");
+    let two = server.run(state.state(), "x = 3; print(os.getppid())");
+    assert_eq!(living(&server, state.state()), "memory");
+    signal(&two.text(), Signal::SIGKILL);
+    until("the state is lost", || living(&server, state.state()) == "lost");
+    let answer = server.begin(state.state(), "1");
+    let refused = answer.end();
+    assert_eq!((refused.ename(), refused.evalue().is_empty()), ("StateLost", false), "{refused:?}");
+    for (state, x) in [(&one, "2\n"), (&two, "3\n")] {
+        assert_eq!(server.run(state.state(), "print(x)").text(), x);
+        assert_eq!(server.run(state.state(), "print(x)").text(), x);
+    }
+    assert!(server.run("initial", "1").error.is_none());
+    server.has_no_zombies();
+}
+
+#[test]
+fn a_frozen_process_whose_head_still_stands_there_is_made_again() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import os; x = 1; print(os.getpid())");
+    let head: u32 = state.text().trim().parse().unwrap();
+    until("it is frozen", || living(&server, state.state()) == "memory");
+    let of_head = |server: &TestServer| -> Vec<Process> {
+        server.descendants().into_iter().filter(|p| p.parent() == head && !p.is_zombie).collect()
+    };
+    let frozen = of_head(&server);
+    assert_eq!(frozen.len(), 1);
+    signal(&frozen[0].pid.to_string(), Signal::SIGKILL);
+    until("another is frozen", || of_head(&server).first().is_some_and(|now| now.pid != frozen[0].pid));
+    until("the state is in memory", || living(&server, state.state()) == "memory");
+    for _ in 0..2 {
+        assert_eq!(server.run(state.state(), "print(x); x = 2").text(), "1\n");
+    }
+    server.has_no_zombies();
+}
+
+#[test]
+fn a_root_that_is_killed_is_planted_again() {
+    let server = TestServer::start();
+    let ran = server.run("initial", "import os; x = 1; print(os.getppid())");
+    signal(&ran.text(), Signal::SIGKILL);
+    until("the root is lost", || living(&server, "initial") == "lost");
+    assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n");
+    assert_eq!(server.run(ran.state(), "print(x)").text(), "1\n");
+    server.reset();
+    assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n");
+    server.has_no_zombies();
+}

@@ -1,0 +1,259 @@
+//! Stopping runs: whatever the cell does, and only that cell.
+
+use crate::cells::{Going, Live, Room};
+use crate::request::Request;
+use crate::server::{TestServer, until};
+use serde_json::json;
+
+/// Cells that Python stops when it is asked to.
+const POLITE: &[(&str, &str)] = &[
+    ("sleep", "time.sleep(1000)"),
+    ("a busy loop", "while True: pass"),
+    ("a socket", "import socket; a, b = socket.socketpair(); a.recv(1)"),
+    ("a lock", "import threading; l = threading.Lock(); l.acquire(); l.acquire()"),
+    (
+        "a thread to join",
+        "import threading; t = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start(); t.join()",
+    ),
+    ("a queue", "import queue; queue.Queue().get()"),
+    ("a pipe", "r, w = os.pipe(); os.read(r, 1)"),
+    ("select", "import select; select.select([], [], [])"),
+    ("asyncio.run", "import asyncio; asyncio.run(asyncio.sleep(1000))"),
+    ("await", "import asyncio; await asyncio.sleep(1000)"),
+    ("subprocess.run", "import subprocess; subprocess.run(['sleep', '1000'])"),
+    ("a loop that prints", "while True: print('x' * 1000)"),
+    ("a loop of small sleeps", "while True: time.sleep(0.001)"),
+    ("a finally that runs on for a while", "try: time.sleep(1000)\nfinally: time.sleep(0.05)"),
+    ("a fork that waits", "pid = os.fork()\nif pid == 0: time.sleep(1000)\nos.wait()"),
+];
+
+/// Cells whose process has to be killed.
+const RUDE: &[(&str, &str)] = &[
+    ("a loop in C", "sum(range(10**12))"),
+    ("a loop that swallows it", "while True:\n    try: time.sleep(0.01)\n    except BaseException: pass"),
+    (
+        "SIGINT ignored",
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(0.01)",
+    ),
+    (
+        "every signal blocked",
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\nwhile True: time.sleep(0.01)",
+    ),
+    ("its process stopped", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"),
+];
+
+fn begin(
+    server: &TestServer,
+    room: &Room,
+    state: &str,
+    cells: &[(&'static str, &str)],
+) -> Vec<(&'static str, Going)> {
+    let start = |(n, (what, code)): (usize, &(&'static str, &str))| {
+        let going =
+            server.begin(state, &format!("print('kept', flush=True); open('began{n}', 'w').close()\n{code}"));
+        (*what, going)
+    };
+    let going: Vec<_> = cells.iter().enumerate().map(start).collect();
+    (0..cells.len()).for_each(|n| room.wait_for(&format!("began{n}")));
+    going
+}
+
+fn all_stop(cells: &[(&'static str, &str)]) {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import os, time; x = 1");
+    for (what, going) in begin(&server, &room, state.state(), cells) {
+        assert!(server.interrupt(&going.exec_id), "{what}");
+        let exec_id = going.exec_id.clone();
+        let ran = going.end();
+        assert_eq!(
+            (ran.ename(), ran.state.as_deref()),
+            ("KeyboardInterrupt", None),
+            "{what}: {:?}",
+            ran.error
+        );
+        assert!(ran.text().starts_with("kept\n"), "{what}");
+        assert!(!server.interrupt(&exec_id), "{what}: it has ended");
+    }
+    assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+    let left = || server.descendants().iter().any(|p| p.name == "sleep");
+    until("no subprocess is left", || !left());
+    server.has_no_zombies();
+}
+
+#[test]
+fn whatever_waits_or_loops_in_python_stops_when_asked() {
+    all_stop(POLITE);
+}
+
+#[test]
+fn whatever_does_not_stop_when_asked_is_killed() {
+    all_stop(RUDE);
+}
+
+#[test]
+fn who_asks_twice_does_not_wait_for_the_grace() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import os, time");
+    for (what, going) in begin(&server, &room, state.state(), RUDE) {
+        assert!(server.interrupt(&going.exec_id) && server.interrupt(&going.exec_id), "{what}");
+        let ran = going.end();
+        assert_eq!(ran.ename(), "KeyboardInterrupt", "{what}");
+        assert!(ran.evalue().contains("its process was ended"), "{what}: {}", ran.evalue());
+    }
+}
+
+#[test]
+fn a_command_of_the_shell_stops_and_the_cell_goes_on_as_in_a_terminal() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let going =
+        server.begin("initial", "import os; open('began', 'w').close(); print(os.system('sleep 1000') != 0)");
+    room.wait_for("began");
+    until("it sleeps", || server.descendants().iter().any(|p| p.name == "sleep"));
+    assert!(server.interrupt(&going.exec_id));
+    let ran = going.end();
+    assert_eq!((ran.ename(), ran.text().as_str()), ("", "True\n"), "{ran:?}");
+}
+
+#[test]
+fn a_command_after_an_exclamation_mark_stops() {
+    let server = TestServer::start();
+    let going = server.begin("initial", "!sleep 1000");
+    until("it sleeps", || server.descendants().iter().any(|p| p.name == "sleep"));
+    assert!(server.interrupt(&going.exec_id));
+    going.end();
+    until("it sleeps no more", || server.descendants().iter().all(|p| p.name != "sleep"));
+}
+
+#[test]
+fn a_cell_that_catches_the_interrupt_succeeds() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = "import time; open('began', 'w').close()\ntry: time.sleep(1000)\nexcept KeyboardInterrupt: caught = True";
+    let going = server.begin("initial", code);
+    room.wait_for("began");
+    assert!(server.interrupt(&going.exec_id));
+    let ran = going.end();
+    assert_eq!(server.run(ran.state(), "print(caught)").text(), "True\n");
+}
+
+#[test]
+fn input_that_waits_stops() {
+    let server = TestServer::start();
+    let mut live = Live::join(&server);
+    let exec_id = live.run("initial", "input('name? ')");
+    live.event(&exec_id, "prompt_changed");
+    assert!(server.interrupt(&exec_id));
+    let ended = live.event(&exec_id, "run_ended");
+    assert_eq!(
+        (ended["status"].as_str(), ended["error"]["ename"].as_str()),
+        (Some("interrupted"), Some("KeyboardInterrupt"))
+    );
+}
+
+#[test]
+fn a_run_that_is_queued_stops_before_it_begins_and_so_do_those_after_it() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let mut live = Live::join(&server);
+    let first = live.run("initial", "import time; open('began', 'w').close(); time.sleep(1000)");
+    live.send(json!({"do": "run", "exec_id": "second", "code": "open('second', 'w')", "on": {"run": first}}));
+    live.send(
+        json!({"do": "run", "exec_id": "third", "code": "open('third', 'w')", "on": {"run": "second"}}),
+    );
+    live.event("third", "run_added");
+    room.wait_for("began");
+    assert!(server.interrupt("second"));
+    for (run, ename) in [("second", "KeyboardInterrupt"), ("third", "RunAborted")] {
+        let ended = live.event(run, "run_ended");
+        assert_eq!(
+            (ended["status"].as_str(), ended["error"]["ename"].as_str()),
+            (Some("interrupted"), Some(ename))
+        );
+        assert!(!server.interrupt(run));
+    }
+    assert!(server.interrupt(&first));
+    live.event(&first, "run_ended");
+    assert!(!room.file("second").exists() && !room.file("third").exists());
+}
+
+#[test]
+fn a_run_that_is_not_there_is_not_interrupted() {
+    let server = TestServer::start();
+    assert!(!server.interrupt("nobody"));
+    let ended = server.begin_with("initial", "1", json!({"exec_id": "ended"}));
+    ended.end().state();
+    assert!(!server.interrupt("ended"));
+}
+
+#[test]
+fn an_interrupt_that_comes_late_does_not_hit_the_next_cell() {
+    let server = TestServer::start();
+    let mut tip = server.run("initial", "n = 0").state().to_owned();
+    for _ in 0..40 {
+        let going = server.begin(&tip, "n += 1");
+        server.interrupt(&going.exec_id);
+        if let Some(state) = going.end().state {
+            tip = state;
+        }
+        let next = server.run(&tip, "for _ in range(20_000): pass");
+        assert_eq!(next.ename(), "", "{next:?}");
+        tip = next.state().to_owned();
+    }
+}
+
+#[test]
+fn only_the_run_that_was_meant_stops() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import os, time");
+    let wait =
+        |n: usize| format!("open('began{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)");
+    let mut going: Vec<Going> = (0..4).map(|n| server.begin(state.state(), &wait(n))).collect();
+    (0..4).for_each(|n| room.wait_for(&format!("began{n}")));
+    let meant = going.remove(2);
+    assert!(server.interrupt(&meant.exec_id));
+    assert_eq!(meant.end().ename(), "KeyboardInterrupt");
+    room.put("go");
+    for other in going {
+        assert_eq!(other.end().ename(), "");
+    }
+}
+
+#[test]
+fn a_run_stops_at_its_time_limit() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import time");
+    for code in ["time.sleep(1000)", "sum(range(10**12))"] {
+        let ran = server
+            .begin_with(state.state(), &format!("print('kept')\n{code}"), json!({"timeout": 0.2}))
+            .end();
+        assert_eq!(
+            (ran.ename(), ran.text().as_str(), ran.state.as_deref()),
+            ("RunTimeout", "kept\n", None),
+            "{ran:?}"
+        );
+        assert!(ran.evalue().contains("0.2 s"), "{ran:?}");
+    }
+    assert!(server.begin_with(state.state(), "1", json!({"timeout": 600})).end().error.is_none());
+    // Time spent waiting in the queue is not the run's.
+    let mut live = Live::join(&server);
+    let first = live.run(state.state(), "time.sleep(0.5)");
+    live.send(json!({"do": "run", "exec_id": "after", "code": "1", "on": {"run": first}, "timeout": 0.4}));
+    assert_eq!(live.event("after", "run_ended")["status"], "ok");
+    for wrong in [json!(-1), json!(0), json!("1"), json!(1e300)] {
+        let body = json!({"exec_id": "wrong", "state_name": "initial", "code": "1", "timeout": wrong});
+        assert_eq!(server.owner(Request::post("/execute", &body.to_string())).status, 400, "{body}");
+    }
+}
+
+#[test]
+fn the_servers_time_limit_holds_for_runs_without_their_own() {
+    let server = TestServer::start_with(&["--timeout", "0.3"]);
+    let ran = server.run("initial", "import time; time.sleep(1000)");
+    assert_eq!(ran.ename(), "RunTimeout");
+    let ran = server.begin_with("initial", "import time; time.sleep(0.6)", json!({"timeout": 600})).end();
+    assert_eq!(ran.ename(), "");
+}

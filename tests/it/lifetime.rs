@@ -1,0 +1,193 @@
+//! How long the processes of a notebook live: as long as they are needed and their server is there.
+
+use crate::cells::{Live, Process, Room, all_end};
+use crate::request::Request;
+use crate::server::{TOKEN, TestServer, until};
+use nix::sys::signal::Signal;
+use std::time::{Duration, Instant};
+
+/// Cells that never end, and hold on in every way they can. Each makes its file when it is under way.
+const TENACIOUS: &[(&str, &str)] = &[
+    ("a busy loop", "BEGUN\nwhile True: pass"),
+    ("a loop in C", "BEGUN; sum(range(10**12))"),
+    ("sleep", "BEGUN; time.sleep(1000)"),
+    (
+        "every signal ignored",
+        "for s in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}: signal.signal(s, signal.SIG_IGN)\nBEGUN; time.sleep(1000)",
+    ),
+    (
+        "every signal blocked",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals)); BEGUN; time.sleep(1000)",
+    ),
+    ("a subprocess", "p = subprocess.Popen(['sleep', '1000']); BEGUN; p.wait()"),
+    (
+        "a subprocess of a subprocess",
+        "p = subprocess.Popen('trap \"\" HUP TERM INT; sleep 1000; true', shell=True); BEGUN; p.wait()",
+    ),
+    (
+        "a child forked twice",
+        "if os.fork() == 0:\n    if os.fork() == 0:\n        BEGUN; time.sleep(1000)\n    os._exit(0)\nos.wait(); time.sleep(1000)",
+    ),
+    ("a child of a cell that has ended", "if os.fork() == 0:\n    BEGUN\n    while True: pass"),
+    ("a subprocess of a cell that has ended", "p = subprocess.Popen(['sleep', '1000']); BEGUN"),
+    ("a flood of text", "BEGUN\nwhile True: print('x' * 100)"),
+    (
+        "a pool of processes",
+        "p = multiprocessing.get_context('fork').Pool(2); p.map(abs, [1]); BEGUN; p.map(time.sleep, [1000] * 2)",
+    ),
+    ("a process that is stopped", "BEGUN; os.kill(os.getpid(), signal.SIGSTOP)"),
+];
+
+fn hold_on(server: &TestServer, room: &Room) -> Vec<Process> {
+    let mut tip =
+        server.run("initial", "import multiprocessing, os, signal, subprocess, time").state().to_owned();
+    for n in 0..5 {
+        tip = server.run(&tip, &format!("x = {n}")).state().to_owned();
+    }
+    let begin = |(n, (_, code)): (usize, &(&str, &str))| {
+        server.begin(&tip, &code.replace("BEGUN", &format!("open('begun{n}', 'w').close()")))
+    };
+    let _going: Vec<_> = TENACIOUS.iter().enumerate().map(begin).collect();
+    for (n, (what, _)) in TENACIOUS.iter().enumerate() {
+        until(what, || room.file(&format!("begun{n}")).exists());
+    }
+    let found = server.descendants();
+    // One for each of them, for each state, and the root; and what they started.
+    assert!(found.len() > TENACIOUS.len() + 7, "{found:?}");
+    assert!(found.iter().filter(|p| p.name == "sleep").count() >= 3, "{found:?}");
+    found
+}
+
+#[test]
+fn no_process_outlives_a_server_that_is_killed() {
+    let room = Room::new();
+    let mut server = TestServer::in_dir(room.path());
+    let processes = hold_on(&server, &room);
+    server.signal(Signal::SIGKILL);
+    server.wait();
+    all_end(&processes, Duration::from_secs(5));
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_ends_well_and_leaves_nothing() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let room = Room::new();
+        let mut server = TestServer::in_dir(room.path());
+        let processes = hold_on(&server, &room);
+        let told = Instant::now();
+        server.signal(signal);
+        assert_eq!(server.wait(), Some(0), "{signal}");
+        assert!(told.elapsed() < Duration::from_secs(5), "{signal}: it took {:?}", told.elapsed());
+        all_end(&processes, Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn reset_ends_every_process_but_the_root() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    until("the root is there", || !server.descendants().is_empty());
+    let root = server.descendants().remove(0);
+    let processes = hold_on(&server, &room);
+    server.reset();
+    assert_eq!(server.states(), ["initial"]);
+    let others: Vec<_> = processes.into_iter().filter(|p| p.pid != root.pid).collect();
+    all_end(&others, Duration::from_secs(5));
+    server.has_no_zombies();
+    assert_eq!(server.descendants(), [root]);
+    assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n");
+}
+
+#[test]
+fn a_state_that_is_deleted_ends_its_process_and_those_after_it_live_on() {
+    let server = TestServer::start();
+    let a = server.run("initial", "x = 1");
+    let b = server.run(a.state(), "x += 1");
+    let c = server.run(b.state(), "x += 1");
+    // Another head, so that all that stand at these states are frozen processes.
+    server.run(c.state(), "1").state();
+    let count = |server: &TestServer| server.descendants().iter().filter(|p| !p.is_zombie).count();
+    until("all are frozen", || {
+        let notebook = server.notebook();
+        notebook["states"].as_array().unwrap().iter().all(|s| s["living"] == "memory")
+    });
+    let before = count(&server);
+    for state in [&a, &b] {
+        assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{}", state.state()))).status, 200);
+    }
+    until("two processes are gone", || count(&server) == before - 2);
+    assert_eq!(server.run(c.state(), "print(x)").text(), "3\n");
+    assert_eq!(server.run(a.state(), "1").ename(), "StateNotFound");
+    server.has_no_zombies();
+}
+
+#[test]
+fn what_a_failed_cell_has_started_is_gone() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import subprocess");
+    let ran = server.run(state.state(), "p = subprocess.Popen(['sleep', '1000'])\n1/0");
+    assert_eq!(ran.ename(), "ZeroDivisionError");
+    until("it sleeps no more", || server.descendants().iter().all(|p| p.name != "sleep"));
+    server.has_no_zombies();
+}
+
+#[test]
+fn heads_at_rest_are_let_go_when_there_are_many() {
+    let server = TestServer::start();
+    let state = server.run("initial", "x = 1");
+    for n in 0..20 {
+        server.run(state.state(), &format!("x = {n}")).state();
+    }
+    // The root, twenty-one states, and few heads.
+    until("most heads are gone", || {
+        server.descendants().iter().filter(|p| !p.is_zombie).count() <= 1 + 21 + 4
+    });
+}
+
+#[test]
+fn a_cell_sees_no_descriptor_and_no_secret_of_the_server() {
+    let server = TestServer::start();
+    let ran = server.run("initial", &format!("server, port = {}, {}", server.pid(), server.address.port()));
+    let state = server.run(ran.state(), "import os, stat, re\nTOKEN = 'owner-token' + '-of-the-tests'");
+    let say = |code: &str| {
+        let ran = server.run(state.state(), code);
+        ran.state();
+        ran.text()
+    };
+    assert_eq!(say("print('TOKEN' in globals(), len(TOKEN))"), format!("True {}\n", TOKEN.len()));
+    assert_eq!(say("print(any(TOKEN in v for v in os.environ.values()))"), "False\n");
+    assert_eq!(
+        say(
+            "for p in ('self', server, os.getppid()):\n    for f in ('environ', 'cmdline'):\n        print(TOKEN.encode() in open(f'/proc/{p}/{f}', 'rb').read(), end=' ')"
+        ),
+        "False ".repeat(6)
+    );
+    // Descriptors of the user's own begin at 3.
+    assert_eq!(say("f = open('/dev/null'); print(f.fileno())"), "3\n");
+    let sockets = "inodes = {re.sub(r'\\D', '', os.readlink(f'/proc/self/fd/{n}')) for n in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{n}') and stat.S_ISSOCK(os.stat(f'/proc/self/fd/{n}').st_mode)}\n\
+                   tcp = [l.split() for f in ('tcp', 'tcp6') for l in open(f'/proc/net/{f}').readlines()[1:]]\n\
+                   print(len(tcp) > 0, len(inodes), [w[1] for w in tcp if w[9] in inodes])";
+    assert_eq!(say(sockets), "True 1 []\n");
+    // A subprocess inherits nothing but what the server's own children would.
+    let list = "ls -x /proc/self/fd";
+    let own = std::process::Command::new("sh")
+        .args(["-c", list])
+        .stderr(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let numbers = |text: &str| text.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<u32>>();
+    let theirs = say(&format!(
+        "import subprocess; print(subprocess.check_output('{list}', shell=True, close_fds=False, text=True))"
+    ));
+    assert_eq!(numbers(&theirs), numbers(&String::from_utf8_lossy(&own.stdout)));
+}
+
+#[test]
+fn clients_hear_that_their_server_stops() {
+    let mut server = TestServer::start();
+    let mut live = Live::join(&server);
+    let exec_id = live.run("initial", "import time; time.sleep(1000)");
+    live.event(&exec_id, "run_started");
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), Some(0));
+}
