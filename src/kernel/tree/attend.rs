@@ -199,7 +199,8 @@ impl Listener {
             let Ok(length) = body else { return false };
             let parsed = serde_json::from_slice::<Envelope<Report>>(&self.buffer[at + 4..at + 4 + length]);
             at += 4 + length;
-            let Ok(envelope) = parsed else { return false };
+            // Only what user code has made of its outputs can be unreadable; the words of our own end are.
+            let envelope = parsed.unwrap_or_else(|error| unreadable(&error));
             if !self.hear(envelope, tick).await {
                 return false;
             }
@@ -324,6 +325,11 @@ fn push_text(into: &mut Vec<Output>, name: StreamName, text: String) {
     } else {
         into.push(Output::Stream { name, text });
     }
+}
+
+fn unreadable(error: &serde_json::Error) -> Envelope<Report> {
+    let text = format!("[ratoon: an output could not be read: {error}]\n");
+    Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), native: false }
 }
 
 /// The length of the next frame's body, when all of it is there; an error when it is longer than any of ours.

@@ -26,6 +26,8 @@ use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the socket of a process that was killed may stay open.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -36,6 +38,8 @@ pub enum Heard {
     Report(Report),
     /// Its socket is closed: it is dead, or dying.
     Closed,
+    /// It was killed a while ago.
+    KilledLongAgo,
     /// The wait for its exit status is over.
     Status(Option<Exit>),
 }
@@ -138,6 +142,12 @@ impl Tree {
     /// Ends a process, and the processes that its cells started, at once.
     pub fn kill(&mut self, process: ProcId) {
         self.signal(process, Signal::SIGKILL);
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(KILL_TIMEOUT).await;
+            // The session has gone: then there is nobody to tell.
+            let _ = inbox.send((process, Heard::KilledLongAgo)).await;
+        });
     }
 
     /// Ends all processes.
@@ -157,8 +167,10 @@ impl Tree {
     pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<News> {
         match heard {
             Heard::Report(Report::Forked { child, pid }) => {
-                if self.processes.get(&child).is_some_and(|c| c.parent == Some(process)) {
-                    self.set_pid(child, pid);
+                match self.processes.get(&child) {
+                    Some(known) if known.parent == Some(process) => self.set_pid(child, pid),
+                    Some(_) => {}
+                    None => self.end_late_child(process, pid),
                 }
                 None
             }
@@ -178,6 +190,13 @@ impl Tree {
                 self.bury(process);
                 None
             }
+            Heard::KilledLongAgo => {
+                // Its socket is held open by something that it has left behind. Ours is closed, so its end is heard.
+                if let Some(known) = self.processes.get_mut(&process) {
+                    known.orders = None;
+                }
+                None
+            }
             Heard::Status(exit) => {
                 let known = self.processes.remove(&process)?;
                 // Processes that its cells started are in its group; they end with it.
@@ -189,11 +208,23 @@ impl Tree {
         }
     }
 
+    /// A child was made that was given up before: it is ended, and waited for by its parent.
+    fn end_late_child(&mut self, parent: ProcId, pid: i32) {
+        let parent_pid = self.processes.get(&parent).and_then(|p| p.pid);
+        // What user code may have forged is not believed: only a child of the reporter is ended.
+        if pid > 1 && parent_pid.is_some() && parent_of(pid) == parent_pid {
+            let pid = Pid::from_raw(pid);
+            let _ = killpg(pid, Signal::SIGKILL);
+            let _ = kill(pid, Signal::SIGKILL);
+            self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
+        }
+    }
+
     /// A process' socket has closed. If it still lives it has lost its way: it is ended. Then its parent waits for it, or the
     /// server does when the parent is gone. A process may die before its parent has said which pid it has: then this is
     /// done again when it is known.
     fn bury(&mut self, dead: ProcId) {
-        self.kill(dead);
+        self.signal(dead, Signal::SIGKILL);
         let Some(known) = self.processes.get_mut(&dead) else { return };
         known.is_closed = true;
         let (pid, parent) = (known.pid, known.parent);
@@ -262,6 +293,13 @@ impl Tree {
             let _ = orders.send(Parcel { bytes: frame(order), descriptors });
         }
     }
+}
+
+/// The parent of a process, from the fourth field of its `stat` (proc_pid_stat(5)).
+fn parent_of(pid: i32) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok().map(Pid::from_raw)
 }
 
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -2,7 +2,7 @@
 
 use super::{Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, ExecId, MimeBundle, Output, Prompt, Refused, Reply};
+use crate::notebook::{Event, ExecId, MimeBundle, Output, Prompt, Refused, Reply, Updated};
 
 impl Machine {
     /// A head printed or showed something.
@@ -23,10 +23,12 @@ impl Machine {
     ) {
         let Some(exec_id) = self.run_of(head) else { return };
         let Some(run) = self.notebook.run_mut(&exec_id) else { return };
-        if run.outputs.update_display(&display_id, &data, &metadata) {
-            self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata });
-        } else {
-            self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
+        match run.outputs.update_display(&display_id, &data, &metadata) {
+            Updated::Yes => self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata }),
+            Updated::NoRoom => {}
+            Updated::NotThere => {
+                self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
+            }
         }
     }
 

@@ -317,9 +317,8 @@ impl Machine {
         if let Some(error) = &error
             && !matches!(run.outputs.items().last(), Some(Output::Error(_)))
         {
-            let output = Output::Error(error.clone());
-            run.outputs.push(output.clone());
-            last.push(output);
+            run.outputs.push_last(error.clone());
+            last.push(Output::Error(error.clone()));
         }
         last.extend(run.outputs.note_dropped());
         run.status = status;
