@@ -11,6 +11,7 @@ mod interrupts;
 mod lifetime;
 mod links;
 mod origins;
+mod outputs;
 mod pages;
 mod provision;
 mod request;
