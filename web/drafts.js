@@ -76,7 +76,7 @@ export class Drafts {
         const draft = { ...local.draft, on: known?.on ?? local.draft.on };
         this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined }).then((reply) => {
             local.sending = false;
-            if (reply.kind === 'refused') this.around.refused(reply);
+            this.around.refused(reply);
             if (local.unsent) this.flush(id);
             else if (this.local.get(id) === local) this.local.delete(id);
             this.around.changed();
@@ -91,7 +91,7 @@ export class Drafts {
     /** Throws a draft away. @param {string} id */
     remove(id) {
         this.forget(id);
-        if (this.#known(id)) this.send({ do: 'delete_draft', id });
+        if (this.#known(id)) this.send({ do: 'delete_draft', draft: id }).then((reply) => this.around.refused(reply));
         this.around.changed();
     }
 

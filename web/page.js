@@ -85,7 +85,7 @@ export class Page {
             const run = this.model.runs.get(id);
             if (run && hasEnded(run.status)) this.#ended(id, run.state);
         }
-        this.goTo(this.#exists(this.here) && this.here !== 'initial' && !address ? this.here : address, true);
+        this.goTo(address, true);
     }
 
     /**

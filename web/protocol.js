@@ -73,7 +73,7 @@
  *   | {do: 'interrupt', exec_id: string}
  *   | {do: 'answer_input', exec_id: string, text: string}
  *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean}
- *   | {do: 'delete_draft', id: string}
+ *   | {do: 'delete_draft', draft: string}
  *   | {do: 'put_prose', state: string, prose: string[]}
  *   | {do: 'label', state: string, label: string | null}
  *   | {do: 'delete_state', state: string}

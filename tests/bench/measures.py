@@ -139,26 +139,23 @@ def streams(start_ratoon):
 def depth(start_ratoon):
     """A thousand states in one line with the usual libraries loaded: what freezing one takes, and what it holds."""
     rows = {d: Row(f"result to frozen, depth {d}", "ms", target=5) for d in (10, 100, 1000)}
-    frozen, whole = [], []
+    growth = Row("freezing at depth 1000, to depth 10", "×", target=1.5)
+    late = Row("a whole cell at depth 300, to depth 10", "×", target=1.2)
+    frozen = []
     with start_ratoon() as server:
         line = RatoonSocket(server)
         line.run(STACK, freeze=True)
         before, available = memory_of(server), available_memory()
-        for number in range(1000):
-            started = time.perf_counter()
-            line.run(f"x = {number}")
-            ended = time.perf_counter()
-            line.door.wait_for_frozen(line.state)
-            now = time.perf_counter()
-            frozen.append((now - ended) / MS)
-            whole.append((now - started) / MS)
+        frozen += [one_cell(line)[1] for _ in range(300)]
+        deep, fresh = beside_a_fresh_line(start_ratoon, line)
+        late.add(WS, median_of(sum, deep) / median_of(sum, fresh))
+        frozen += [one_cell(line)[1] for _ in range(1000 - len(frozen) - len(deep))]
         after, left = memory_of(server), available_memory()
-    for place, row in rows.items():
-        row.samples[WS] = frozen[max(0, place - 20) : place]
-    growth = Row("freezing at depth 1000, to depth 10", "×", target=1.5)
-    growth.add(WS, rows[1000].figure(WS) / rows[10].figure(WS))
-    late = Row("a whole cell at depth 300, to depth 10", "×", target=1.2)
-    late.add(WS, statistics.median(whole[280:300]) / statistics.median(whole[:20]))
+        deep, fresh = beside_a_fresh_line(start_ratoon, line)
+        growth.add(WS, median_of(last, deep) / median_of(last, fresh))
+    rows[10].samples[WS] = frozen[:20]
+    rows[100].samples[WS] = frozen[80:100]
+    rows[1000].samples[WS] = [last(cell) for cell in deep]
     each = Row("memory of a state (private + page tables)", "MB", target=3.5)
     each.add(WS, (after - before) / 1000 / MB)
     gone = Row("memory of a state (what the machine lacks)", "MB")
@@ -166,6 +163,33 @@ def depth(start_ratoon):
     total = Row("memory of 1000 states", "GB", target=4)
     total.add(WS, max(after, before + available - left) / MB / 1024)
     return [*rows.values(), growth, late, each, gone, total]
+
+
+def one_cell(line):
+    """Milliseconds until a cell has ended, and from then until its state is frozen."""
+    started = time.perf_counter()
+    line.run(f"x = {started}")
+    ended = time.perf_counter()
+    line.door.wait_for_frozen(line.state)
+    return (ended - started) / MS, (time.perf_counter() - ended) / MS
+
+
+def beside_a_fresh_line(start_ratoon, deep, turns=20):
+    """The same cells in turns on a deep line and on one at depth 10, as the machine may be busier now than it was."""
+    with start_ratoon() as server:
+        fresh = RatoonSocket(server)
+        fresh.run(STACK, freeze=True)
+        [one_cell(fresh) for _ in range(10)]
+        pairs = [(one_cell(deep), one_cell(fresh)) for _ in range(turns)]
+    return list(zip(*pairs, strict=True))
+
+
+def median_of(part, cells):
+    return statistics.median(part(cell) for cell in cells)
+
+
+def last(cell):
+    return cell[-1]
 
 
 def large(start_ratoon):

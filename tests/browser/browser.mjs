@@ -1,6 +1,7 @@
 // Chromium for the browser tests: one browser, and pages that note every error, policy violation and foreign request.
 
 import { spawn } from 'node:child_process';
+import { connect, createServer } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,12 +30,12 @@ export async function openPage(browser, options = {}) {
 }
 
 /** The server under test: the binary that RATOON_BIN names, on a free port; without it, the stand-in. */
-export async function startServer() {
+export async function startServer(...more) {
     const binary = process.env.RATOON_BIN;
     if (!binary) return startMock();
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
     const python = process.env.RATOON_TEST_PYTHON ? ['--python', process.env.RATOON_TEST_PYTHON] : [];
-    const child = spawn(binary, ['--bind', '127.0.0.1:0', '--dir', dir, ...python], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(binary, ['--bind', '127.0.0.1:0', '--dir', dir, ...python, ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     const url = await new Promise((done, fail) => {
         const hear = (text) => {
@@ -53,4 +54,31 @@ export async function startServer() {
         await rm(dir, { recursive: true, force: true });
     };
     return { url, stop, said: () => said };
+}
+
+/** A line to the server that can be cut: the browser speaks to `port`, `to` is set when the server is there. */
+export async function openLine() {
+    const line = { to: 0, port: 0, isCut: false, sockets: new Set(), cut: () => {}, heal: () => {}, stop: () => {} };
+    const server = createServer((near) => {
+        if (line.isCut) return near.destroy();
+        const far = connect(line.to, '127.0.0.1');
+        for (const [one, other] of [[near, far], [far, near]]) {
+            line.sockets.add(one);
+            one.pipe(other);
+            one.on('error', () => other.destroy());
+            one.on('close', () => (line.sockets.delete(one), other.destroy()));
+        }
+        return undefined;
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    line.port = server.address().port;
+    line.cut = () => {
+        line.isCut = true;
+        for (const socket of line.sockets) socket.destroy();
+    };
+    line.heal = () => {
+        line.isCut = false;
+    };
+    line.stop = () => (line.cut(), new Promise((done) => server.close(done)));
+    return line;
 }

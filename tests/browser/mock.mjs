@@ -20,10 +20,11 @@ ${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67
 export async function start(port = 0) {
     const notebook = new Notebook('main');
     const server = createServer((request, response) => serve(request, response).catch((error) => response.writeHead(500).end(String(error))));
-    new WebSocketServer({ server }).on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
+    const sockets = new WebSocketServer({ server });
+    sockets.on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
-    return { url, notebook, stop: () => (server.closeAllConnections(), new Promise((done) => server.close(done))) };
+    return { url, notebook, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
 
 async function serve(request, response) {
@@ -99,6 +100,7 @@ class Notebook {
     }
 
     async run({ exec_id, code, on, draft = null, instead_of }) {
+        if (this.runs.has(exec_id)) return this.refuse(`run ${exec_id}`, 'it is known');
         const run = { exec_id, on, code, status: 'queued', draft, outputs: [], error: null, prompt: null, started_at: null, duration_ms: null, state: null };
         this.runs.set(exec_id, run);
         this.tell({ event: 'run_added', run });
@@ -163,6 +165,7 @@ class Notebook {
             else if ((found = line.match(/^time.sleep\(([\d.]+)\)$/))) for (let t = 0; t < found[1] * 1000 && !this.stops.get(run.exec_id); t += 20) await pause(20);
             else if ((found = line.match(/^ticks\((\d+)\)$/))) for (let i = 0; i < found[1] && !this.stops.get(run.exec_id); i += 1) (print(`\r${'█'.repeat(i + 1)} ${i + 1}/${found[1]}`), await pause(60));
             else if (line === '1/0') return { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\x1b[31m---------------------------------------------------------------------------\x1b[39m', '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)', '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m', '\x1b[31mZeroDivisionError\x1b[39m: division by zero'] };
+            else if ((found = line.match(/^for i in range\((\d)\): print\(i\); time.sleep\(([\d.]+)\)$/))) for (let i = 0; i < found[1]; i += 1) (print(`${i}\n`), await pause(found[2] * 1000));
             else if (line === 'for i in range(100_000): print(i)') for (let i = 0; i < 100_000; i += 1000) print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
             else if ((found = line.match(/^HTML\("(.*)"\)$/))) show({ 'text/html': found[1], 'text/plain': '' });
             else if (line === 'df') show({ 'text/html': TABLE, 'text/plain': '…' });
@@ -202,7 +205,7 @@ class Notebook {
         this.tellDrafts(this.drafts.find((d) => d.id === draft.id).on);
     }
 
-    delete_draft({ id }) {
+    delete_draft({ draft: id }) {
         const draft = this.drafts.find((d) => d.id === id);
         this.drafts = this.drafts.filter((d) => d.id !== id);
         if (draft) this.tellDrafts(draft.on);

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { openBrowser, openPage, startServer } from './browser.mjs';
+import { openBrowser, openLine, openPage, startServer } from './browser.mjs';
 
 let browser;
 let server;
@@ -21,6 +21,7 @@ beforeEach(async () => {
     page = await open(server.url);
 });
 afterEach(async () => {
+    for (const one of pages) one.faults.push(...(await texts('.notice[data-bad]', one)));
     const faults = pages.flatMap((one) => one.faults);
     await Promise.all(pages.map((one) => one.context().close()));
     pages = [];
@@ -192,6 +193,51 @@ test('100,000 lines do not hang the page', async () => {
     await ran(1);
     await prints('99999');
     assert.ok(await page.evaluate(() => window.longest) < 2000);
+});
+
+test('when the line breaks, typing goes on and no output is lost', async (t) => {
+    const line = await openLine();
+    t.after(() => line.stop());
+    const other = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
+    t.after(() => other.stop());
+    const url = new URL(other.url);
+    line.to = Number(url.port);
+    url.port = String(line.port);
+    const far = await open(url.href);
+    await run('import time\nfor i in range(8): print(i); time.sleep(0.25)', 'Shift+Enter', far);
+    await prints('1', far);
+    line.cut();
+    await far.waitForSelector('.banner');
+    await far.keyboard.insertText('typed while offline');
+    line.heal();
+    await far.waitForSelector('.banner', { state: 'detached' });
+    await ran(1, far);
+    assert.deepEqual(await texts('.stream', far), ['0\n1\n2\n3\n4\n5\n6\n7']);
+    const witness = await open(far.url(), { storageState: await far.context().storageState() });
+    await sees('typed while offline', witness);
+    // What the browser says about a line that is down is no fault of the page.
+    far.faults = far.faults.filter((fault) => !/ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/.test(fault));
+});
+
+test('everything can be done without a mouse', async () => {
+    await three();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Cell 3');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText('\nprint("more")');
+    await page.keyboard.press('Shift+Enter');
+    await sees('version 2 of 2');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('b');
+    await page.waitForFunction(() => document.activeElement.closest('.cell[data-kind="draft"]:not([data-fresh])')?.matches(':has(.cm-content:focus)'));
+    await page.keyboard.insertText('draft');
+    await page.keyboard.press('Escape');
+    assert.deepEqual((await texts('.cell[data-kind="draft"] .editor'))[0], 'draft');
+    await page.keyboard.press('d');
+    await page.keyboard.press('d');
+    await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="draft"]').length === 1);
 });
 
 test('whoever may only look sees everything and is offered nothing', async () => {

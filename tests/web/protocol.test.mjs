@@ -16,3 +16,8 @@ async function variants(file, name) {
 test('commands', async () => assert.deepEqual(Object.keys(COMMANDS), await variants('command', 'Command')));
 test('events', async () => assert.deepEqual(Object.keys(EVENTS), await variants('event', 'Event')));
 test('replies', async () => assert.deepEqual([...REPLIES], await variants('command', 'Reply')));
+
+test('no command has a field of the name that its number has on the wire', async () => {
+    const text = await readFile(new URL('../../src/notebook/command.rs', import.meta.url), 'utf8');
+    assert.doesNotMatch(text.match(/pub enum Command \{\n.*?\n\}/s)[0], /^ {8}(id|do):/m);
+});

@@ -11,7 +11,9 @@ const ROW = 30;
 const LANE = 16;
 const LEFT = 18;
 /** Rows painted beyond the visible ones, so that a fast scroll meets no gap. */
-const MARGIN = 12;
+const MARGIN = 16;
+/** Rows that may scroll by before others are painted. */
+const STEP = 8;
 
 /** @typedef {ReturnType<typeof nodesOf>[number]} Node */
 /** @typedef {import('../graph-layout.js').Place} Place */
@@ -76,6 +78,11 @@ export class Graph extends Component {
         else if (top + 2 * ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * ROW - box.clientHeight;
     }
 
+    #scrolled() {
+        const top = Math.floor((this.box?.scrollTop ?? 0) / (STEP * ROW)) * STEP * ROW;
+        if (top !== this.state.top) this.setState({ top });
+    }
+
     /** @param {KeyboardEvent} event */
     #key(event) {
         const { nodes, places } = this;
@@ -113,7 +120,7 @@ export class Graph extends Component {
         return html`
             <div class="graph" id="graph" role="listbox" tabindex="0" aria-label=${`${WORDS.graph}. ${WORDS.graphHint}`}
                 aria-activedescendant=${nodes[cursor] ? rowId(cursor) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
-                onScroll=${(/** @type {any} */ event) => this.setState({ top: event.currentTarget.scrollTop })}
+                onScroll=${() => this.#scrolled()}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onBlur=${() => this.setState({ cursor: -1 })}>
                 <div class="rows" style=${{ height: `${nodes.length * ROW}px` }}>
                     ${shown.map((node, i) => {

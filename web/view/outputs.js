@@ -54,8 +54,9 @@ function Failure({ ename, evalue, traceback }) {
 function Question({ prompt, onAnswer }) {
     const input = useRef(/** @type {HTMLInputElement | null} */ (null));
     useLayoutEffect(() => {
-        // The cell was just run from here: the next keystrokes are its answer, unless the user is typing elsewhere.
-        if (onAnswer && document.activeElement?.closest('.cell')?.contains(input.current)) input.current?.focus();
+        // The next keystrokes are the answer, unless the user is writing something else already.
+        const busy = document.activeElement?.closest('.cell');
+        if (onAnswer && (!busy || busy.contains(input.current) || busy.hasAttribute('data-fresh'))) input.current?.focus();
     }, []);
     const send = () => onAnswer?.(input.current?.value ?? '');
     const key = (/** @type {KeyboardEvent} */ event) => {

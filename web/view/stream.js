@@ -113,7 +113,8 @@ function styled(text, style) {
         span.style.color = bg === null ? 'var(--paper)' : colour(bg);
         span.style.backgroundColor = fg === null ? 'var(--ink)' : colour(fg);
     } else {
-        if (fg !== null) span.style.color = colour(fg);
+        // A colour that was mixed for one ground is drawn towards the ink, so that it can be read on both.
+        if (fg !== null) span.style.color = typeof fg === 'number' ? colour(fg) : `color-mix(in oklab, ${fg} 55%, var(--ink))`;
         // The palette is made for text; as a ground it steps back, so that text of any colour can be read on it.
         if (bg !== null) span.style.backgroundColor = typeof bg === 'number' ? `color-mix(in srgb, ${colour(bg)} 25%, transparent)` : bg;
     }

@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
-const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -183,7 +183,8 @@ impl Tree {
     }
 
     /// A process' socket has closed. If it still lives it has lost its way: it is ended. Then its parent waits for it, or the
-    /// server does when the parent is gone.
+    /// server does when the parent is gone. A process may die before its parent has said which pid it has: then this is
+    /// done again when it is known.
     fn bury(&mut self, dead: ProcId) {
         self.kill(dead);
         let Some(known) = self.processes.get_mut(&dead) else { return };
@@ -217,7 +218,9 @@ impl Tree {
 
     fn set_pid(&mut self, id: ProcId, pid: i32) {
         let Some(process) = self.processes.get_mut(&id) else { return };
-        process.pid = Some(Pid::from_raw(pid));
+        let pid = Pid::from_raw(pid);
+        reaper::forget(pid);
+        process.pid = Some(pid);
         if let Some(signal) = process.wished.take() {
             self.signal(id, signal);
         }

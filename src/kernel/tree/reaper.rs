@@ -55,17 +55,24 @@ pub(super) fn lifeline() -> io::Result<OwnedFd> {
 
 /// Resolves when the server has waited for this child; never, when it is not the server's or has no pid yet.
 pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
+    let Some(pid) = pid.map(Pid::as_raw) else { return std::future::pending().await };
     let ended = {
         let mut reaper = REAPER.lock().unwrap_or_else(PoisonError::into_inner);
-        let pid = pid?.as_raw();
         if let Some(exit) = reaper.ended.remove(&pid) {
             return Some(exit);
         }
+        // Most children are waited for by their own parents; who was told by them has stopped waiting here.
+        reaper.waiting.retain(|_, waiting| !waiting.is_closed());
         let (tx, rx) = oneshot::channel();
         reaper.waiting.insert(pid, tx);
         rx
     };
     ended.await.ok()
+}
+
+/// A pid means a new process: how an earlier one with this number ended is of no interest any longer.
+pub(super) fn forget(pid: Pid) {
+    REAPER.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&pid.as_raw());
 }
 
 /// Ends every process below the server, also those that users' code has made leaders of sessions of their own. For the end
