@@ -141,7 +141,7 @@ impl Ring {
             if left == 0 {
                 break;
             }
-            if left > CAPACITY || left < RECORD_HEAD_BYTES {
+            if !(RECORD_HEAD_BYTES..=CAPACITY).contains(&left) {
                 read = written;
                 break;
             }
@@ -152,8 +152,7 @@ impl Ring {
                 read = written;
                 break;
             }
-            let stamp =
-                Stamp { reports: number(4), written: Written { out: number(8), err: number(12) } };
+            let stamp = Stamp { reports: number(4), written: Written { out: number(8), err: number(12) } };
             if is_after(stamp.reports, reports) {
                 break;
             }
@@ -187,7 +186,7 @@ impl Ring {
                 out: header.taken_out.load(Ordering::SeqCst).wrapping_add(out),
                 err: header.taken_err.load(Ordering::SeqCst).wrapping_add(err),
             };
-            if before % 2 == 0 && header.taking.load(Ordering::SeqCst) == before {
+            if before.is_multiple_of(2) && header.taking.load(Ordering::SeqCst) == before {
                 return all;
             }
             std::thread::yield_now();

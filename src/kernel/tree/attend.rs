@@ -51,6 +51,8 @@ struct Pipe {
     taken: u32,
     /// The last of them, which have not been passed on.
     kept: Vec<u8>,
+    /// How many had been taken when this turn began. What came later may stand behind text that is not seen yet.
+    settled: u32,
 }
 
 impl Ears {
@@ -59,10 +61,12 @@ impl Ears {
         Ok(Self { ring, out: Pipe::new(StreamName::Stdout, out)?, err: Pipe::new(StreamName::Stderr, err)? })
     }
 
-    /// Takes out what is in the pipes.
+    /// Takes out what is in the pipes, as a turn begins.
     fn take(&mut self) {
-        self.out.take(&self.ring);
-        self.err.take(&self.ring);
+        for pipe in [&mut self.out, &mut self.err] {
+            pipe.take(&self.ring);
+            pipe.settled = pipe.taken;
+        }
     }
 
     /// What came out of the pipes up to there.
@@ -71,17 +75,19 @@ impl Ears {
         self.err.pass_up_to(written.err, &self.ring, into);
     }
 
-    /// All that came out of the pipes.
-    fn pass(&mut self, into: &mut Vec<Output>) {
-        self.out.pass(usize::MAX, into);
-        self.err.pass(usize::MAX, into);
+    /// What came out of the pipes before this turn; whether something came since.
+    fn pass_settled(&mut self, into: &mut Vec<Output>) -> bool {
+        for pipe in [&mut self.out, &mut self.err] {
+            pipe.pass_up_to(pipe.settled, &self.ring, into);
+        }
+        !self.out.kept.is_empty() || !self.err.kept.is_empty()
     }
 }
 
 impl Pipe {
     fn new(name: StreamName, end: OwnedFd) -> io::Result<Self> {
         let end = Receiver::from_owned_fd(end)?;
-        Ok(Self { name, end, decoder: Decoder::default(), taken: 0, kept: Vec::new() })
+        Ok(Self { name, end, decoder: Decoder::default(), taken: 0, kept: Vec::new(), settled: 0 })
     }
 
     fn take(&mut self, ring: &Ring) {
@@ -113,16 +119,12 @@ impl Pipe {
         }
         let passed = self.taken.wrapping_sub(self.kept.len() as u32);
         if is_after(written, passed) {
-            self.pass(written.wrapping_sub(passed) as usize, into);
-        }
-    }
-
-    fn pass(&mut self, count: usize, into: &mut Vec<Output>) {
-        let count = count.min(self.kept.len());
-        push_text(into, self.name, self.decoder.decode(&self.kept[..count]));
-        self.kept.drain(..count);
-        if self.kept.is_empty() && self.kept.capacity() > MAX_PIPE_KEPT {
-            self.kept = Vec::new();
+            let count = self.kept.len().min(written.wrapping_sub(passed) as usize);
+            push_text(into, self.name, self.decoder.decode(&self.kept[..count]));
+            self.kept.drain(..count);
+            if self.kept.is_empty() && self.kept.capacity() > MAX_PIPE_KEPT {
+                self.kept = Vec::new();
+            }
         }
     }
 
@@ -232,9 +234,11 @@ impl Listener {
             if found == Found::Nothing && woken == Woken::Tick {
                 self.arm(false);
                 // What came in between did not ring.
+                self.is_looking = false;
                 found = self.turn(&mut tick).await;
-                self.is_looking = found == Found::Something;
-                self.arm(self.is_looking);
+                if found == Found::Something {
+                    self.look_from_now_on(&mut tick);
+                }
             }
             if found == Found::End {
                 break;
@@ -244,7 +248,8 @@ impl Listener {
         self.take();
         self.drain_ring(self.heard.wrapping_add(u32::MAX / 4), &mut last);
         if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
-            ears.pass(&mut last);
+            ears.take();
+            ears.pass_settled(&mut last);
         }
         self.finish_text(&mut last);
         self.pass_on(last).await;
@@ -284,8 +289,9 @@ impl Listener {
         }
         let mut rest = Vec::new();
         self.drain_ring(self.heard, &mut rest);
-        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
-            ears.pass(&mut rest);
+        let ears = self.ears.as_mut().filter(|_| self.is_running);
+        if ears.is_some_and(|ears| ears.pass_settled(&mut rest)) {
+            self.look_from_now_on(tick);
         }
         if !rest.is_empty() {
             found = Found::Something;
