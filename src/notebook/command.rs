@@ -59,8 +59,8 @@ pub enum Command {
     },
     /// Throw a draft away.
     DeleteDraft {
-        /// The draft.
-        id: DraftId,
+        /// The draft. (Not `id`: that is the message's own number on the wire.)
+        draft: DraftId,
     },
     /// Change the markdown that stands before a state's code.
     PutProse {

@@ -124,6 +124,7 @@ test('a changed cell grows a sibling, and the later cells become drafts', async 
 test('a failure is a red leaf; the draft stays and can be put right', async () => {
     await run('1/0', 'Control+Enter');
     await sees('ZeroDivisionError');
+    await page.waitForSelector('.row[data-status="error"]');
     assert.deepEqual(await texts('.row[data-status="error"] .said'), ['failed']);
     assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
     await page.locator('.cell[data-status="error"] .editor').click();
@@ -229,6 +230,7 @@ test('everything can be done without a mouse', async () => {
     await page.keyboard.insertText('\nprint("more")');
     await page.keyboard.press('Shift+Enter');
     await sees('version 2 of 2');
+    await ran(3);
     await page.keyboard.press('Escape');
     await page.keyboard.press('b');
     await page.waitForFunction(() => document.activeElement.closest('.cell[data-kind="draft"]:not([data-fresh])')?.matches(':has(.cm-content:focus)'));

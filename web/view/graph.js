@@ -34,7 +34,11 @@ export class Graph extends Component {
 
     componentDidMount() {
         if (!this.box) return;
-        this.resized = new ResizeObserver(() => this.setState({ height: this.box?.clientHeight ?? 600 }));
+        this.resized = new ResizeObserver(() => {
+            this.setState({ height: this.box?.clientHeight ?? 600 });
+            this.shownHere = null;
+            this.#follow();
+        });
         this.resized.observe(this.box);
         this.#follow();
     }

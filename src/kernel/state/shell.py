@@ -45,6 +45,7 @@ def boot(own_channel, support):
     global channel, shell
     channel = own_channel
     sys.path.insert(0, "")
+    _put_environment_on_path()
     if support:
         sys.path.append(support)
     sys.argv = [""]
@@ -64,6 +65,15 @@ def boot(own_channel, support):
     # collection in each state would copy some 30 MB of pages (20 times the memory per state).
     gc.collect()
     gc.freeze()
+
+
+def _put_environment_on_path():
+    """`!pip` is the pip of the cells' environment, whatever the server was started from."""
+    scripts = os.path.dirname(sys.executable)
+    path = os.environ.get("PATH", os.defpath)
+    if sys.prefix != sys.base_prefix and scripts not in path.split(os.pathsep)[:1]:
+        os.environ["PATH"] = scripts + os.pathsep + path
+        os.environ["VIRTUAL_ENV"] = sys.prefix
 
 
 def run(code, allow_stdin):
@@ -108,10 +118,20 @@ class _NoEvents:
 def warnings_of_state():
     """What of the state as it is now does not survive a branch, as a JSON list of sentences."""
     told = []
-    threads = [t.name for t in threading.enumerate() if t is not threading.main_thread() and t.is_alive()]
+    threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
         told.append(f"threads do not go on in a branch: {', '.join(sorted(threads)[:5])}")
     return _json(told)
+
+
+def _is_ours(thread):
+    """Whether nobody will miss a thread in a branch: Python's own, and the one in which %%bash waits."""
+    loop = getattr(_script_magics(), "event_loop", None)
+    return thread is threading.main_thread() or (loop and getattr(thread, "_target", None) == loop.run_forever)
+
+
+def _script_magics():
+    return shell.magics_manager.registry.get("ScriptMagics")
 
 
 def look():
@@ -128,6 +148,9 @@ def before_fork():
 def after_fork_in_child(kept):
     """Undoes `random`'s reseeding: the same state gives the same numbers. A fork by the user's code still reseeds."""
     random.setstate(kept)
+    if getattr(_script_magics(), "event_loop", None):
+        # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
+        _script_magics().event_loop = None
     for loop in list(loops):
         if not loop.is_closed():
             _give_own_wakeups(loop)
@@ -245,6 +268,7 @@ def _make_shell():
         def showtraceback(self, exc_tuple=None, filename=None, tb_offset=None, **kwargs):
             # IPython leaves its own frame out of what it shows, but only after it has parsed its own 4,000 lines.
             etype, evalue, tb = exc_tuple or sys.exc_info()
+            _cut_own_frames(tb)
             if tb_offset is None and tb is not None and tb.tb_next is not None:
                 if tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
                     exc_tuple, tb_offset = (etype, evalue, tb.tb_next), 0
@@ -290,6 +314,14 @@ def _send_error(etype, evalue, traceback):
     error = {"ename": _clean(etype.__name__), "evalue": _clean(_text_of(evalue)), "traceback": list(map(_clean, traceback))}
     shell.error_sent = error
     _report({"output": {"output_type": "error", **error}})
+
+
+def _cut_own_frames(tb):
+    """A traceback ends in the user's code, not in how we ask for input."""
+    while tb is not None and tb.tb_next is not None:
+        if tb.tb_next.tb_frame.f_code.co_filename == __file__:
+            tb.tb_next = None
+        tb = tb.tb_next
 
 
 def _text_of(error):
@@ -346,17 +378,14 @@ def _report(message):
 
 
 def _input(prompt="", /):
-    __tracebackhide__ = True
     return _ask("input()", str(prompt), False)
 
 
 def _getpass(prompt="Password: ", stream=None, **_):
-    __tracebackhide__ = True
     return _ask("getpass()", str(prompt), True)
 
 
 def _ask(function, prompt, password):
-    __tracebackhide__ = True
     if not _input.allowed:
         from IPython.core.error import StdinNotImplementedError
 

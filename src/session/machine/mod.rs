@@ -145,7 +145,7 @@ impl Machine {
             Command::PutDraft { draft, after, in_place } => {
                 Some(self.put_draft(draft, after.as_ref(), in_place))
             }
-            Command::DeleteDraft { id } => Some(self.delete_draft(&id)),
+            Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
             Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
             Command::DeleteState { state } => Some(self.delete_state(&state)),

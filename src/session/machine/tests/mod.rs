@@ -108,7 +108,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["interrupt", id] => command(Command::Interrupt { exec_id: exec(id) }),
         ["answer", id, text] => command(Command::AnswerInput { exec_id: exec(id), text: (*text).into() }),
         ["draft", rest @ ..] => command(parse_draft(rest)),
-        ["undraft", id] => command(Command::DeleteDraft { id: DraftId::new(*id) }),
+        ["undraft", id] => command(Command::DeleteDraft { draft: DraftId::new(*id) }),
         ["label", id, label] => command(Command::Label { state: state(id), label: Some((*label).into()) }),
         ["delete", id] => command(Command::DeleteState { state: state(id) }),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
