@@ -58,6 +58,8 @@ pub(crate) enum Order {
     },
     /// What the user typed; to a head that asked.
     Answer {
+        /// The number of the question.
+        number: u32,
         /// Without the newline.
         text: String,
     },
@@ -72,8 +74,11 @@ pub(crate) enum Order {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// I am what I was forked to be.
-    Ready,
+    /// I am what I was forked to be. The parent says the pid too, but may die before it does.
+    Ready {
+        /// This process' id.
+        pid: i32,
+    },
     /// The root could not start Python; it exits.
     Failed {
         /// What went wrong and what helps.

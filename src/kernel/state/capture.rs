@@ -11,15 +11,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// The longest report that `shell.py` may send: one output with all its representations.
+const MAX_REPORT_BYTES: usize = 48 * 1024 * 1024;
 /// Longer text does not go through the ring, and goes in pieces of this many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 
 static RING: Mutex<Option<Ring>> = Mutex::new(None);
 /// In a child of the user's: the beginnings of lines, of standard output and standard error.
 static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
+/// How many questions this process, and those it was forked from, have asked.
+static ASKED: AtomicU32 = AtomicU32::new(0);
 static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// A head's outputs go to these pipes and this ring from now on.
@@ -95,7 +99,14 @@ impl Channel {
     }
 
     /// Sends a report that is JSON already.
+    ///
+    /// # Errors
+    /// `ValueError` when it is longer than the server takes.
     fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
+        if json.len() > MAX_REPORT_BYTES {
+            let message = format!("{} bytes are more than can be shown ({MAX_REPORT_BYTES})", json.len());
+            return Err(pyo3::exceptions::PyValueError::new_err(message));
+        }
         if control::is_held() {
             let mut bytes = Vec::with_capacity(json.len() + 40);
             bytes.extend_from_slice(&[0; 4]);
@@ -111,14 +122,17 @@ impl Channel {
 
     /// Asks the user and waits for the answer; an interrupt ends the waiting.
     fn ask(&self, py: Python<'_>, prompt: String, password: bool) -> PyResult<String> {
-        control::report(&Report::Ask(Prompt { text: prompt, password }));
-        let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
-        match order {
-            Some((Order::Answer { text }, _)) => Ok(text),
-            Some(_) => {
-                Err(pyo3::exceptions::PyEOFError::new_err("the server sent something else than an answer"))
+        let asked = ASKED.fetch_add(1, Ordering::Relaxed) + 1;
+        control::report(&Report::Ask(Prompt { number: asked, text: prompt, password }));
+        loop {
+            let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
+            match order {
+                Some((Order::Answer { number, text }, _)) if number == asked => return Ok(text),
+                Some((Order::Reap { pid }, _)) => super::reap(pid),
+                // An answer to a question that was interrupted; nothing else is sent to a busy head.
+                Some(_) => {}
+                None => super::leave(),
             }
-            None => super::leave(),
         }
     }
 

@@ -62,7 +62,8 @@ struct Process {
     parent: Option<ProcId>,
     role: Role,
     pid: Option<Pid>,
-    orders: mpsc::UnboundedSender<Parcel>,
+    /// None: it was killed, and its socket is closed; a child that comes to be all the same finds it so and leaves.
+    orders: Option<mpsc::UnboundedSender<Parcel>>,
     /// A signal that was wished before the pid was known.
     wished: Option<Signal>,
     is_closed: bool,
@@ -125,8 +126,8 @@ impl Tree {
     }
 
     /// Answers a head that asked.
-    pub fn answer(&mut self, head: ProcId, text: String) {
-        self.send(head, &Order::Answer { text }, Vec::new());
+    pub fn answer(&mut self, head: ProcId, number: u32, text: String) {
+        self.send(head, &Order::Answer { number, text }, Vec::new());
     }
 
     /// Sends SIGINT to a head and the processes that its cell started.
@@ -156,8 +157,14 @@ impl Tree {
     pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<News> {
         match heard {
             Heard::Report(Report::Forked { child, pid }) => {
-                self.set_pid(child, pid);
+                if self.processes.get(&child).is_some_and(|c| c.parent == Some(process)) {
+                    self.set_pid(child, pid);
+                }
                 None
+            }
+            Heard::Report(Report::Ready { pid }) => {
+                self.set_pid(process, pid);
+                self.processes.contains_key(&process).then_some(News::Report(process, Report::Ready { pid }))
             }
             Heard::Report(Report::Reaped { pid, exit }) => {
                 let pid = Pid::from_raw(pid);
@@ -211,13 +218,16 @@ impl Tree {
         ears: Option<attend::Ears>,
     ) -> io::Result<()> {
         let orders = attend::spawn(id, socket, ears, self.inbox.clone())?;
-        let process = Process { parent, role, pid: None, orders, wished: None, is_closed: false };
+        let process =
+            Process { parent, role, pid: None, orders: Some(orders), wished: None, is_closed: false };
         self.processes.insert(id, process);
         Ok(())
     }
 
     fn set_pid(&mut self, id: ProcId, pid: i32) {
-        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some(process) = self.processes.get_mut(&id).filter(|p| p.pid.is_none() && pid > 1) else {
+            return;
+        };
         let pid = Pid::from_raw(pid);
         reaper::forget(pid);
         process.pid = Some(pid);
@@ -234,6 +244,9 @@ impl Tree {
         let Some(process) = self.processes.get_mut(&id) else { return };
         let Some(pid) = process.pid else {
             process.wished = Some(signal);
+            if signal == Signal::SIGKILL {
+                process.orders = None;
+            }
             return;
         };
         // It may be too young to lead its group, or dead already: then one of the two says so.
@@ -244,9 +257,9 @@ impl Tree {
     }
 
     fn send(&self, to: ProcId, order: &Order, descriptors: Vec<OwnedFd>) {
-        if let Some(process) = self.processes.get(&to) {
+        if let Some(orders) = self.processes.get(&to).and_then(|p| p.orders.as_ref()) {
             // A closed queue is a dead process: its end is reported by its own reader.
-            let _ = process.orders.send(Parcel { bytes: frame(order), descriptors });
+            let _ = orders.send(Parcel { bytes: frame(order), descriptors });
         }
     }
 }

@@ -50,10 +50,10 @@ impl Machine {
 
     /// The user typed an answer.
     pub(super) fn type_answer(&mut self, exec_id: &ExecId, text: String) -> Reply {
-        let asks = self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some());
-        match self.heads.of_run(exec_id).filter(|_| asks) {
-            Some(head) => {
-                self.effects.push(Effect::Type { head, text });
+        let prompt = self.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
+        match self.heads.of_run(exec_id).zip(prompt.map(|p| p.number)) {
+            Some((head, number)) => {
+                self.effects.push(Effect::Type { head, number, text });
                 self.prompt(head, None);
                 Reply::Done
             }

@@ -1,7 +1,7 @@
 //! How a run comes to an end that it did not choose: interrupted, out of time, or with its process.
 
 use super::heads::Doing;
-use super::{Alarm, Effect, Machine};
+use super::{Alarm, Effect, Machine, Serial};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{ExecId, RunError, RunStatus};
 use std::time::Duration;
@@ -71,12 +71,16 @@ impl Machine {
 
     /// Interrupts the cell of a head, and looks a while later whether it has stopped.
     pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
+        if self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
+            self.prompt(head, None);
+        }
         self.effects.push(Effect::Interrupt(head));
         self.look_whether_stopped(exec_id);
     }
 
     fn look_whether_stopped(&mut self, exec_id: &ExecId) {
-        self.effects.push(Effect::Wake(INTERRUPT_GRACE, Alarm::Stopped(exec_id.clone())));
+        let alarm = Alarm::Stopped(exec_id.clone(), self.requests.serial(exec_id));
+        self.effects.push(Effect::Wake(INTERRUPT_GRACE, alarm));
     }
 
     /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
@@ -88,15 +92,36 @@ impl Machine {
     }
 
     /// An interrupted cell goes on: its process is killed.
-    pub(super) fn did_not_stop(&mut self, exec_id: &ExecId) {
-        if let Some(head) = self.heads.of_run(exec_id) {
+    pub(super) fn did_not_stop(&mut self, exec_id: &ExecId, serial: Serial) {
+        if self.requests.is_still(exec_id, serial)
+            && let Some(head) = self.heads.of_run(exec_id)
+        {
             self.kill_for_good(head);
         }
     }
 
+    /// A head that rested does not take up its cell: something that the user's code left behind holds it. The state has not
+    /// changed, so another head takes over.
+    pub(super) fn did_not_begin(&mut self, head: ProcId, exec_id: &ExecId, serial: Serial) {
+        let hangs = self.heads.get(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
+        if !hangs || !self.requests.is_still(exec_id, serial) {
+            return;
+        }
+        let at = self.heads.get(head).map(|h| h.at.clone());
+        self.discard(head);
+        if let Some(at) = at {
+            match self.runnable(&at) {
+                Ok(()) => self.begin(exec_id, &at),
+                Err(lost) => self.head_not_made(exec_id, &lost.why),
+            }
+        }
+    }
+
     /// A run has used up its time.
-    pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId) {
-        self.stop(exec_id, Stop::TimeLimit);
+    pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId, serial: Serial) {
+        if self.requests.is_still(exec_id, serial) {
+            self.stop(exec_id, Stop::TimeLimit);
+        }
     }
 
     /// The head of a run died.
