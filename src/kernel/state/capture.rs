@@ -1,11 +1,11 @@
 //! What a cell prints, shows and asks, on its way to the server, in the order in which it happened.
 //!
-//! Text goes through the ring, everything else as a report on the socket; each says whether bytes written straight to
-//! descriptors 1 and 2 came before it. A child that the user's code forks has neither: it prints to the descriptors.
+//! Text goes through the ring, everything else as a report on the socket; each says how many bytes had been written straight
+//! to descriptors 1 and 2 before it, and text says how many reports. A child that the user's code forks has neither: it prints to the descriptors.
 
 use super::{control, fork};
-use crate::kernel::protocol::{Order, Report, seal};
-use crate::kernel::ring::{Pushed, Ring};
+use crate::kernel::protocol::{Order, Report, Written, seal};
+use crate::kernel::ring::{Pushed, Ring, Stamp};
 use crate::notebook::{Output, Prompt, StreamName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -48,19 +48,24 @@ pub(super) fn is_users_child() -> bool {
     IS_USERS_CHILD.load(Ordering::Relaxed)
 }
 
-/// Whether bytes written to descriptors 1 and 2 are still in their pipes.
-pub(super) fn native_pending() -> bool {
-    lock().is_some() && (pending(io::stdout()) || pending(io::stderr()))
+/// How many bytes have been written to descriptors 1 and 2 so far.
+pub(super) fn written() -> Written {
+    lock().as_ref().map(|ring| ring.written(waiting)).unwrap_or_default()
 }
 
-fn pending(pipe: impl AsFd) -> bool {
+/// How many bytes are in the pipes of descriptors 1 and 2.
+fn waiting() -> Written {
+    Written { out: waiting_in(io::stdout()), err: waiting_in(io::stderr()) }
+}
+
+fn waiting_in(pipe: impl AsFd) -> u32 {
     let mut bytes: libc::c_int = 0;
     // SAFETY: FIONREAD writes one int; on what is no pipe it fails and leaves it alone.
     #[allow(unsafe_code)]
     unsafe {
         libc::ioctl(pipe.as_fd().as_raw_fd(), libc::FIONREAD, &raw mut bytes);
     }
-    bytes > 0
+    u32::try_from(bytes).unwrap_or_default()
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Ring>> {
@@ -105,8 +110,9 @@ impl Channel {
         if control::is_held() {
             let mut bytes = Vec::with_capacity(json.len() + 40);
             bytes.extend_from_slice(&[0; 4]);
-            let native = native_pending();
-            bytes.extend_from_slice(format!("{{\"native\":{native},\"report\":").as_bytes());
+            let Written { out, err } = written();
+            let written = format!("{{\"written\":{{\"out\":{out},\"err\":{err}}},\"report\":");
+            bytes.extend_from_slice(written.as_bytes());
             bytes.extend_from_slice(json.as_bytes());
             bytes.push(b'}');
             control::send_frame(&seal(bytes));
@@ -144,9 +150,12 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
     if is_users_child() {
         return print_in_lines(name, text);
     }
-    let native = native_pending();
     if text.len() <= PIECE_BYTES {
-        let pushed = lock().as_ref().map(|ring| ring.push(name, native, text.as_bytes()));
+        let push = |ring: &Ring| {
+            let stamp = Stamp { reports: control::sent(), written: ring.written(waiting) };
+            ring.push(name, stamp, text.as_bytes())
+        };
+        let pushed = lock().as_ref().map(push);
         match pushed {
             None | Some(Pushed::Quietly) => return Ok(()),
             Some(Pushed::RingDoorbell) => {

@@ -233,14 +233,12 @@ impl Machine {
         run.status = RunStatus::Running;
         run.started_at = Some(now_ms);
         let on = run.on.clone();
-        let request = self.requests.get(&exec_id);
-        let (limit, was_stopped) = request.map_or((None, false), |r| (r.timeout, r.stop.is_some()));
-        if let Some(limit) = limit {
-            self.effects
-                .push(Effect::Wake(limit, Alarm::TimeLimit(exec_id.clone(), self.requests.serial(&exec_id))));
+        if let Some(limit) = self.requests.get(&exec_id).and_then(|r| r.timeout) {
+            let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(&exec_id));
+            self.effects.push(Effect::Wake(limit, alarm));
         }
         self.publish(Event::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
-        if was_stopped {
+        if self.is_stopping(&exec_id) {
             self.ask_to_stop(head, &exec_id);
         }
     }

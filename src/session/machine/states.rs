@@ -65,7 +65,7 @@ impl Machine {
     /// Whether a head that is about to run on may not have made the frozen process of its state yet: without either, the
     /// state would be lost.
     pub(super) fn may_have_to_freeze(&self, head: ProcId) -> bool {
-        let stands_there = self.heads.get(head).filter(|h| h.is_ready);
+        let stands_there = self.heads.get(head).filter(|h| h.is_ready && matches!(h.doing, Doing::Begin(_)));
         let state = stands_there.and_then(|h| self.notebook.state(&h.at));
         state.is_some_and(|s| s.living == Living::Freezing)
     }
@@ -150,6 +150,7 @@ impl Machine {
                 Doing::Rest => {}
                 Doing::Run(run) => self.head_gone(&run, exit),
                 // It died at rest, unnoticed: the state has not changed, so another head can take over.
+                Doing::Begin(run) if self.is_stopping(&run) => self.head_gone(&run, exit),
                 Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
                 Doing::Begin(run) => self.head_not_made(&run, "the forked process died before it was ready"),
             }

@@ -47,15 +47,11 @@ impl Machine {
         let head = self.heads.of_run(exec_id);
         match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(head, exec_id),
+            // It has its order, and may have begun already: it is interrupted when it says so.
+            Some(_) if first => self.look_whether_stopped(exec_id),
             // Asked twice: its end comes as the end of its process.
-            Some((head, Doing::Run(_))) => self.effects.push(Effect::Kill(head)),
-            // It may still have to make the frozen process of the state at which it stands: it is stopped when it begins.
-            Some((head, Doing::Begin(_))) if self.may_have_to_freeze(head) => {}
-            // None of the user's code has run.
-            not_begun => {
-                if let Some((head, _)) = not_begun {
-                    self.discard(head);
-                }
+            Some((head, _)) => self.kill_for_good(head),
+            None => {
                 self.backlog.retain(|r| r != exec_id);
                 self.end(
                     exec_id,
@@ -68,16 +64,31 @@ impl Machine {
         true
     }
 
+    /// Whether a run was told to stop.
+    pub(super) fn is_stopping(&self, exec_id: &ExecId) -> bool {
+        self.requests.get(exec_id).is_some_and(|r| r.stop.is_some())
+    }
+
     /// Interrupts the cell of a head, and looks a while later whether it has stopped.
     pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
         if self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
             self.prompt(head, None);
         }
         self.effects.push(Effect::Interrupt(head));
-        self.effects.push(Effect::Wake(
-            INTERRUPT_GRACE,
-            Alarm::Stopped(exec_id.clone(), self.requests.serial(exec_id)),
-        ));
+        self.look_whether_stopped(exec_id);
+    }
+
+    fn look_whether_stopped(&mut self, exec_id: &ExecId) {
+        let alarm = Alarm::Stopped(exec_id.clone(), self.requests.serial(exec_id));
+        self.effects.push(Effect::Wake(INTERRUPT_GRACE, alarm));
+    }
+
+    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
+    /// would be lost.
+    fn kill_for_good(&mut self, head: ProcId) {
+        if !self.may_have_to_freeze(head) {
+            self.effects.push(Effect::Kill(head));
+        }
     }
 
     /// An interrupted cell goes on: its process is killed.
@@ -85,7 +96,7 @@ impl Machine {
         if self.requests.is_still(exec_id, serial)
             && let Some(head) = self.heads.of_run(exec_id)
         {
-            self.effects.push(Effect::Kill(head));
+            self.kill_for_good(head);
         }
     }
 
