@@ -425,7 +425,7 @@ fn push_text(into: &mut Vec<Output>, name: StreamName, text: String) {
 
 fn unreadable(error: &serde_json::Error) -> Envelope<Report> {
     let text = format!("[ratoon: an output could not be read: {error}]\n");
-    Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), native: false }
+    Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), written: Written::default() }
 }
 
 /// The length of the next frame's body, when all of it is there; an error when it is longer than any of ours.
