@@ -71,7 +71,7 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
             false,
             true,
         ),
-        (command(r#"{"do":"delete_draft","id":"none"}"#), false, true),
+        (command(r#"{"do":"delete_draft","draft":"none"}"#), false, true),
         (command(r#"{"do":"put_prose","state":"none","prose":[]}"#), false, true),
         (command(r#"{"do":"label","state":"none","label":"x"}"#), false, true),
         (command(r#"{"do":"delete_state","state":"none"}"#), false, false),

@@ -7,6 +7,7 @@ mod bodies;
 mod branches;
 mod cells;
 mod crashes;
+mod hostile;
 mod interrupts;
 mod lifetime;
 mod links;

@@ -1,14 +1,16 @@
 //! Child processes that the user's code started and that still run: they belong to one process, not to its branches.
 
 use std::collections::HashSet;
+use std::io::Read;
 
 /// How many names a warning holds.
 const MAX_NAMES: usize = 5;
+/// Room for the pids of some ten thousand children, most of them states.
+const LIST_BYTES: usize = 128 * 1024;
 
 /// A sentence about the children of this process that are not among `ours`; none when there are none.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
-    let pid = std::process::id();
-    let list = std::fs::read_to_string(format!("/proc/self/task/{pid}/children")).ok()?;
+    let list = list()?;
     let theirs = list.split_whitespace().filter_map(|p| p.parse().ok()).filter(|p| !ours.contains(p));
     let mut names: Vec<String> = theirs.filter_map(running).collect();
     if names.is_empty() {
@@ -16,6 +18,15 @@ pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {
     }
     names.truncate(MAX_NAMES);
     Some(format!("child processes belong to this line alone, and end with it: {}", names.join(", ")))
+}
+
+/// The pids of this process' children. In one large piece: the kernel goes through all of them for every read.
+fn list() -> Option<String> {
+    let mut file = std::fs::File::open(format!("/proc/self/task/{}/children", std::process::id())).ok()?;
+    let mut bytes = vec![0; LIST_BYTES];
+    let length = file.read(&mut bytes).ok()?;
+    bytes.truncate(length);
+    String::from_utf8(bytes).ok()
 }
 
 /// The name of a process that has not ended.

@@ -178,9 +178,25 @@ def after_fork_in_child(kept):
     if getattr(_script_magics(), "event_loop", None):
         # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
         _script_magics().event_loop = None
+    _give_own_workers()
     for loop in list(loops):
         if not loop.is_closed():
             _give_own_wakeups(loop)
+
+
+def _give_own_workers():
+    """Pools that a state keeps have no workers in a branch, and would wait for them for ever: they start new ones."""
+    for name in ("joblib.externals.loky.reusable_executor", "loky.reusable_executor"):
+        loky = sys.modules.get(name)
+        if loky is not None:
+            loky._executor = None
+    pools = sys.modules.get("concurrent.futures.thread")
+    for worker in list(getattr(pools, "_threads_queues", ())):
+        arguments = getattr(worker, "_args", None)
+        pool = arguments[0]() if arguments else None
+        if pool is not None:
+            pool._threads.clear()
+            pool._idle_semaphore = threading.Semaphore(0)
 
 
 def _note_new_loops():

@@ -1,0 +1,205 @@
+//! What breakers did to the kernel and its server, each told once and held for ever.
+
+use crate::cells::{Live, Room, descendants};
+use crate::request::Request;
+use crate::server::{TestServer, until};
+use serde_json::{Value, json};
+
+/// Ends in a state, with its outputs as text; never in the death of its process.
+#[test]
+fn no_display_and_no_error_ends_its_process() {
+    let server = TestServer::start();
+    let deep = "display({'application/json': __import__('functools').reduce(lambda a, _: [a], range(200), 1)}, raw=True)";
+    for code in [
+        "display('a', display_id=5)",
+        deep,
+        "display({'application/json': {'a': 10**400}}, raw=True)",
+        "display({'application/json': {'a': '\\udc80'}}, raw=True)",
+        "print('\\udc80'); {'\\udc80': 1}",
+        "get_ipython().execution_count = 2**40; 5",
+        "display({f'text/x{i}': 'y' * 8_000_000 for i in range(9)}, raw=True)",
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(5,), name='x' * 70_000_000, daemon=True).start()",
+    ] {
+        let ran = server.run("initial", code);
+        assert_eq!(ran.ename(), "", "{code}");
+        assert!(ran.state.is_some(), "{code}");
+    }
+    for (code, name) in [
+        ("raise Exception('x' * 40_000_000)", "Exception"),
+        ("raise type('K' * 70_000_000, (Exception,), {})", "KKK"),
+        ("class E(Exception):\n    def __str__(self): raise ValueError\nraise E", "E"),
+    ] {
+        let ran = server.run("initial", code);
+        assert!(ran.ename().starts_with(name), "{code}: {}", ran.ename());
+    }
+}
+
+#[test]
+fn no_variable_hides_the_others() {
+    let server = TestServer::start();
+    let code = "class M(type):\n    @property\n    def __name__(cls): raise ValueError\nclass A(metaclass=M): pass\na = A()\nglobals()[5] = 1\n\
+                class S(str):\n    def __len__(self): return -1\ns = S('s')\n\
+                class R:\n    def __repr__(self): raise type('K' * 80_000_000, (Exception,), {})\nr = R()\n\
+                class Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow()\nfine = 42";
+    let ran = server.run("initial", code);
+    let answer = server.owner(Request::get(&format!("/states/{}", ran.state())));
+    let variables = &answer.json()["variables"];
+    assert_eq!(variables["fine"], json!({"type": "int", "repr": "42"}));
+    assert_eq!(variables["a"]["type"], "A");
+    for name in ["r", "slow"] {
+        assert!(variables[name]["repr"].as_str().unwrap().starts_with("<repr failed: "), "{name}");
+    }
+}
+
+#[test]
+fn an_exec_id_used_again_is_not_stopped_by_the_alarms_of_the_first() {
+    let server = TestServer::start();
+    let run = |id: &str, code: &str, limit: Value| {
+        let body = json!({"code": code, "exec_id": id, "state_name": "initial", "timeout": limit});
+        server.owner(Request::post("/execute", &body.to_string()))
+    };
+    let room = Room::new();
+    let begun = room.file("begun");
+    std::thread::scope(|scope| {
+        let code = format!("open({begun:?}, 'w'); import time; time.sleep(60)");
+        let first = scope.spawn(move || run("1", &code, json!(60)));
+        room.wait_for("begun");
+        assert!(server.interrupt("1"));
+        assert_eq!(first.join().unwrap().json()["error"]["ename"], "KeyboardInterrupt");
+    });
+    let limited = run("2", "import time; time.sleep(60)", json!(1));
+    assert_eq!(limited.json()["error"]["ename"], "RunTimeout");
+    server.reset();
+    // Longer than the grace of an interrupt (3 s) and than the limit of the first.
+    for id in ["1", "2"] {
+        let again = run(id, "import time; time.sleep(3.5)", Value::Null);
+        assert_eq!(again.json()["error"], Value::Null, "{id}");
+    }
+}
+
+#[test]
+fn a_waiting_input_outlives_the_state_it_began_from() {
+    let server = TestServer::start();
+    let mut live = Live::join(&server);
+    let state = server.run("initial", "x = 1");
+    let exec_id = live.run(state.state(), "y = input('q')\nprint(y, x)");
+    live.event(&exec_id, "prompt_changed");
+    let deleted = server.owner(Request::new("DELETE", &format!("/states/{}", state.state())));
+    assert_eq!(deleted.status, 200);
+    live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": "yes"}));
+    assert_eq!(live.event(&exec_id, "run_ended")["status"], "ok");
+}
+
+#[test]
+fn a_thread_cannot_ask() {
+    let server = TestServer::start();
+    let mut live = Live::join(&server);
+    let code = "import threading\ntold = []\ndef ask():\n    try: input('bg?')\n    except RuntimeError as e: told.append(str(e))\n\
+                t = threading.Thread(target=ask); t.start(); t.join(); assert 'thread' in told[0], told";
+    let exec_id = live.run("initial", code);
+    let ended = live.event(&exec_id, "run_ended");
+    assert_eq!(ended["status"], "ok", "{ended}");
+    let next = server.run(ended["state"].as_str().unwrap(), "print(len(told))");
+    assert_eq!(next.text(), "1\n");
+}
+
+#[test]
+fn an_answer_goes_to_the_question_that_was_asked() {
+    let server = TestServer::start();
+    let mut live = Live::join(&server);
+    let code = "try: input('a')\nexcept KeyboardInterrupt: pass\nprint('B:', input('b'))";
+    let exec_id = live.run("initial", code);
+    let first = live.hear(|m| m["event"] == "prompt_changed" && m["prompt"]["text"] == "a");
+    assert_eq!(first["exec_id"], exec_id);
+    assert!(server.interrupt(&exec_id));
+    live.hear(|m| m["event"] == "prompt_changed" && m["prompt"].is_null());
+    live.hear(|m| m["event"] == "prompt_changed" && m["prompt"]["text"] == "b");
+    live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": "for b"}));
+    let events = live.events_of(&exec_id);
+    let printed: String = events.iter().filter_map(|e| e["output"]["text"].as_str()).collect();
+    assert_eq!(printed, "B: for b\n");
+}
+
+#[test]
+fn looks_are_few_processes_however_many_ask() {
+    let server = TestServer::start();
+    let code = "class Slow:\n    def __repr__(self):\n        while True: pass\na = b = c = d = Slow()";
+    let states: Vec<String> = (0..12).map(|_| server.run("initial", code).state().to_owned()).collect();
+    let before = descendants(server.pid()).len();
+    std::thread::scope(|scope| {
+        let server = &server;
+        for state in states.iter().cycle().take(60) {
+            scope.spawn(move || {
+                let answer = server.owner(Request::get(&format!("/states/{state}")));
+                assert!([200, 429, 503].contains(&answer.status), "{}", answer.status);
+            });
+        }
+        for _ in 0..20 {
+            let now = descendants(server.pid()).len();
+            assert!(now <= before + 8, "{now} processes, {before} before");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+}
+
+#[test]
+fn a_reset_in_the_middle_of_runs_leaves_nothing() {
+    let server = TestServer::start();
+    server.run("initial", "1");
+    server.reset();
+    until("only the root is there", || descendants(server.pid()).len() == 1);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..15).for_each(|_| drop(server.run("initial", "y = 1"))));
+        }
+        (0..25).for_each(|_| server.reset());
+    });
+    server.reset();
+    until("only the root is there", || descendants(server.pid()).len() == 1);
+}
+
+#[test]
+fn a_state_that_cannot_be_frozen_is_not_run_away_from() {
+    let server = TestServer::start();
+    let code = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (150, 150)); data = 42";
+    let ran = server.run("initial", code);
+    for _ in 0..2 {
+        assert_eq!(server.run(ran.state(), "1/0").ename(), "ForkFailed");
+    }
+}
+
+#[test]
+fn hooks_of_the_user_in_the_shell_see_only_the_users_cells() {
+    let server = TestServer::start();
+    let code = "L = []\nget_ipython().display_formatter.formatters['text/html'].for_type(int, lambda o: L.append(1))";
+    let state = server.run("initial", code);
+    for _ in 0..3 {
+        assert_eq!(server.run(state.state(), "print(len(L))").text(), "0\n");
+    }
+}
+
+#[test]
+fn a_process_that_holds_the_socket_of_a_dead_head_does_not_keep_it_running() {
+    let server = TestServer::start();
+    let mut live = Live::join(&server);
+    let code = "import ctypes, os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
+                if ctypes.CDLL(None).fork() == 0:\n    os.setsid()\n    time.sleep(1000)\nprint('forked')\nwhile True: time.sleep(1)";
+    let exec_id = live.run("initial", code);
+    live.event(&exec_id, "output_added");
+    assert!(server.interrupt(&exec_id));
+    assert!(server.interrupt(&exec_id));
+    assert_eq!(live.event(&exec_id, "run_ended")["status"], "interrupted");
+}
+
+#[test]
+fn output_of_no_kind_gets_past_the_limit() {
+    let server = TestServer::start();
+    let before = server.memory();
+    let code = "big = 'x' * 8_000_000\nhandles = [display('', display_id=True) for _ in range(40)]\n\
+                for handle in handles: handle.update(big)\n\
+                for _ in range(200_000): display({}, raw=True)";
+    let ran = server.run("initial", code);
+    assert_eq!(ran.ename(), "");
+    let grown = server.memory().saturating_sub(before);
+    assert!(grown < 250 * 1024 * 1024, "the server grew by {grown} bytes");
+}
