@@ -379,10 +379,10 @@ fn input_asks_the_client() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let exec_id = live.run("initial", "import getpass\nname = input('name? ')\nword = getpass.getpass('word? ')\nprint(repr(name), repr(word))");
-    for (number, text, password, answer) in [(1, "name? ", false, "Zoë"), (2, "word? ", true, "")] {
+    for (text, password, answer) in [("name? ", false, "Zoë"), ("word? ", true, "")] {
         let asked = live
             .hear(|m| m["event"] == "prompt_changed" && m["exec_id"] == exec_id && m["prompt"].is_object());
-        assert_eq!(asked["prompt"], json!({"number": number, "text": text, "password": password}));
+        assert_eq!((&asked["prompt"]["text"], &asked["prompt"]["password"]), (&json!(text), &json!(password)));
         live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": answer}));
     }
     let events = live.events_of(&exec_id);
