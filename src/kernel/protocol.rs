@@ -58,6 +58,8 @@ pub(crate) enum Order {
     },
     /// What the user typed; to a head that asked.
     Answer {
+        /// The number of the question.
+        number: u32,
         /// Without the newline.
         text: String,
     },
@@ -72,8 +74,11 @@ pub(crate) enum Order {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// I am what I was forked to be.
-    Ready,
+    /// I am what I was forked to be. The parent says the pid too, but may die before it does.
+    Ready {
+        /// This process' id.
+        pid: i32,
+    },
     /// The root could not start Python; it exits.
     Failed {
         /// What went wrong and what helps.
@@ -157,14 +162,23 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// How many bytes had been written to descriptors 1 and 2 when something was said. Counts go round at 2³².
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Written {
+    /// To descriptor 1.
+    pub(crate) out: u32,
+    /// To descriptor 2.
+    pub(crate) err: u32,
+}
+
 /// A report with what the server needs to keep outputs in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Envelope<R> {
     /// The report.
     pub(crate) report: R,
-    /// Bytes written to descriptor 1 or 2 before this report were still in their pipes.
+    /// What stood before it in the pipes.
     #[serde(default)]
-    pub(crate) native: bool,
+    pub(crate) written: Written,
 }
 
 /// A message as a frame.

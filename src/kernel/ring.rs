@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use super::protocol::Written;
 use crate::notebook::StreamName;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -21,16 +22,31 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const CAPACITY: usize = 256 * 1024;
 const HEADER_BYTES: usize = 64;
 const MAP_BYTES: usize = HEADER_BYTES + CAPACITY;
-/// Length (u32) and flags (u8).
-const RECORD_HEAD_BYTES: usize = 5;
-const FLAG_STDERR: u8 = 1;
-const FLAG_NATIVE: u8 = 2;
+/// Length, reports, bytes out, bytes err (each u32) and the stream (u8).
+const RECORD_HEAD_BYTES: usize = 17;
+const STDERR: u8 = 1;
+/// How often the writer looks again while the reader is just taking bytes out of a pipe.
+const MAX_LOOKS: usize = 10_000;
 
 #[repr(C)]
 struct Header {
     written: AtomicU64,
     read: AtomicU64,
     armed: AtomicU32,
+    /// Odd while the reader takes bytes out of a pipe.
+    taking: AtomicU32,
+    /// How many bytes the reader has taken out of the pipes of descriptors 1 and 2.
+    taken_out: AtomicU32,
+    taken_err: AtomicU32,
+}
+
+/// Where a text stands among everything else that its process says. Counts go round at 2³².
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// How many reports were sent before it.
+    pub(crate) reports: u32,
+    /// What was in the pipes before it.
+    pub(crate) written: Written,
 }
 
 /// A piece of printed text.
@@ -38,8 +54,8 @@ struct Header {
 pub(crate) struct Text {
     /// The stream it was written to.
     pub(crate) name: StreamName,
-    /// When it was written, bytes were waiting in the pipes of descriptors 1 or 2.
-    pub(crate) native: bool,
+    /// Where it stands.
+    pub(crate) stamp: Stamp,
     /// The text; UTF-8 if the writer is honest.
     pub(crate) bytes: Vec<u8>,
 }
@@ -91,7 +107,7 @@ impl Ring {
     }
 
     /// Appends text; the writer's half.
-    pub(crate) fn push(&self, name: StreamName, native: bool, bytes: &[u8]) -> Pushed {
+    pub(crate) fn push(&self, name: StreamName, stamp: Stamp, bytes: &[u8]) -> Pushed {
         let header = self.header();
         let written = header.written.load(Ordering::Relaxed);
         let used = written.wrapping_sub(header.read.load(Ordering::Acquire)) as usize;
@@ -100,9 +116,11 @@ impl Ring {
             return Pushed::NoRoom;
         }
         let mut head = [0; RECORD_HEAD_BYTES];
-        head[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        head[4] =
-            if name == StreamName::Stderr { FLAG_STDERR } else { 0 } | if native { FLAG_NATIVE } else { 0 };
+        let Written { out, err } = stamp.written;
+        for (at, number) in [bytes.len() as u32, stamp.reports, out, err].into_iter().enumerate() {
+            head[at * 4..at * 4 + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        head[16] = if name == StreamName::Stderr { STDERR } else { 0 };
         self.copy_in(written, &head);
         self.copy_in(written.wrapping_add(RECORD_HEAD_BYTES as u64), bytes);
         header.written.store(written.wrapping_add(need as u64), Ordering::SeqCst);
@@ -112,8 +130,8 @@ impl Ring {
         }
     }
 
-    /// Takes out all text that is there; the reader's half.
-    pub(crate) fn drain(&self) -> Vec<Text> {
+    /// Takes out the text that stands before or right behind so many reports; the reader's half.
+    pub(crate) fn drain(&self, reports: u32) -> Vec<Text> {
         let header = self.header();
         let written = header.written.load(Ordering::SeqCst);
         let mut read = header.read.load(Ordering::Relaxed);
@@ -128,18 +146,53 @@ impl Ring {
                 break;
             }
             let head = self.copy_out(read, RECORD_HEAD_BYTES);
-            let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+            let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+            let length = number(0) as usize;
             if length > left - RECORD_HEAD_BYTES {
                 read = written;
                 break;
             }
+            let stamp = Stamp { reports: number(4), written: Written { out: number(8), err: number(12) } };
+            if is_after(stamp.reports, reports) {
+                break;
+            }
             let bytes = self.copy_out(read.wrapping_add(RECORD_HEAD_BYTES as u64), length);
-            let name = if head[4] & FLAG_STDERR == 0 { StreamName::Stdout } else { StreamName::Stderr };
-            texts.push(Text { name, native: head[4] & FLAG_NATIVE != 0, bytes });
+            let name = if head[16] == STDERR { StreamName::Stderr } else { StreamName::Stdout };
+            texts.push(Text { name, stamp, bytes });
             read = read.wrapping_add((RECORD_HEAD_BYTES + length) as u64);
         }
         header.read.store(read, Ordering::Release);
         texts
+    }
+
+    /// Counts what is taken out of the pipes; the reader's half. While `take` runs, the writer waits to count.
+    pub(crate) fn taking<T>(&self, name: StreamName, take: impl FnOnce() -> (usize, T)) -> T {
+        let header = self.header();
+        header.taking.fetch_add(1, Ordering::SeqCst);
+        let (count, taken) = take();
+        let counter = if name == StreamName::Stderr { &header.taken_err } else { &header.taken_out };
+        counter.fetch_add(count as u32, Ordering::SeqCst);
+        header.taking.fetch_add(1, Ordering::SeqCst);
+        taken
+    }
+
+    /// How much was ever written to the pipes, when `waiting` tells how much is in them; the writer's half.
+    pub(crate) fn written(&self, waiting: impl Fn() -> Written) -> Written {
+        let header = self.header();
+        for _ in 0..MAX_LOOKS {
+            let before = header.taking.load(Ordering::SeqCst);
+            let Written { out, err } = waiting();
+            let all = Written {
+                out: header.taken_out.load(Ordering::SeqCst).wrapping_add(out),
+                err: header.taken_err.load(Ordering::SeqCst).wrapping_add(err),
+            };
+            if before.is_multiple_of(2) && header.taking.load(Ordering::SeqCst) == before {
+                return all;
+            }
+            std::thread::yield_now();
+        }
+        // Somebody has written to this memory who should not have.
+        Written::default()
     }
 
     /// The reader stops looking: the next push is to ring. What came in between must be drained once more.
@@ -179,6 +232,11 @@ impl Ring {
     }
 }
 
+/// Whether a count that goes round is beyond another.
+pub(crate) fn is_after(count: u32, other: u32) -> bool {
+    count != other && count.wrapping_sub(other) < u32::MAX / 2
+}
+
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this length, and nothing borrowed from it outlives self.
@@ -196,17 +254,49 @@ mod tests {
         (Ring::map(&fd).expect("a map"), Ring::map(&fd).expect("a map"))
     }
 
+    const FIRST: Stamp = Stamp { reports: 0, written: Written { out: 0, err: 0 } };
+
     #[test]
     fn only_the_first_push_rings() {
         let (writer, reader) = both_ends();
-        assert_eq!(writer.push(StreamName::Stdout, false, b"a"), Pushed::RingDoorbell);
-        assert_eq!(writer.push(StreamName::Stderr, true, b"b"), Pushed::Quietly);
-        let texts = reader.drain();
+        let second = Stamp { reports: 7, written: Written { out: 3, err: u32::MAX } };
+        assert_eq!(writer.push(StreamName::Stdout, FIRST, b"a"), Pushed::RingDoorbell);
+        assert_eq!(writer.push(StreamName::Stderr, second, b"b"), Pushed::Quietly);
+        let texts = reader.drain(7);
         assert_eq!(texts.len(), 2);
-        assert_eq!(texts[1], Text { name: StreamName::Stderr, native: true, bytes: b"b".to_vec() });
-        assert!(reader.drain().is_empty());
+        assert_eq!(texts[1], Text { name: StreamName::Stderr, stamp: second, bytes: b"b".to_vec() });
+        assert!(reader.drain(7).is_empty());
         reader.disarm();
-        assert_eq!(writer.push(StreamName::Stdout, false, b"c"), Pushed::RingDoorbell);
+        assert_eq!(writer.push(StreamName::Stdout, FIRST, b"c"), Pushed::RingDoorbell);
+    }
+
+    #[test]
+    fn text_waits_for_the_reports_before_it() {
+        let (writer, reader) = both_ends();
+        for reports in [u32::MAX, 0, 1] {
+            writer.push(StreamName::Stdout, Stamp { reports, ..FIRST }, &reports.to_le_bytes());
+        }
+        assert!(reader.drain(u32::MAX - 1).is_empty());
+        assert_eq!(reader.drain(u32::MAX).len(), 1);
+        assert_eq!(reader.drain(1).len(), 2);
+    }
+
+    #[test]
+    fn what_was_taken_out_of_a_pipe_still_counts_as_written() {
+        let (writer, reader) = both_ends();
+        assert_eq!(reader.taking(StreamName::Stderr, || (5, "taken")), "taken");
+        assert_eq!(writer.written(|| Written { out: 1, err: 2 }), Written { out: 1, err: 7 });
+        // Taken just while the writer counts: it counts again.
+        let looks = std::cell::Cell::new(0);
+        let waiting = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                reader.taking(StreamName::Stdout, || (1, ()));
+                return Written { out: 1, err: 0 };
+            }
+            Written::default()
+        };
+        assert_eq!(writer.written(waiting), Written { out: 1, err: 5 });
     }
 
     #[test]
@@ -216,24 +306,26 @@ mod tests {
         let mut got = Vec::new();
         for i in 0..1000u32 {
             let piece = vec![i as u8; (i as usize * 37) % 5000];
-            while writer.push(StreamName::Stdout, false, &piece) == Pushed::NoRoom {
-                got.extend(reader.drain().into_iter().flat_map(|t| t.bytes));
+            while writer.push(StreamName::Stdout, FIRST, &piece) == Pushed::NoRoom {
+                got.extend(reader.drain(0).into_iter().flat_map(|t| t.bytes));
             }
             sent.extend(piece);
         }
-        got.extend(reader.drain().into_iter().flat_map(|t| t.bytes));
+        got.extend(reader.drain(0).into_iter().flat_map(|t| t.bytes));
         assert!(sent == got);
     }
 
     #[test]
     fn a_lying_writer_is_not_believed() {
         let (writer, reader) = both_ends();
-        writer.push(StreamName::Stdout, false, b"abc");
+        writer.push(StreamName::Stdout, FIRST, b"abc");
         writer.copy_in(0, &u32::MAX.to_le_bytes());
-        assert!(reader.drain().is_empty());
+        assert!(reader.drain(0).is_empty());
         writer.header().written.store(u64::MAX / 2, Ordering::SeqCst);
-        assert!(reader.drain().is_empty());
-        assert_eq!(writer.push(StreamName::Stdout, false, b"fine"), Pushed::Quietly);
-        assert_eq!(reader.drain()[0].bytes, b"fine");
+        assert!(reader.drain(0).is_empty());
+        assert_eq!(writer.push(StreamName::Stdout, FIRST, b"fine"), Pushed::Quietly);
+        assert_eq!(reader.drain(0)[0].bytes, b"fine");
+        writer.header().taking.store(1, Ordering::SeqCst);
+        assert_eq!(writer.written(|| Written { out: 1, err: 1 }), Written::default());
     }
 }

@@ -15,5 +15,5 @@ pub use command::{Command, Line, Refused, Reply, Variable};
 pub use event::{Event, Snapshot};
 pub use graph::Notebook;
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
-pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName};
+pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use record::{Base, Draft, DraftKind, Living, Prompt, Run, RunStatus, State};

@@ -11,6 +11,9 @@ pub type MimeBundle = Map<String, Value>;
 /// `while True: print(i)` cannot fill the server's memory.
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
+/// What an item costs beside its content, in bytes.
+const ITEM_BYTES: usize = 128;
+
 /// Which standard stream a text came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -84,16 +87,24 @@ impl Output {
         Self::Stream { name, text: text.into() }
     }
 
-    /// Its size in bytes, near enough for limits.
+    /// Its size in bytes, near enough for limits; an item counts even when it holds nothing.
     pub fn size(&self) -> usize {
+        ITEM_BYTES + self.content_size()
+    }
+
+    fn content_size(&self) -> usize {
         fn of(bundle: &MimeBundle) -> usize {
             bundle.iter().map(|(k, v)| k.len() + value_size(v)).sum()
         }
         match self {
             Self::Stream { text, .. } => text.len(),
-            Self::DisplayData { data, metadata, .. } => of(data) + of(metadata),
+            Self::DisplayData { data, metadata, display_id } => {
+                of(data) + of(metadata) + display_id.as_ref().map_or(0, String::len)
+            }
             Self::ExecuteResult { data, metadata, .. } => of(data) + of(metadata),
-            Self::Error(e) => e.evalue.len() + e.traceback.iter().map(String::len).sum::<usize>(),
+            Self::Error(e) => {
+                e.ename.len() + e.evalue.len() + e.traceback.iter().map(String::len).sum::<usize>()
+            }
         }
     }
 }
@@ -132,14 +143,16 @@ impl Outputs {
     }
 
     /// Adds one item; text of the same stream joins the last item. Answers whether it was kept: an item beyond
-    /// `MAX_RUN_OUTPUT_BYTES` is only counted (errors are always kept).
+    /// `MAX_RUN_OUTPUT_BYTES` is only counted.
     pub fn push(&mut self, output: Output) -> bool {
         if self.clear_pending {
             self.clear(false);
         }
-        let size = output.size();
-        if self.bytes + size > MAX_RUN_OUTPUT_BYTES && !matches!(output, Output::Error(_)) {
-            self.dropped += size;
+        let joins = matches!((self.items.last(), &output),
+            (Some(Output::Stream { name: last, .. }), Output::Stream { name, .. }) if last == name);
+        let size = if joins { output.content_size() } else { output.size() };
+        if self.bytes + size > MAX_RUN_OUTPUT_BYTES {
+            self.dropped += output.content_size();
             return false;
         }
         self.bytes += size;
@@ -152,6 +165,11 @@ impl Outputs {
             self.items.push(output);
         }
         true
+    }
+
+    /// Adds the error that ended the run: the one item that is kept however much there is.
+    pub fn push_last(&mut self, error: RunError) {
+        self.items.push(Output::Error(error));
     }
 
     /// Says how much was dropped as a last stderr item, if anything was. Answers that item.
@@ -183,18 +201,88 @@ impl Outputs {
         self.clear_pending
     }
 
-    /// Replaces the data of the displays with this id; answers whether there was one.
-    pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> bool {
-        let mut found = false;
+    /// Replaces the data of the displays with this id; answers whether there was one. When the new data does not fit it is
+    /// counted and the old stays.
+    pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> Updated {
+        let mut updated = Updated::NotThere;
         for item in &mut self.items {
-            if let Output::DisplayData { data, metadata, display_id: Some(own) } = item
-                && own == id
-            {
-                *data = new_data.clone();
-                *metadata = new_metadata.clone();
-                found = true;
+            let before = item.size();
+            let Output::DisplayData { data, metadata, display_id: Some(own) } = item else { continue };
+            if own != id {
+                continue;
             }
+            let (old_data, old_metadata) = (std::mem::take(data), std::mem::take(metadata));
+            (*data, *metadata) = (new_data.clone(), new_metadata.clone());
+            let after = item.size();
+            if self.bytes - before + after > MAX_RUN_OUTPUT_BYTES {
+                if let Output::DisplayData { data, metadata, .. } = item {
+                    (*data, *metadata) = (old_data, old_metadata);
+                }
+                self.dropped += after;
+                return Updated::NoRoom;
+            }
+            self.bytes = self.bytes - before + after;
+            updated = Updated::Yes;
         }
-        found
+        updated
+    }
+}
+
+/// What became of an update of a display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated {
+    /// All displays with the id show the new data.
+    Yes,
+    /// The new data is too much.
+    NoRoom,
+    /// No display has the id.
+    NotThere,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: String, id: &str) -> Output {
+        let data = MimeBundle::from_iter([("text/plain".to_owned(), Value::from(text))]);
+        Output::DisplayData { data, metadata: MimeBundle::new(), display_id: Some(id.into()) }
+    }
+
+    fn kept(outputs: &Outputs) -> usize {
+        outputs.items().iter().map(Output::size).sum()
+    }
+
+    #[test]
+    fn text_of_one_stream_is_one_item() {
+        let mut outputs = Outputs::default();
+        for text in ["a", "b"] {
+            assert!(outputs.push(Output::stream(StreamName::Stdout, text)));
+        }
+        outputs.push(Output::stream(StreamName::Stderr, "c"));
+        assert_eq!(outputs.items()[0], Output::stream(StreamName::Stdout, "ab"));
+        assert_eq!(outputs.items().len(), 2);
+    }
+
+    #[test]
+    fn no_kind_of_output_gets_past_the_limit() {
+        let big = "x".repeat(8 * 1024 * 1024);
+        let mut outputs = Outputs::default();
+        for n in 0..40 {
+            outputs.push(shown(String::new(), &n.to_string()));
+        }
+        let data = MimeBundle::from_iter([("text/plain".to_owned(), Value::from(big.clone()))]);
+        for n in 0..40 {
+            outputs.update_display(&n.to_string(), &data, &MimeBundle::new());
+            outputs.push(shown(String::new(), &big));
+            outputs.push(Output::Error(RunError::new("E", big.clone())));
+        }
+        assert!(kept(&outputs) <= MAX_RUN_OUTPUT_BYTES && outputs.dropped_bytes() > 30 * big.len());
+        for n in 0..1_000_000 {
+            outputs
+                .push(Output::stream(if n % 2 == 0 { StreamName::Stdout } else { StreamName::Stderr }, "x"));
+        }
+        assert!(kept(&outputs) <= MAX_RUN_OUTPUT_BYTES);
+        outputs.push_last(RunError::new("E", "the last word"));
+        assert!(matches!(outputs.items().last(), Some(Output::Error(_))));
     }
 }

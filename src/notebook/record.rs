@@ -116,6 +116,8 @@ impl RunStatus {
 /// A question that the code asks its user (`input()`, `getpass()`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Prompt {
+    /// Which question of the run's process this is; an answer to an earlier one is not taken for an answer to it.
+    pub number: u32,
     /// The text before the cursor.
     pub text: String,
     /// Whether what is typed must not be shown.

@@ -156,7 +156,7 @@ impl Task {
             Effect::Run { head, exec_id, code, allow_stdin } => {
                 self.tree.run(head, exec_id, code, allow_stdin)
             }
-            Effect::Type { head, text } => self.tree.answer(head, text),
+            Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
             Effect::Kill(process) => self.tree.kill(process),
             Effect::Wake(after, alarm) => {

@@ -62,8 +62,11 @@ fn all_stop(cells: &[(&'static str, &str)]) {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import os, time; x = 1");
-    for (what, going) in begin(&server, &room, state.state(), cells) {
+    let all = begin(&server, &room, state.state(), cells);
+    for (what, going) in &all {
         assert!(server.interrupt(&going.exec_id), "{what}");
+    }
+    for (what, going) in all {
         let exec_id = going.exec_id.clone();
         let ran = going.end();
         assert_eq!(

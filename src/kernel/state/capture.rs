@@ -1,25 +1,29 @@
 //! What a cell prints, shows and asks, on its way to the server, in the order in which it happened.
 //!
-//! Text goes through the ring, everything else as a report on the socket; each says whether bytes written straight to
-//! descriptors 1 and 2 came before it. A child that the user's code forks has neither: it prints to the descriptors.
+//! Text goes through the ring, everything else as a report on the socket; each says how many bytes had been written straight
+//! to descriptors 1 and 2 before it, and text says how many reports. A child that the user's code forks has neither: it prints to the descriptors.
 
 use super::{control, fork};
-use crate::kernel::protocol::{Order, Report, seal};
-use crate::kernel::ring::{Pushed, Ring};
+use crate::kernel::protocol::{Order, Report, Written, seal};
+use crate::kernel::ring::{Pushed, Ring, Stamp};
 use crate::notebook::{Output, Prompt, StreamName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// The longest report that `shell.py` may send: one output with all its representations.
+const MAX_REPORT_BYTES: usize = 48 * 1024 * 1024;
 /// Longer text does not go through the ring, and goes in pieces of this many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 
 static RING: Mutex<Option<Ring>> = Mutex::new(None);
 /// In a child of the user's: the beginnings of lines, of standard output and standard error.
 static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
+/// How many questions this process, and those it was forked from, have asked.
+static ASKED: AtomicU32 = AtomicU32::new(0);
 static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// A head's outputs go to these pipes and this ring from now on.
@@ -44,19 +48,24 @@ pub(super) fn is_users_child() -> bool {
     IS_USERS_CHILD.load(Ordering::Relaxed)
 }
 
-/// Whether bytes written to descriptors 1 and 2 are still in their pipes.
-pub(super) fn native_pending() -> bool {
-    lock().is_some() && (pending(io::stdout()) || pending(io::stderr()))
+/// How many bytes have been written to descriptors 1 and 2 so far.
+pub(super) fn written() -> Written {
+    lock().as_ref().map(|ring| ring.written(waiting)).unwrap_or_default()
 }
 
-fn pending(pipe: impl AsFd) -> bool {
+/// How many bytes are in the pipes of descriptors 1 and 2.
+fn waiting() -> Written {
+    Written { out: waiting_in(io::stdout()), err: waiting_in(io::stderr()) }
+}
+
+fn waiting_in(pipe: impl AsFd) -> u32 {
     let mut bytes: libc::c_int = 0;
     // SAFETY: FIONREAD writes one int; on what is no pipe it fails and leaves it alone.
     #[allow(unsafe_code)]
     unsafe {
         libc::ioctl(pipe.as_fd().as_raw_fd(), libc::FIONREAD, &raw mut bytes);
     }
-    bytes > 0
+    u32::try_from(bytes).unwrap_or_default()
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Ring>> {
@@ -90,12 +99,20 @@ impl Channel {
     }
 
     /// Sends a report that is JSON already.
+    ///
+    /// # Errors
+    /// `ValueError` when it is longer than the server takes.
     fn report(&self, py: Python<'_>, json: &str) -> PyResult<()> {
+        if json.len() > MAX_REPORT_BYTES {
+            let message = format!("{} bytes are more than can be shown ({MAX_REPORT_BYTES})", json.len());
+            return Err(pyo3::exceptions::PyValueError::new_err(message));
+        }
         if control::is_held() {
             let mut bytes = Vec::with_capacity(json.len() + 40);
             bytes.extend_from_slice(&[0; 4]);
-            let native = native_pending();
-            bytes.extend_from_slice(format!("{{\"native\":{native},\"report\":").as_bytes());
+            let Written { out, err } = written();
+            let written = format!("{{\"written\":{{\"out\":{out},\"err\":{err}}},\"report\":");
+            bytes.extend_from_slice(written.as_bytes());
             bytes.extend_from_slice(json.as_bytes());
             bytes.push(b'}');
             control::send_frame(&seal(bytes));
@@ -105,14 +122,17 @@ impl Channel {
 
     /// Asks the user and waits for the answer; an interrupt ends the waiting.
     fn ask(&self, py: Python<'_>, prompt: String, password: bool) -> PyResult<String> {
-        control::report(&Report::Ask(Prompt { text: prompt, password }));
-        let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
-        match order {
-            Some((Order::Answer { text }, _)) => Ok(text),
-            Some(_) => {
-                Err(pyo3::exceptions::PyEOFError::new_err("the server sent something else than an answer"))
+        let asked = ASKED.fetch_add(1, Ordering::Relaxed) + 1;
+        control::report(&Report::Ask(Prompt { number: asked, text: prompt, password }));
+        loop {
+            let order = py.detach(|| control::receive(|| Python::attach(|py| py.check_signals())))?;
+            match order {
+                Some((Order::Answer { number, text }, _)) if number == asked => return Ok(text),
+                Some((Order::Reap { pid }, _)) => super::reap(pid),
+                // An answer to a question that was interrupted; nothing else is sent to a busy head.
+                Some(_) => {}
+                None => super::leave(),
             }
-            None => super::leave(),
         }
     }
 
@@ -130,9 +150,12 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
     if is_users_child() {
         return print_in_lines(name, text);
     }
-    let native = native_pending();
     if text.len() <= PIECE_BYTES {
-        let pushed = lock().as_ref().map(|ring| ring.push(name, native, text.as_bytes()));
+        let push = |ring: &Ring| {
+            let stamp = Stamp { reports: control::sent(), written: ring.written(waiting) };
+            ring.push(name, stamp, text.as_bytes())
+        };
+        let pushed = lock().as_ref().map(push);
         match pushed {
             None | Some(Pushed::Quietly) => return Ok(()),
             Some(Pushed::RingDoorbell) => {

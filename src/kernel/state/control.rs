@@ -8,15 +8,19 @@ use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send};
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
+/// How many frames this process has sent on its socket.
+static SENT: AtomicU32 = AtomicU32::new(0);
 
 /// The most descriptors an order comes with: socket, stdout, stderr, ring.
 const MAX_DESCRIPTORS: usize = 4;
 
 /// Makes this the process' socket; the one before is closed.
 pub(super) fn adopt(socket: OwnedFd) {
+    SENT.store(0, Ordering::Relaxed);
     *lock() = Some(socket);
 }
 
@@ -30,6 +34,11 @@ pub(super) fn is_held() -> bool {
     lock().is_some()
 }
 
+/// How many frames have been sent: what is printed now stands behind them.
+pub(super) fn sent() -> u32 {
+    SENT.load(Ordering::Relaxed)
+}
+
 /// The socket's number.
 pub(super) fn number() -> Option<RawFd> {
     lock().as_ref().map(AsRawFd::as_raw_fd)
@@ -37,7 +46,7 @@ pub(super) fn number() -> Option<RawFd> {
 
 /// Sends a report. When the server is gone, so is this process.
 pub(super) fn report(report: &Report) {
-    send_frame(&frame(&Envelope { report, native: super::capture::native_pending() }));
+    send_frame(&frame(&Envelope { report, written: super::capture::written() }));
 }
 
 /// Sends a ready frame.
@@ -52,6 +61,7 @@ pub(super) fn send_frame(bytes: &[u8]) {
             Err(_) => super::leave(),
         }
     }
+    SENT.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Whether an order (or the end) is there already.

@@ -53,8 +53,8 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     let started = plant(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
         Ok(shell) => {
-            control::report(&Report::Ready);
-            Process { shell, role: Role::Frozen, is_kept: true, places: Vec::new(), forked: HashSet::new() }
+            control::report(&Report::Ready { pid: std::process::id().cast_signed() });
+            Process { shell, role: Role::Frozen, kept: Kept::Yes, places: Vec::new(), forked: HashSet::new() }
                 .obey(py)
         }
         Err(why) => {
@@ -99,7 +99,7 @@ struct Process {
     shell: Shell,
     role: Role,
     /// Whether the state that this head stands at is held by a frozen process: else running on would lose it.
-    is_kept: bool,
+    kept: Kept,
     /// Where the state's open files stood.
     places: Vec<files::Place>,
     /// The processes that we forked from this one, as opposed to those that the user's code started.
@@ -143,6 +143,10 @@ impl Process {
         if role == Role::Frozen {
             self.places = files::note();
         }
+        let sign = match nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC) {
+            Ok(sign) => sign,
+            Err(errno) => return could_not_fork(child, errno),
+        };
         let kept = self.shell.before_fork(py);
         match fork::fork(py) {
             Ok(Side::Parent(pid)) => {
@@ -150,8 +154,9 @@ impl Process {
                 let young = nix::unistd::Pid::from_raw(pid);
                 let _ = nix::unistd::setpgid(young, young);
                 if role == Role::Frozen {
-                    self.is_kept = true;
+                    self.kept = Kept::When(sign.0);
                 }
+                drop(sign.1);
                 self.forked.insert(pid);
                 control::report(&Report::Forked { child, pid });
                 if self.role == Role::Head && !control::order_is_waiting() {
@@ -163,11 +168,10 @@ impl Process {
                 if self.become_role(py, role, descriptors).is_err() {
                     leave();
                 }
+                // A parent that does not listen needs no sign.
+                let _ = nix::unistd::write(&sign.1, &[1]);
             }
-            Err(errno) => {
-                let why = format!("the system could not make another process ({errno})");
-                control::report(&Report::ForkFailed { child, why });
-            }
+            Err(errno) => could_not_fork(child, errno),
         }
     }
 
@@ -179,7 +183,7 @@ impl Process {
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
         control::adopt(raise(next()?)?);
         self.role = role;
-        self.is_kept = true;
+        self.kept = Kept::Yes;
         self.forked.clear();
         match role {
             Role::Frozen => capture::disconnect()?,
@@ -193,12 +197,12 @@ impl Process {
                 leave();
             }
         }
-        control::report(&Report::Ready);
+        control::report(&Report::Ready { pid: std::process::id().cast_signed() });
         Ok(())
     }
 
     fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool) {
-        if !self.is_kept {
+        if !self.kept.is_true() {
             control::report(&Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new() });
             return;
         }
@@ -222,9 +226,38 @@ impl Process {
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
         }
-        self.is_kept = false;
+        self.kept = Kept::No;
         control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings });
     }
+}
+
+/// Whether a head's state is held by a frozen process.
+enum Kept {
+    No,
+    Yes,
+    /// When the frozen process has written a byte here; the end of the pipe without it: it did not come to be.
+    When(OwnedFd),
+}
+
+impl Kept {
+    fn is_true(&mut self) -> bool {
+        if let Self::When(sign) = self {
+            let mut byte = [0];
+            let came = loop {
+                match nix::unistd::read(&*sign, &mut byte) {
+                    Err(nix::errno::Errno::EINTR) => {}
+                    other => break other == Ok(1),
+                }
+            };
+            *self = if came { Self::Yes } else { Self::No };
+        }
+        matches!(self, Self::Yes)
+    }
+}
+
+fn could_not_fork(child: super::ProcId, errno: nix::errno::Errno) {
+    let why = format!("the system could not make another process ({errno})");
+    control::report(&Report::ForkFailed { child, why });
 }
 
 /// Gives a descriptor a number out of the way of user code.

@@ -32,6 +32,11 @@ MAX_RICH_CHARACTERS = 8 * 1024 * 1024
 MAX_LOOK_CHARACTERS = 10_000
 # How long one repr may take in a list of variables, in seconds.
 MAX_LOOK_SECONDS = 0.5
+# Names of classes, threads and displays, and how many frames of a traceback are shown.
+MAX_NAME_CHARACTERS = 200
+MAX_TRACEBACK_ITEMS = 100
+# All variables of a state together, in characters; the last ones of a very full state are only named.
+MAX_LOOK_TOTAL = 8_000_000
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 channel = None
@@ -59,6 +64,7 @@ def boot(own_channel, support):
     builtins.input = _input
     getpass.getpass = _getpass
     sys.meta_path.insert(0, _InlinePlots())
+    _has_hooks.at_boot = _hooks()
     rehearse()
     _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first
@@ -89,16 +95,18 @@ def run(code, allow_stdin):
     if error is not None and shell.error_sent is None:
         _send_error(type(error), error, [f"{type(error).__name__}: {_text_of(error)}"])
     sent = shell.error_sent if error is not None else None
-    return _json({"error": sent, "exec_count": max(shell.execution_count - 1, 0)})
+    return _json({"error": sent, "exec_count": _count(shell.execution_count - 1)})
 
 
 def rehearse():
-    """Runs a cell that does nothing, beside the state, while nobody waits.
+    """Runs a cell that does nothing, beside the state, while nobody waits. Where the user has hooks in the shell it is left
+    out: they are not to see it.
 
     After a fork every page of memory that is written to is copied first. The shell's own machinery writes to some 700
-    (reference counts), which costs 2 ms where pages cost 3 µs each: more than all the rest of a small cell. No hook of the
-    user's is called.
+    (reference counts), which costs 2 ms where pages cost 3 µs each: more than all the rest of a small cell.
     """
+    if _has_hooks():
+        return
     events, last = shell.events, (shell.last_execution_result, shell.last_execution_succeeded)
     shell.events = _NoEvents()
     try:
@@ -108,6 +116,18 @@ def rehearse():
     finally:
         shell.events = events
         shell.last_execution_result, shell.last_execution_succeeded = last
+
+
+def _has_hooks():
+    return bool(shell.ast_transformers) or _hooks() != _has_hooks.at_boot
+
+
+def _hooks():
+    """What else could make the rehearsed cell, `1`, call the user's code."""
+    printers = [
+        own.type_printers.get(kind) for own in shell.display_formatter.formatters.values() for kind in (int, object)
+    ]
+    return printers + [len(shell.input_transformers_cleanup), len(shell.input_transformers_post)]
 
 
 class _NoEvents:
@@ -120,7 +140,8 @@ def warnings_of_state():
     told = []
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
-        told.append(f"threads do not go on in a branch: {', '.join(sorted(threads)[:5])}")
+        names = ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in threads[:5])
+        told.append(f"threads do not go on in a branch: {names}")
     return _json(told)
 
 
@@ -137,7 +158,13 @@ def _script_magics():
 def look():
     """The user's variables, as a JSON list of {name, type, repr, size}."""
     signal.signal(signal.SIGALRM, _took_too_long)
-    return _json([_describe(name, value) for name, value in list(shell.user_ns.items()) if _is_users(name, value)])
+    seen, total = [], 0
+    for name, value in list(shell.user_ns.items()):
+        if isinstance(name, str) and _is_users(name, value):
+            one = _describe(name, value) if total < MAX_LOOK_TOTAL else {"name": name, "type": "", "repr": "", "size": None}
+            total += len(one["repr"])
+            seen.append(one)
+    return _json(seen)
 
 
 def before_fork():
@@ -229,6 +256,7 @@ def _make_shell():
         def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_):
             data, metadata = _bundle(data, metadata)
             display_id = (transient or {}).get("display_id")
+            display_id = _cut(str(display_id), MAX_NAME_CHARACTERS) if display_id is not None else None
             if update:
                 _report({"update": {"display_id": display_id or "", "data": data, "metadata": metadata}})
                 return
@@ -248,7 +276,7 @@ def _make_shell():
 
         def write_format_data(self, format_dict, md_dict=None):
             data, metadata = _bundle(format_dict, md_dict)
-            count = self.prompt_count
+            count = _count(self.prompt_count)
             output = {"output_type": "execute_result", "data": data, "metadata": metadata, "execution_count": count}
             _report({"output": output})
 
@@ -311,7 +339,11 @@ def _load_tracebacks():
 
 
 def _send_error(etype, evalue, traceback):
-    error = {"ename": _clean(etype.__name__), "evalue": _clean(_text_of(evalue)), "traceback": list(map(_clean, traceback))}
+    error = {
+        "ename": _cut(_clean(_name_of(etype)), MAX_NAME_CHARACTERS),
+        "evalue": _cut(_clean(_text_of(evalue)), MAX_PLAIN_CHARACTERS),
+        "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in traceback[:MAX_TRACEBACK_ITEMS]],
+    }
     shell.error_sent = error
     _report({"output": {"output_type": "error", **error}})
 
@@ -327,8 +359,21 @@ def _cut_own_frames(tb):
 def _text_of(error):
     try:
         return str(error)
-    except Exception as second:
-        return f"<str failed: {type(second).__name__}>"
+    except BaseException as second:
+        return f"<str failed: {_name_of(type(second))}>"
+
+
+def _name_of(kind):
+    # Not kind.__name__: a metaclass may have one of its own.
+    return type.__dict__["__name__"].__get__(kind)
+
+
+def _cut(text, length):
+    return text if len(text) <= length else text[:length] + TRUNCATED
+
+
+def _count(number):
+    return number if isinstance(number, int) and 0 <= number < 2**32 else 0
 
 
 def _bundle(data, metadata):
@@ -367,11 +412,19 @@ def _clean(text):
 
 
 def _json(value):
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:  # lone surrogates, deep inside
+        return text.encode(errors="replace").decode()
 
 
 def _report(message):
-    channel.report(_json(message))
+    try:
+        channel.report(_json(message))
+    except ValueError as error:
+        sys.stderr.write(f"[ratoon: an output was not shown: {error}]\n")
 
 
 # -- input ------------------------------------------------------------------------------------------------------------
@@ -392,6 +445,8 @@ def _ask(function, prompt, password):
         raise StdinNotImplementedError(
             f"{function} has nobody to ask: this run came over REST. Pass the value in the code, or run the cell on the page."
         )
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError(f"{function} works in the cell itself, not in a thread that it has started")
     return channel.ask(_clean(prompt), password)
 
 
@@ -445,16 +500,16 @@ def _describe(name, value):
         text = _long.repr(value) if _is_long(value) else repr(value)
         size = _size(value)
     except BaseException as error:  # a hostile __repr__ may raise anything
-        text, size = f"<repr failed: {type(error).__name__}: {_text_of(error)}>", None
+        text, size = f"<repr failed: {_name_of(type(error))}: {_text_of(error)}>", None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    if len(text) > MAX_LOOK_CHARACTERS:
-        text = text[:MAX_LOOK_CHARACTERS] + TRUNCATED
-    return {"name": _clean(name), "type": _clean(type(value).__name__), "repr": _clean(text), "size": size}
+    kind = _cut(_clean(_name_of(type(value))), MAX_NAME_CHARACTERS)
+    text = _cut(_clean(str.__str__(text)), MAX_LOOK_CHARACTERS)
+    return {"name": _cut(_clean(name), MAX_NAME_CHARACTERS), "type": kind, "repr": text, "size": size}
 
 
 def _is_long(value):
-    return isinstance(value, (str, bytes, list, tuple, dict, set, frozenset)) and len(value) > 200
+    return type(value) in (str, bytes, list, tuple, dict, set, frozenset) and len(value) > 200
 
 
 def _size(value):

@@ -1,15 +1,16 @@
 //! Attending one process: a task that writes its orders, and a task that hears it.
 //!
 //! Hearing a head means four things at once: reports on the socket, text in the ring, bytes on the pipes of descriptors 1
-//! and 2. They are put in the order in which they happened: text in the ring says whether bytes in the pipes came before
-//! it, and so does every report. The first text is passed on at once; while more comes, every few milliseconds.
+//! and 2. They are put in the order in which they happened: text says how many reports came before it, and both say how
+//! many bytes. What stood before a byte of a pipe was said before it, so it is taken after it: the pipes are read first, then
+//! the socket, then the ring. The first text is passed on at once; while more comes, every few milliseconds.
 
 use super::Heard;
 use super::text::{Decoder, whole};
-use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, ProcId, Report};
-use crate::kernel::ring::Ring;
+use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, ProcId, Report, Written};
+use crate::kernel::ring::{Ring, is_after};
 use crate::notebook::{Output, StreamName};
-use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::sys::socket::{ControlMessage, MsgFlags, recv, sendmsg};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -24,6 +25,9 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 const COALESCE: Duration = Duration::from_millis(10);
 /// How much of a pipe is read in one go, in bytes; a subprocess that floods must not keep us from hearing the rest.
 const MAX_PIPE_READ: usize = 4 * 1024 * 1024;
+
+/// Room for bytes of a pipe that is not given back.
+const MAX_PIPE_KEPT: usize = 64 * 1024;
 
 /// An order ready to be sent, with its descriptors.
 #[derive(Debug)]
@@ -43,6 +47,12 @@ struct Pipe {
     name: StreamName,
     end: Receiver,
     decoder: Decoder,
+    /// How many bytes were taken out; the count goes round at 2³².
+    taken: u32,
+    /// The last of them, which have not been passed on.
+    kept: Vec<u8>,
+    /// How many had been taken when this turn began. What came later may stand behind text that is not seen yet.
+    settled: u32,
 }
 
 impl Ears {
@@ -50,24 +60,70 @@ impl Ears {
     pub(super) fn new(ring: Ring, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
         Ok(Self { ring, out: Pipe::new(StreamName::Stdout, out)?, err: Pipe::new(StreamName::Stderr, err)? })
     }
+
+    /// Takes out what is in the pipes, as a turn begins.
+    fn take(&mut self) {
+        for pipe in [&mut self.out, &mut self.err] {
+            pipe.take(&self.ring);
+            pipe.settled = pipe.taken;
+        }
+    }
+
+    /// What came out of the pipes up to there.
+    fn pass_up_to(&mut self, written: Written, into: &mut Vec<Output>) {
+        self.out.pass_up_to(written.out, &self.ring, into);
+        self.err.pass_up_to(written.err, &self.ring, into);
+    }
+
+    /// What came out of the pipes before this turn; whether something came since.
+    fn pass_settled(&mut self, into: &mut Vec<Output>) -> bool {
+        for pipe in [&mut self.out, &mut self.err] {
+            pipe.pass_up_to(pipe.settled, &self.ring, into);
+        }
+        !self.out.kept.is_empty() || !self.err.kept.is_empty()
+    }
 }
 
 impl Pipe {
     fn new(name: StreamName, end: OwnedFd) -> io::Result<Self> {
-        Ok(Self { name, end: Receiver::from_owned_fd(end)?, decoder: Decoder::default() })
+        let end = Receiver::from_owned_fd(end)?;
+        Ok(Self { name, end, decoder: Decoder::default(), taken: 0, kept: Vec::new(), settled: 0 })
     }
 
-    /// Takes out what is there.
-    fn drain(&mut self, into: &mut Vec<Output>) {
-        let mut bytes = vec![0; 64 * 1024];
-        let mut taken = 0;
-        while taken < MAX_PIPE_READ {
-            match self.end.try_read(&mut bytes) {
-                Ok(n) if n > 0 => {
-                    taken += n;
-                    push_text(into, self.name, self.decoder.decode(&bytes[..n]));
-                }
-                _ => return,
+    fn take(&mut self, ring: &Ring) {
+        let mut bytes = [0; 16 * 1024];
+        let mut count = 0;
+        while count < MAX_PIPE_READ {
+            let got = ring.taking(self.name, || {
+                let got = self.read(&mut bytes);
+                (got, got)
+            });
+            if got == 0 {
+                break;
+            }
+            count += got;
+            self.taken = self.taken.wrapping_add(got as u32);
+            self.kept.extend_from_slice(&bytes[..got]);
+        }
+    }
+
+    fn read(&self, bytes: &mut [u8]) -> usize {
+        // What tokio knows may be old, so the pipe is asked first; then tokio is told that there is no more.
+        let read = nix::unistd::read(&self.end, bytes);
+        read.or_else(|_| self.end.try_read(bytes)).unwrap_or_default()
+    }
+
+    fn pass_up_to(&mut self, written: u32, ring: &Ring, into: &mut Vec<Output>) {
+        if is_after(written, self.taken) {
+            self.take(ring);
+        }
+        let passed = self.taken.wrapping_sub(self.kept.len() as u32);
+        if is_after(written, passed) {
+            let count = self.kept.len().min(written.wrapping_sub(passed) as usize);
+            push_text(into, self.name, self.decoder.decode(&self.kept[..count]));
+            self.kept.drain(..count);
+            if self.kept.is_empty() && self.kept.capacity() > MAX_PIPE_KEPT {
+                self.kept = Vec::new();
             }
         }
     }
@@ -90,8 +146,16 @@ pub(super) fn spawn(
     let socket = Arc::new(UnixStream::from_std(socket.into())?);
     let (orders, queue) = mpsc::unbounded_channel();
     tokio::spawn(write(socket.clone(), queue));
-    let listener =
-        Listener { id, socket, ears, inbox, buffer: Vec::new(), is_running: false, is_looking: false };
+    let listener = Listener {
+        id,
+        socket,
+        ears,
+        inbox,
+        buffer: Vec::new(),
+        heard: 0,
+        is_running: false,
+        is_looking: false,
+    };
     tokio::spawn(listener.listen());
     Ok(orders)
 }
@@ -133,16 +197,28 @@ struct Listener {
     ears: Option<Ears>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     buffer: Vec<u8>,
+    /// How many reports were heard; the count goes round at 2³².
+    heard: u32,
     /// A cell runs: what comes out of the pipes is its output. Between cells it waits there for the next.
     is_running: bool,
     /// The ring and the pipes are looked at every few milliseconds.
     is_looking: bool,
 }
 
+#[derive(Debug, PartialEq, Eq)]
 enum Woken {
     Socket,
     Pipe,
     Tick,
+}
+
+/// What a turn has brought.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Something,
+    Nothing,
+    /// The end of the process, or of the session.
+    End,
 }
 
 impl Listener {
@@ -151,16 +227,31 @@ impl Listener {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let woken = self.wait(&mut tick).await;
-            let going_on = match woken {
-                Woken::Socket => self.hear_socket(&mut tick).await,
-                Woken::Pipe => self.look(&mut tick).await,
-                Woken::Tick => self.look_again().await,
-            };
-            if !going_on {
+            if woken == Woken::Pipe {
+                self.look_from_now_on(&mut tick);
+            }
+            let mut found = self.turn(&mut tick).await;
+            if found == Found::Nothing && woken == Woken::Tick {
+                self.arm(false);
+                // What came in between did not ring.
+                self.is_looking = false;
+                found = self.turn(&mut tick).await;
+                if found == Found::Something {
+                    self.look_from_now_on(&mut tick);
+                }
+            }
+            if found == Found::End {
                 break;
             }
         }
-        let last = self.collect();
+        let mut last = Vec::new();
+        self.take();
+        self.drain_ring(self.heard.wrapping_add(u32::MAX / 4), &mut last);
+        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
+            ears.take();
+            ears.pass_settled(&mut last);
+        }
+        self.finish_text(&mut last);
         self.pass_on(last).await;
         // The session has gone: then there is nobody to tell.
         let _ = self.inbox.send((self.id, Heard::Closed)).await;
@@ -182,24 +273,58 @@ impl Listener {
         }
     }
 
-    /// Reads what is there and passes it on; false at the end of the process.
-    async fn hear_socket(&mut self, tick: &mut Interval) -> bool {
+    /// Takes what there is and passes it on in its order.
+    async fn turn(&mut self, tick: &mut Interval) -> Found {
+        self.take();
+        let mut found = Found::Nothing;
+        loop {
+            let is_more = self.read_socket();
+            if !self.hear_frames(tick).await || is_more.is_err() {
+                return Found::End;
+            }
+            if is_more == Ok(false) {
+                break;
+            }
+            found = Found::Something;
+        }
+        let mut rest = Vec::new();
+        self.drain_ring(self.heard, &mut rest);
+        let ears = self.ears.as_mut().filter(|_| self.is_running);
+        if ears.is_some_and(|ears| ears.pass_settled(&mut rest)) {
+            self.look_from_now_on(tick);
+        }
+        if !rest.is_empty() {
+            found = Found::Something;
+        }
+        if self.pass_on(rest).await { found } else { Found::End }
+    }
+
+    /// Reads some of what is on the socket; whether there was something. An error at its end.
+    fn read_socket(&mut self) -> Result<bool, ()> {
         let start = self.buffer.len();
         self.buffer.resize(start + 128 * 1024, 0);
-        let read = self.socket.try_read(&mut self.buffer[start..]);
+        let into = &mut self.buffer[start..];
+        let read = recv(self.socket.as_raw_fd(), into, MsgFlags::MSG_DONTWAIT).map_err(io::Error::from);
+        // As with the pipes: tokio is told only when there is no more.
+        let read = read.or_else(|_| self.socket.try_read(into));
         self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
         match read {
-            Ok(0) => return false,
-            Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return true,
-            Err(_) => return false,
+            Ok(0) => Err(()),
+            Ok(_) => Ok(true),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(_) => Err(()),
         }
+    }
+
+    /// Hears what has been read; false when it makes no sense or nobody wants to know.
+    async fn hear_frames(&mut self, tick: &mut Interval) -> bool {
         let mut at = 0;
         while let Some(body) = next_frame(&self.buffer[at..]) {
             let Ok(length) = body else { return false };
             let parsed = serde_json::from_slice::<Envelope<Report>>(&self.buffer[at + 4..at + 4 + length]);
             at += 4 + length;
-            let Ok(envelope) = parsed else { return false };
+            // Only what user code has made of its outputs can be unreadable; the words of our own end are.
+            let envelope = parsed.unwrap_or_else(|error| unreadable(&error));
             if !self.hear(envelope, tick).await {
                 return false;
             }
@@ -214,9 +339,10 @@ impl Listener {
 
     async fn hear(&mut self, envelope: Envelope<Report>, tick: &mut Interval) -> bool {
         let mut before = Vec::new();
-        self.drain_ring(&mut before);
-        if envelope.native || matches!(envelope.report, Report::Ended { .. }) {
-            self.drain_pipes(&mut before);
+        self.drain_ring(self.heard, &mut before);
+        self.heard = self.heard.wrapping_add(1);
+        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
+            ears.pass_up_to(envelope.written, &mut before);
         }
         match &envelope.report {
             Report::Started => self.is_running = true,
@@ -233,66 +359,37 @@ impl Listener {
         self.pass_on(before).await && self.inbox.send((self.id, Heard::Report(envelope.report))).await.is_ok()
     }
 
-    /// Bytes have come out of a pipe.
-    async fn look(&mut self, tick: &mut Interval) -> bool {
-        self.look_from_now_on(tick);
-        if let Some(ears) = &self.ears {
-            ears.ring.arm();
-        }
-        let found = self.collect();
-        self.pass_on(found).await
-    }
-
     fn look_from_now_on(&mut self, tick: &mut Interval) {
         if !self.is_looking {
             self.is_looking = true;
             tick.reset();
         }
+        self.arm(true);
     }
 
-    /// Looks whether more text has come; stops looking when there was none.
-    async fn look_again(&mut self) -> bool {
-        let mut found = self.collect();
-        if found.is_empty() {
-            if let Some(ears) = &self.ears {
-                ears.ring.disarm();
-            }
-            // What came in between did not ring.
-            self.drain_ring(&mut found);
-            if found.is_empty() {
-                self.is_looking = false;
-                return true;
-            }
-            if let Some(ears) = &self.ears {
-                ears.ring.arm();
-            }
+    /// Whether the ring is looked at anyway, so that text in it need not ring.
+    fn arm(&self, is_looked_at: bool) {
+        match &self.ears {
+            Some(ears) if is_looked_at => ears.ring.arm(),
+            Some(ears) => ears.ring.disarm(),
+            None => {}
         }
-        self.pass_on(found).await
     }
 
-    fn collect(&mut self) -> Vec<Output> {
-        let mut found = Vec::new();
-        self.drain_ring(&mut found);
-        if self.is_running {
-            self.drain_pipes(&mut found);
+    fn take(&mut self) {
+        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
+            ears.take();
         }
-        found
     }
 
-    fn drain_ring(&mut self, into: &mut Vec<Output>) {
-        let Some(ears) = &self.ears else { return };
-        for text in ears.ring.drain() {
-            if text.native {
-                self.drain_pipes(into);
+    /// The text that stands before or right behind so many reports, with what was in the pipes before it.
+    fn drain_ring(&mut self, reports: u32, into: &mut Vec<Output>) {
+        let Some(ears) = &mut self.ears else { return };
+        for text in ears.ring.drain(reports) {
+            if self.is_running {
+                ears.pass_up_to(text.stamp.written, into);
             }
             push_text(into, text.name, whole(text.bytes));
-        }
-    }
-
-    fn drain_pipes(&mut self, into: &mut Vec<Output>) {
-        if let Some(ears) = &mut self.ears {
-            ears.out.drain(into);
-            ears.err.drain(into);
         }
     }
 
@@ -324,6 +421,11 @@ fn push_text(into: &mut Vec<Output>, name: StreamName, text: String) {
     } else {
         into.push(Output::Stream { name, text });
     }
+}
+
+fn unreadable(error: &serde_json::Error) -> Envelope<Report> {
+    let text = format!("[ratoon: an output could not be read: {error}]\n");
+    Envelope { report: Report::Output(Output::stream(StreamName::Stderr, text)), written: Written::default() }
 }
 
 /// The length of the next frame's body, when all of it is there; an error when it is longer than any of ours.

@@ -26,6 +26,8 @@ use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the socket of a process that was killed may stay open.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -36,6 +38,8 @@ pub enum Heard {
     Report(Report),
     /// Its socket is closed: it is dead, or dying.
     Closed,
+    /// It was killed a while ago.
+    KilledLongAgo,
     /// The wait for its exit status is over.
     Status(Option<Exit>),
 }
@@ -62,7 +66,8 @@ struct Process {
     parent: Option<ProcId>,
     role: Role,
     pid: Option<Pid>,
-    orders: mpsc::UnboundedSender<Parcel>,
+    /// None: it was killed, and its socket is closed; a child that comes to be all the same finds it so and leaves.
+    orders: Option<mpsc::UnboundedSender<Parcel>>,
     /// A signal that was wished before the pid was known.
     wished: Option<Signal>,
     is_closed: bool,
@@ -125,8 +130,8 @@ impl Tree {
     }
 
     /// Answers a head that asked.
-    pub fn answer(&mut self, head: ProcId, text: String) {
-        self.send(head, &Order::Answer { text }, Vec::new());
+    pub fn answer(&mut self, head: ProcId, number: u32, text: String) {
+        self.send(head, &Order::Answer { number, text }, Vec::new());
     }
 
     /// Sends SIGINT to a head and the processes that its cell started.
@@ -137,6 +142,12 @@ impl Tree {
     /// Ends a process, and the processes that its cells started, at once.
     pub fn kill(&mut self, process: ProcId) {
         self.signal(process, Signal::SIGKILL);
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(KILL_TIMEOUT).await;
+            // The session has gone: then there is nobody to tell.
+            let _ = inbox.send((process, Heard::KilledLongAgo)).await;
+        });
     }
 
     /// Ends all processes.
@@ -156,8 +167,16 @@ impl Tree {
     pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<News> {
         match heard {
             Heard::Report(Report::Forked { child, pid }) => {
-                self.set_pid(child, pid);
+                match self.processes.get(&child) {
+                    Some(known) if known.parent == Some(process) => self.set_pid(child, pid),
+                    Some(_) => {}
+                    None => self.end_late_child(process, pid),
+                }
                 None
+            }
+            Heard::Report(Report::Ready { pid }) => {
+                self.set_pid(process, pid);
+                self.processes.contains_key(&process).then_some(News::Report(process, Report::Ready { pid }))
             }
             Heard::Report(Report::Reaped { pid, exit }) => {
                 let pid = Pid::from_raw(pid);
@@ -171,6 +190,13 @@ impl Tree {
                 self.bury(process);
                 None
             }
+            Heard::KilledLongAgo => {
+                // Its socket is held open by something that it has left behind. Ours is closed, so its end is heard.
+                if let Some(known) = self.processes.get_mut(&process) {
+                    known.orders = None;
+                }
+                None
+            }
             Heard::Status(exit) => {
                 let known = self.processes.remove(&process)?;
                 // Processes that its cells started are in its group; they end with it.
@@ -182,11 +208,23 @@ impl Tree {
         }
     }
 
+    /// A child was made that was given up before: it is ended, and waited for by its parent.
+    fn end_late_child(&mut self, parent: ProcId, pid: i32) {
+        let parent_pid = self.processes.get(&parent).and_then(|p| p.pid);
+        // What user code may have forged is not believed: only a child of the reporter is ended.
+        if pid > 1 && parent_pid.is_some() && parent_of(pid) == parent_pid {
+            let pid = Pid::from_raw(pid);
+            let _ = killpg(pid, Signal::SIGKILL);
+            let _ = kill(pid, Signal::SIGKILL);
+            self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
+        }
+    }
+
     /// A process' socket has closed. If it still lives it has lost its way: it is ended. Then its parent waits for it, or the
     /// server does when the parent is gone. A process may die before its parent has said which pid it has: then this is
     /// done again when it is known.
     fn bury(&mut self, dead: ProcId) {
-        self.kill(dead);
+        self.signal(dead, Signal::SIGKILL);
         let Some(known) = self.processes.get_mut(&dead) else { return };
         known.is_closed = true;
         let (pid, parent) = (known.pid, known.parent);
@@ -211,13 +249,16 @@ impl Tree {
         ears: Option<attend::Ears>,
     ) -> io::Result<()> {
         let orders = attend::spawn(id, socket, ears, self.inbox.clone())?;
-        let process = Process { parent, role, pid: None, orders, wished: None, is_closed: false };
+        let process =
+            Process { parent, role, pid: None, orders: Some(orders), wished: None, is_closed: false };
         self.processes.insert(id, process);
         Ok(())
     }
 
     fn set_pid(&mut self, id: ProcId, pid: i32) {
-        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some(process) = self.processes.get_mut(&id).filter(|p| p.pid.is_none() && pid > 1) else {
+            return;
+        };
         let pid = Pid::from_raw(pid);
         reaper::forget(pid);
         process.pid = Some(pid);
@@ -234,6 +275,9 @@ impl Tree {
         let Some(process) = self.processes.get_mut(&id) else { return };
         let Some(pid) = process.pid else {
             process.wished = Some(signal);
+            if signal == Signal::SIGKILL {
+                process.orders = None;
+            }
             return;
         };
         // It may be too young to lead its group, or dead already: then one of the two says so.
@@ -244,11 +288,18 @@ impl Tree {
     }
 
     fn send(&self, to: ProcId, order: &Order, descriptors: Vec<OwnedFd>) {
-        if let Some(process) = self.processes.get(&to) {
+        if let Some(orders) = self.processes.get(&to).and_then(|p| p.orders.as_ref()) {
             // A closed queue is a dead process: its end is reported by its own reader.
-            let _ = process.orders.send(Parcel { bytes: frame(order), descriptors });
+            let _ = orders.send(Parcel { bytes: frame(order), descriptors });
         }
     }
+}
+
+/// The parent of a process, from the fourth field of its `stat` (proc_pid_stat(5)).
+fn parent_of(pid: i32) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok().map(Pid::from_raw)
 }
 
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -3,8 +3,9 @@
 use super::{Machine, not_found};
 use crate::notebook::{Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Refused, Reply, StateId};
 
-/// How many drafts a notebook may hold.
+/// How many drafts a notebook may hold, and how much text in all, in bytes: every change of one sends all of its state.
 const MAX_DRAFTS: usize = 10_000;
+const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
 impl Machine {
     /// Makes or changes a draft.
@@ -14,6 +15,17 @@ impl Machine {
             return Reply::Refused(not_found("state", on));
         }
         let earlier = self.notebook.draft(&draft.id).map(|d| d.on.clone());
+        let others =
+            self.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
+        if others + draft.source.len() > MAX_DRAFT_BYTES {
+            let why = format!("the drafts of a notebook may hold {MAX_DRAFT_BYTES} bytes in all");
+            return Reply::Refused(Refused::new(
+                "too_large",
+                format!("keep draft {}", draft.id),
+                why,
+                "delete some",
+            ));
+        }
         if in_place && self.notebook.change_draft(&draft) {
             self.publish_drafts(on);
             return Reply::Done;
@@ -96,7 +108,8 @@ impl Machine {
         if texts.is_empty() {
             return;
         }
-        for (kind, source) in texts {
+        let room = MAX_DRAFTS.saturating_sub(self.notebook.drafts().count());
+        for (kind, source) in texts.into_iter().take(room) {
             let id = DraftId::new((self.new_id)());
             self.notebook.append_draft(Draft { id, on: state.clone(), kind, source });
         }

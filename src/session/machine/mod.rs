@@ -28,6 +28,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ticket(pub(super) u64);
 
+/// Numbers the runs of a notebook. An exec id may be used again after a reset; this is not, so that an alarm that was set
+/// for one run never rings for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Serial(pub(super) u64);
+
 /// Something that happened.
 #[derive(Debug)]
 pub(super) enum Input {
@@ -59,7 +64,7 @@ pub(super) enum Effect {
     /// Run a cell on a head.
     Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool },
     /// Give a head what the user typed.
-    Type { head: ProcId, text: String },
+    Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
     Interrupt(ProcId),
     /// End a process.
@@ -75,10 +80,12 @@ pub(super) enum Alarm {
     Ready(ProcId),
     /// A look at variables should be over.
     Looked(ProcId),
+    /// A head should have begun its cell.
+    Begun(ProcId, ExecId, Serial),
     /// An interrupted cell should have stopped.
-    Stopped(ExecId),
+    Stopped(ExecId, Serial),
     /// A run has reached its time limit.
-    TimeLimit(ExecId),
+    TimeLimit(ExecId, Serial),
 }
 
 /// The machine of one notebook.
@@ -90,7 +97,7 @@ pub(super) struct Machine {
     root: Option<ProcId>,
     frozen: BTreeMap<StateId, ProcId>,
     heads: Heads,
-    looks: BTreeMap<ProcId, (Ticket, StateId)>,
+    looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
     requests: Requests,
     backlog: VecDeque<ExecId>,
     effects: Vec<Effect>,
@@ -159,7 +166,7 @@ impl Machine {
 
     fn reported(&mut self, process: ProcId, report: Report) {
         match report {
-            Report::Ready => self.ready(process),
+            Report::Ready { .. } => self.ready(process),
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_failed(child, &why),
             Report::Started => self.started(process),
@@ -178,8 +185,9 @@ impl Machine {
         match alarm {
             Alarm::Ready(process) => self.not_ready(process),
             Alarm::Looked(process) => self.look_took_too_long(process),
-            Alarm::Stopped(run) => self.did_not_stop(&run),
-            Alarm::TimeLimit(run) => self.reached_time_limit(&run),
+            Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
+            Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
+            Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
         }
     }
 
@@ -189,6 +197,12 @@ impl Machine {
 
     fn answer(&mut self, ticket: Ticket, reply: Reply) {
         self.effects.push(Effect::Answer(ticket, reply));
+    }
+
+    fn answer_all(&mut self, tickets: Vec<Ticket>, reply: &Reply) {
+        for ticket in tickets {
+            self.answer(ticket, reply.clone());
+        }
     }
 
     fn new_proc(&mut self) -> ProcId {

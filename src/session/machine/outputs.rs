@@ -2,7 +2,7 @@
 
 use super::{Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, ExecId, MimeBundle, Output, Prompt, Refused, Reply};
+use crate::notebook::{Event, ExecId, MimeBundle, Output, Prompt, Refused, Reply, Updated};
 
 impl Machine {
     /// A head printed or showed something.
@@ -23,10 +23,12 @@ impl Machine {
     ) {
         let Some(exec_id) = self.run_of(head) else { return };
         let Some(run) = self.notebook.run_mut(&exec_id) else { return };
-        if run.outputs.update_display(&display_id, &data, &metadata) {
-            self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata });
-        } else {
-            self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
+        match run.outputs.update_display(&display_id, &data, &metadata) {
+            Updated::Yes => self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata }),
+            Updated::NoRoom => {}
+            Updated::NotThere => {
+                self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
+            }
         }
     }
 
@@ -50,10 +52,10 @@ impl Machine {
 
     /// The user typed an answer.
     pub(super) fn type_answer(&mut self, exec_id: &ExecId, text: String) -> Reply {
-        let asks = self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some());
-        match self.heads.of_run(exec_id).filter(|_| asks) {
-            Some(head) => {
-                self.effects.push(Effect::Type { head, text });
+        let prompt = self.notebook.run(exec_id).and_then(|r| r.prompt.as_ref());
+        match self.heads.of_run(exec_id).zip(prompt.map(|p| p.number)) {
+            Some((head, number)) => {
+                self.effects.push(Effect::Type { head, number, text });
                 self.prompt(head, None);
                 Reply::Done
             }

@@ -2,7 +2,7 @@
 
 use super::heads::Doing;
 use super::stops::{Stop, interrupted};
-use super::{Alarm, Effect, Machine, Ticket, not_found};
+use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId, Role};
 use crate::notebook::{
     Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError, RunStatus,
@@ -26,25 +26,50 @@ pub(super) struct Request {
     allow_stdin: bool,
     waiting: Vec<Ticket>,
     pub(super) stop: Option<Stop>,
+    pub(super) serial: Serial,
 }
 
 /// The requests of all runs that the notebook knows.
 #[derive(Debug, Default)]
-pub(super) struct Requests(BTreeMap<ExecId, Request>);
+pub(super) struct Requests {
+    all: BTreeMap<ExecId, Request>,
+    last: u64,
+}
 
 impl Requests {
     pub(super) fn get(&self, run: &ExecId) -> Option<&Request> {
-        self.0.get(run)
+        self.all.get(run)
     }
 
     pub(super) fn get_mut(&mut self, run: &ExecId) -> Option<&mut Request> {
-        self.0.get_mut(run)
+        self.all.get_mut(run)
+    }
+
+    fn add(&mut self, run: ExecId, mut request: Request) {
+        self.last += 1;
+        request.serial = Serial(self.last);
+        self.all.insert(run, request);
+    }
+
+    /// Whether this exec id still means the run with this number.
+    pub(super) fn is_still(&self, run: &ExecId, serial: Serial) -> bool {
+        self.all.get(run).is_some_and(|request| request.serial == serial)
+    }
+
+    /// The number of a run.
+    pub(super) fn serial(&self, run: &ExecId) -> Serial {
+        self.all.get(run).map_or(Serial(0), |request| request.serial)
+    }
+
+    /// Forgets all runs. Their serial numbers stay used.
+    fn forget_all(&mut self) {
+        self.all.clear();
     }
 
     /// Forgets runs that left the notebook.
     pub(super) fn forget(&mut self, runs: &[ExecId]) {
         for run in runs {
-            self.0.remove(run);
+            self.all.remove(run);
         }
     }
 }
@@ -69,6 +94,7 @@ impl Machine {
             allow_stdin,
             waiting: vec![ticket],
             stop: None,
+            serial: Serial(0),
         };
         let on = match self.resolve(on) {
             Ok(on) => on,
@@ -83,7 +109,7 @@ impl Machine {
                 "wait, or interrupt some",
             )));
         }
-        self.requests.0.insert(exec_id.clone(), request);
+        self.requests.add(exec_id.clone(), request);
         let run = new_run(exec_id.clone(), on.clone(), code, draft);
         self.notebook.add_run(run.clone());
         self.publish(Event::RunAdded { run });
@@ -151,6 +177,8 @@ impl Machine {
                 if let Some(head) = self.heads.get_mut(head) {
                     head.doing = Doing::Begin(exec_id.clone());
                 }
+                let serial = self.requests.serial(exec_id);
+                self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Begun(head, exec_id.clone(), serial)));
                 head
             }
             None => match self.source_of(state) {
@@ -205,13 +233,12 @@ impl Machine {
         run.status = RunStatus::Running;
         run.started_at = Some(now_ms);
         let on = run.on.clone();
-        let request = self.requests.get(&exec_id);
-        let (limit, was_stopped) = request.map_or((None, false), |r| (r.timeout, r.stop.is_some()));
-        if let Some(limit) = limit {
-            self.effects.push(Effect::Wake(limit, Alarm::TimeLimit(exec_id.clone())));
+        if let Some(limit) = self.requests.get(&exec_id).and_then(|r| r.timeout) {
+            let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(&exec_id));
+            self.effects.push(Effect::Wake(limit, alarm));
         }
         self.publish(Event::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
-        if was_stopped {
+        if self.is_stopping(&exec_id) {
             self.ask_to_stop(head, &exec_id);
         }
     }
@@ -288,9 +315,8 @@ impl Machine {
         if let Some(error) = &error
             && !matches!(run.outputs.items().last(), Some(Output::Error(_)))
         {
-            let output = Output::Error(error.clone());
-            run.outputs.push(output.clone());
-            last.push(output);
+            run.outputs.push_last(error.clone());
+            last.push(Output::Error(error.clone()));
         }
         last.extend(run.outputs.note_dropped());
         run.status = status;
@@ -345,7 +371,7 @@ impl Machine {
         for run in open {
             self.end(&run, RunStatus::Interrupted, Some(interrupted("the notebook was reset")));
         }
-        self.requests = Requests::default();
+        self.requests.forget_all();
     }
 }
 

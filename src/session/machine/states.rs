@@ -7,6 +7,8 @@ use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{Event, ExecId, Living, Refused, Reply, State, StateId, Variable};
 use std::time::Duration;
 
+/// How many states may be looked at at once: each look is a process, and view links may look too.
+const MAX_LOOKS: usize = 8;
 /// How long a look at variables may take.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -63,7 +65,7 @@ impl Machine {
     /// Whether a head that is about to run on may not have made the frozen process of its state yet: without either, the
     /// state would be lost.
     pub(super) fn may_have_to_freeze(&self, head: ProcId) -> bool {
-        let stands_there = self.heads.get(head).filter(|h| h.is_ready);
+        let stands_there = self.heads.get(head).filter(|h| h.is_ready && matches!(h.doing, Doing::Begin(_)));
         let state = stands_there.and_then(|h| self.notebook.state(&h.at));
         state.is_some_and(|s| s.living == Living::Freezing)
     }
@@ -148,17 +150,16 @@ impl Machine {
                 Doing::Rest => {}
                 Doing::Run(run) => self.head_gone(&run, exit),
                 // It died at rest, unnoticed: the state has not changed, so another head can take over.
+                Doing::Begin(run) if self.is_stopping(&run) => self.head_gone(&run, exit),
                 Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
                 Doing::Begin(run) => self.head_not_made(&run, "the forked process died before it was ready"),
             }
             self.left(&head.at);
-        } else if let Some((ticket, state)) = self.looks.remove(&process) {
+        } else if let Some((tickets, state)) = self.looks.remove(&process) {
             let why = "the process that looked has died";
             let how = "some variable's repr may have ended it";
-            self.answer(
-                ticket,
-                Reply::Refused(Refused::new("kernel", format!("look at state {state}"), why, how)),
-            );
+            let refused = Refused::new("kernel", format!("look at state {state}"), why, how);
+            self.answer_all(tickets, &Reply::Refused(refused));
         } else if self.root == Some(process) && self.notebook.state(&StateId::root()).is_some_and(is_new) {
             self.root_failed(process, "Python ended while it was starting; the terminal may say more");
         } else if let Some(state) = self.state_of(process) {
@@ -168,10 +169,15 @@ impl Machine {
 
     /// A frozen process is gone: if a head still rests at its state it is frozen again, else the state is lost.
     fn frozen_gone(&mut self, state: &StateId) {
-        self.frozen.remove(state);
         if *state == StateId::root() {
             self.root = None;
         }
+        let was_ready = self.notebook.state(state).is_some_and(|s| s.living == Living::Memory);
+        if !was_ready {
+            // It could not become what it was forked to be, and another one could not either.
+            return self.not_kept(state);
+        }
+        self.frozen.remove(state);
         self.set_living(state, Living::Freezing);
         match self.heads.resting_at(state) {
             Some(head) => self.keep(head, state),
@@ -195,9 +201,9 @@ impl Machine {
             if let Some(run) = head.doing.run().cloned() {
                 self.head_not_made(&run, why);
             }
-        } else if let Some((ticket, state)) = self.looks.remove(&child) {
+        } else if let Some((tickets, state)) = self.looks.remove(&child) {
             let refused = Refused::new("kernel", format!("look at state {state}"), why, "try again later");
-            self.answer(ticket, Reply::Refused(refused));
+            self.answer_all(tickets, &Reply::Refused(refused));
         } else if let Some(state) = self.state_of(child) {
             self.not_kept(&state);
         }
@@ -237,17 +243,19 @@ impl Machine {
         if let Err(refused) = self.runnable(state) {
             return Some(Reply::Refused(refused));
         }
-        let Some(frozen) = self.source_of(state) else {
-            let why = "its process is being made again";
-            return Some(Reply::Refused(Refused::new(
-                "busy",
-                format!("look at state {state}"),
-                why,
-                "try again",
-            )));
+        if let Some((tickets, _)) = self.looks.values_mut().find(|(_, at)| at == state) {
+            tickets.push(ticket);
+            return None;
+        }
+        let busy = |why| {
+            Some(Reply::Refused(Refused::new("busy", format!("look at state {state}"), why, "try again")))
         };
+        if self.looks.len() >= MAX_LOOKS {
+            return busy("too many states are being looked at");
+        }
+        let Some(frozen) = self.source_of(state) else { return busy("its process is being made again") };
         let look = self.new_proc();
-        self.looks.insert(look, (ticket, state.clone()));
+        self.looks.insert(look, (vec![ticket], state.clone()));
         self.effects.push(Effect::Fork { from: frozen, child: look, role: Role::Look });
         self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(look)));
         None
@@ -255,21 +263,19 @@ impl Machine {
 
     /// A look has brought the variables.
     pub(super) fn looked(&mut self, process: ProcId, variables: Vec<Variable>) {
-        if let Some((ticket, _)) = self.looks.remove(&process) {
-            self.answer(ticket, Reply::Variables { variables });
+        if let Some((tickets, _)) = self.looks.remove(&process) {
+            self.answer_all(tickets, &Reply::Variables { variables });
         }
     }
 
     /// A look takes too long.
     pub(super) fn look_took_too_long(&mut self, process: ProcId) {
-        if let Some((ticket, state)) = self.looks.remove(&process) {
+        if let Some((tickets, state)) = self.looks.remove(&process) {
             self.effects.push(Effect::Kill(process));
             let why = format!("it took longer than {} s", LOOK_TIMEOUT.as_secs());
             let how = "some variable's repr is slow; print what you need in a cell";
-            self.answer(
-                ticket,
-                Reply::Refused(Refused::new("timeout", format!("look at state {state}"), why, how)),
-            );
+            let refused = Refused::new("timeout", format!("look at state {state}"), why, how);
+            self.answer_all(tickets, &Reply::Refused(refused));
         }
     }
 
@@ -335,9 +341,9 @@ impl Machine {
         for process in others {
             self.effects.push(Effect::Kill(process));
         }
-        for (process, (ticket, state)) in std::mem::take(&mut self.looks) {
+        for (process, (tickets, state)) in std::mem::take(&mut self.looks) {
             self.effects.push(Effect::Kill(process));
-            self.answer(ticket, Reply::Refused(not_found("state", state)));
+            self.answer_all(tickets, &Reply::Refused(not_found("state", state)));
         }
         self.notebook.reset(self.now_ms);
         if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {

@@ -1,7 +1,7 @@
 //! How a run comes to an end that it did not choose: interrupted, out of time, or with its process.
 
 use super::heads::Doing;
-use super::{Alarm, Effect, Machine};
+use super::{Alarm, Effect, Machine, Serial};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{ExecId, RunError, RunStatus};
 use std::time::Duration;
@@ -47,15 +47,11 @@ impl Machine {
         let head = self.heads.of_run(exec_id);
         match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(head, exec_id),
+            // It has its order, and may have begun already: it is interrupted when it says so.
+            Some(_) if first => self.look_whether_stopped(exec_id),
             // Asked twice: its end comes as the end of its process.
-            Some((head, Doing::Run(_))) => self.effects.push(Effect::Kill(head)),
-            // It may still have to make the frozen process of the state at which it stands: it is stopped when it begins.
-            Some((head, Doing::Begin(_))) if self.may_have_to_freeze(head) => {}
-            // None of the user's code has run.
-            not_begun => {
-                if let Some((head, _)) = not_begun {
-                    self.discard(head);
-                }
+            Some((head, _)) => self.kill_for_good(head),
+            None => {
                 self.backlog.retain(|r| r != exec_id);
                 self.end(
                     exec_id,
@@ -68,22 +64,64 @@ impl Machine {
         true
     }
 
-    /// Interrupts the cell of a head, and looks a while later whether it has stopped.
-    pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
-        self.effects.push(Effect::Interrupt(head));
-        self.effects.push(Effect::Wake(INTERRUPT_GRACE, Alarm::Stopped(exec_id.clone())));
+    /// Whether a run was told to stop.
+    pub(super) fn is_stopping(&self, exec_id: &ExecId) -> bool {
+        self.requests.get(exec_id).is_some_and(|r| r.stop.is_some())
     }
 
-    /// An interrupted cell goes on: its process is killed.
-    pub(super) fn did_not_stop(&mut self, exec_id: &ExecId) {
-        if let Some(head) = self.heads.of_run(exec_id) {
+    /// Interrupts the cell of a head, and looks a while later whether it has stopped.
+    pub(super) fn ask_to_stop(&mut self, head: ProcId, exec_id: &ExecId) {
+        if self.notebook.run(exec_id).is_some_and(|r| r.prompt.is_some()) {
+            self.prompt(head, None);
+        }
+        self.effects.push(Effect::Interrupt(head));
+        self.look_whether_stopped(exec_id);
+    }
+
+    fn look_whether_stopped(&mut self, exec_id: &ExecId) {
+        let alarm = Alarm::Stopped(exec_id.clone(), self.requests.serial(exec_id));
+        self.effects.push(Effect::Wake(INTERRUPT_GRACE, alarm));
+    }
+
+    /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
+    /// would be lost.
+    fn kill_for_good(&mut self, head: ProcId) {
+        if !self.may_have_to_freeze(head) {
             self.effects.push(Effect::Kill(head));
         }
     }
 
+    /// An interrupted cell goes on: its process is killed.
+    pub(super) fn did_not_stop(&mut self, exec_id: &ExecId, serial: Serial) {
+        if self.requests.is_still(exec_id, serial)
+            && let Some(head) = self.heads.of_run(exec_id)
+        {
+            self.kill_for_good(head);
+        }
+    }
+
+    /// A head that rested does not take up its cell: something that the user's code left behind holds it. The state has not
+    /// changed, so another head takes over.
+    pub(super) fn did_not_begin(&mut self, head: ProcId, exec_id: &ExecId, serial: Serial) {
+        let hangs = self.heads.get(head).is_some_and(|h| h.doing == Doing::Begin(exec_id.clone()));
+        if !hangs || !self.requests.is_still(exec_id, serial) {
+            return;
+        }
+        let at = self.heads.get(head).map(|h| h.at.clone());
+        self.discard(head);
+        if let Some(at) = at {
+            match self.runnable(&at) {
+                Ok(()) => self.begin(exec_id, &at),
+                Err(lost) => self.head_not_made(exec_id, &lost.why),
+            }
+        }
+    }
+
     /// A run has used up its time.
-    pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId) {
-        self.stop(exec_id, Stop::TimeLimit);
+    pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId, serial: Serial) {
+        if self.requests.is_still(exec_id, serial) {
+            self.stop(exec_id, Stop::TimeLimit);
+        }
     }
 
     /// The head of a run died.

@@ -8,7 +8,7 @@ mod runs;
 mod states;
 mod storm;
 
-use super::{Alarm, Effect, Input, Machine, Ticket};
+use super::{Alarm, Effect, Input, Machine, Serial, Ticket};
 use crate::kernel::{Exit, How, ProcId, Report};
 use crate::notebook::{
     Base, Command, Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Notebook, Output, Prompt, Reply,
@@ -43,6 +43,12 @@ pub(super) fn told(script: &str) -> String {
 
 fn proc(word: &str) -> ProcId {
     ProcId(word.trim_start_matches('p').parse().expect("a process"))
+}
+
+/// The number of a run: what is said, else its place in the alphabet, as the runs of a story are a, b, c.
+fn serial(id: &str, said: &[&str]) -> Serial {
+    let place = id.bytes().next().map_or(0, |letter| u64::from(letter - b'a') + 1);
+    Serial(said.first().map_or(place, |n| n.parse().expect("a number")))
 }
 
 fn state(word: &str) -> StateId {
@@ -114,11 +120,12 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
         ["reset"] => command(Command::Reset),
-        ["alarm", "stopped", id] => Input::Rang(Alarm::Stopped(exec(id))),
-        ["alarm", "limit", id] => Input::Rang(Alarm::TimeLimit(exec(id))),
+        ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
+        ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
+        ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
         ["alarm", "looked", id] => Input::Rang(Alarm::Looked(proc(id))),
-        [_, "ready"] => reported(Report::Ready),
+        [_, "ready"] => reported(Report::Ready { pid: 0 }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
         [_, "began"] => reported(Report::Started),
         [_, "prints", text] => reported(Report::Output(Output::stream(StreamName::Stdout, *text))),
@@ -132,7 +139,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             reported(Report::Update { display_id: (*id).into(), data, metadata })
         }
         [_, "clears"] => reported(Report::Clear { wait: false }),
-        [_, "asks"] => reported(Report::Ask(Prompt { text: "name?".into(), password: false })),
+        [_, "asks"] => reported(Report::Ask(Prompt { number: 1, text: "name?".into(), password: false })),
         [_, "ok"] => reported(Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new() }),
         [_, "refuses"] => reported(Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new() }),
         [_, "raises", name] => reported(Report::Ended {
@@ -164,11 +171,16 @@ fn effect_text(effect: &Effect) -> Option<String> {
             format!("p{} forks p{}, {}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Run { head, exec_id, .. } => format!("p{} runs {exec_id}", head.0),
-        Effect::Type { head, text } => format!("p{} gets {text:?}", head.0),
+        Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
-        Effect::Wake(_, Alarm::Ready(_) | Alarm::Looked(_)) => return None,
-        Effect::Wake(after, alarm) => format!("wake in {} s: {alarm:?}", after.as_secs()),
+        Effect::Wake(_, Alarm::Ready(_) | Alarm::Looked(_) | Alarm::Begun(..)) => return None,
+        Effect::Wake(after, Alarm::Stopped(run, _)) => {
+            format!("wake in {} s: has {run} stopped?", after.as_secs())
+        }
+        Effect::Wake(after, Alarm::TimeLimit(run, _)) => {
+            format!("wake in {} s: the limit of {run}", after.as_secs())
+        }
     })
 }
 

@@ -316,7 +316,7 @@ fn an_interrupt_is_polite_first() {
             a began
         interrupt a
             interrupt p2
-            wake in 3 s: Stopped(ExecId("a"))
+            wake in 3 s: has a stopped?
             answer 4: interrupted true
         p2 raises KeyboardInterrupt
             kill p2
@@ -332,7 +332,7 @@ fn an_interrupt_is_polite_first() {
             b began
         interrupt b
             interrupt p3
-            wake in 3 s: Stopped(ExecId("b"))
+            wake in 3 s: has b stopped?
             answer 10: interrupted true
         p3 ok
             answer 8: b Ok s1
@@ -368,7 +368,7 @@ fn who_does_not_stop_is_killed() {
             a began
         interrupt a
             interrupt p2
-            wake in 3 s: Stopped(ExecId("a"))
+            wake in 3 s: has a stopped?
             answer 4: interrupted true
         alarm stopped a
             kill p2
@@ -381,7 +381,7 @@ fn who_does_not_stop_is_killed() {
             b began
         interrupt b
             interrupt p3
-            wake in 3 s: Stopped(ExecId("b"))
+            wake in 3 s: has b stopped?
             answer 9: interrupted true
         interrupt b
             kill p3
@@ -409,7 +409,7 @@ fn who_does_not_stop_is_killed() {
 }
 
 #[test]
-fn a_run_that_has_not_begun_is_stopped_at_once() {
+fn a_run_that_waits_is_stopped_at_once_and_one_that_was_ordered_when_it_begins() {
     expect![[r#"
         open
             plant p1
@@ -421,12 +421,29 @@ fn a_run_that_has_not_begun_is_stopped_at_once() {
             answer 3: b Interrupted KeyboardInterrupt: it was stopped before it began
             answer 4: interrupted true
         interrupt a
-            kill p2
-            answer 2: a Interrupted KeyboardInterrupt: it was stopped before it began
+            wake in 3 s: has a stopped?
             answer 5: interrupted true
+        p2 began
+            a began
+            interrupt p2
+            wake in 3 s: has a stopped?
+        p2 raises KeyboardInterrupt
+            kill p2
+            answer 2: a Interrupted KeyboardInterrupt: message
         p2 gone
+        run c
+            p1 forks p3, head
+            p3 runs c
+        interrupt c
+            wake in 3 s: has c stopped?
+            answer 10: interrupted true
+        alarm stopped c
+            kill p3
+        p3 gone
+            answer 9: c Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
         initial Freezing
-        └─ × a Interrupted
+        ├─ × a Interrupted
+        └─ × c Interrupted
     "#]]
     .assert_eq(&told(
         "open
@@ -434,7 +451,13 @@ fn a_run_that_has_not_begun_is_stopped_at_once() {
          run b after a
          interrupt b
          interrupt a
-         p2 gone",
+         p2 began
+         p2 raises KeyboardInterrupt
+         p2 gone
+         run c
+         interrupt c
+         alarm stopped c
+         p3 gone",
     ));
 }
 
@@ -455,6 +478,7 @@ fn a_head_that_has_yet_to_freeze_its_state_is_not_killed_by_an_interrupt() {
         run b on s1
             p2 runs b
         interrupt b
+            wake in 3 s: has b stopped?
             answer 7: interrupted true
         interrupt b
             answer 8: interrupted true
@@ -463,7 +487,7 @@ fn a_head_that_has_yet_to_freeze_its_state_is_not_killed_by_an_interrupt() {
         p2 began
             b began
             interrupt p2
-            wake in 3 s: Stopped(ExecId("b"))
+            wake in 3 s: has b stopped?
         p2 raises KeyboardInterrupt
             kill p2
             answer 6: b Interrupted KeyboardInterrupt: message
@@ -497,11 +521,11 @@ fn a_time_limit_is_an_interrupt() {
             p1 forks p2, head
             p2 runs a
         p2 began
-            wake in 5 s: TimeLimit(ExecId("a"))
+            wake in 5 s: the limit of a
             a began
         alarm limit a
             interrupt p2
-            wake in 3 s: Stopped(ExecId("a"))
+            wake in 3 s: has a stopped?
         p2 raises KeyboardInterrupt
             kill p2
             answer 2: a Interrupted RunTimeout: the run was stopped at its limit of 5 s
@@ -509,11 +533,11 @@ fn a_time_limit_is_an_interrupt() {
             p1 forks p3, head
             p3 runs b
         p3 began
-            wake in 5 s: TimeLimit(ExecId("b"))
+            wake in 5 s: the limit of b
             b began
         alarm limit b
             interrupt p3
-            wake in 3 s: Stopped(ExecId("b"))
+            wake in 3 s: has b stopped?
         alarm stopped b
             kill p3
         p3 gone
@@ -522,7 +546,7 @@ fn a_time_limit_is_an_interrupt() {
             p1 forks p4, head
             p4 runs c
         p4 began
-            wake in 5 s: TimeLimit(ExecId("c"))
+            wake in 5 s: the limit of c
             c began
         p4 ok
             answer 11: c Ok s1

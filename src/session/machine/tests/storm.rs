@@ -173,7 +173,7 @@ impl World {
                 self.feed(Input::Gone(id, None));
                 return true;
             }
-            Life::BecomesReady(_) => (Life::Waits, Report::Ready),
+            Life::BecomesReady(_) => (Life::Waits, Report::Ready { pid: 0 }),
             Life::Begins => (Life::Runs, Report::Started),
             Life::Runs => {
                 let how = match chance.below(4) {
