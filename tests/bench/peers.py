@@ -4,6 +4,7 @@ of a kind is.
 
 import os
 import queue
+import subprocess
 import sys
 import tempfile
 import time
@@ -100,14 +101,14 @@ class IPyKernel:
     name = "ipykernel, ZMQ"
 
     def __init__(self):
-        self.room = tempfile.TemporaryDirectory(prefix="ratoon-test-")
-        # Its connection file, history and settings go nowhere else.
-        os.environ["JUPYTER_RUNTIME_DIR"] = os.environ["IPYTHONDIR"] = self.room.name
-        self.manager = KernelManager(kernel_name="python3")
+        self.room = tempfile.TemporaryDirectory(prefix="ratoon-test-", ignore_cleanup_errors=True)
+        self.manager = KernelManager(kernel_name="python3", connection_file=os.path.join(self.room.name, "connection"))
 
     def __enter__(self):
         self.started = time.perf_counter()
-        self.manager.start_kernel(cwd=self.room.name, stderr=open(os.devnull, "w"))
+        # Its history and settings go nowhere else. For it alone: Ratoon has an IPython too.
+        own = {**os.environ, "IPYTHONDIR": self.room.name}
+        self.manager.start_kernel(cwd=self.room.name, env=own, stderr=subprocess.DEVNULL)
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=120)
