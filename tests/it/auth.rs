@@ -27,17 +27,20 @@ fn routes(server: &TestServer) -> Vec<(String, String)> {
     routes
 }
 
+/// Makes a request with some credential, for a method and a path.
+type Asking = Box<dyn Fn(&str, &str) -> Request>;
+
 /// Requests that show something, but nothing valid. `with` makes one for a path.
-fn bad_credentials(server: &TestServer) -> Vec<(&'static str, Box<dyn Fn(&str, &str) -> Request>)> {
+fn bad_credentials(server: &TestServer) -> Vec<(&'static str, Asking)> {
     let cookie = format!("ratoon_{}", server.address.port());
     let in_cookie = move |value: &str| {
         let cookie = format!("{cookie}={value}");
         Box::new(move |method: &str, path: &str| Request::new(method, path).header("cookie", &cookie))
     };
-    let header = |name: &'static str, value: String| -> Box<dyn Fn(&str, &str) -> Request> {
+    let header = |name: &'static str, value: String| -> Asking {
         Box::new(move |method, path| Request::new(method, path).header(name, &value))
     };
-    let query = |query: String| -> Box<dyn Fn(&str, &str) -> Request> {
+    let query = |query: String| -> Asking {
         Box::new(move |method, path| Request::new(method, &format!("{path}?{query}")))
     };
     vec![

@@ -382,7 +382,10 @@ fn input_asks_the_client() {
     for (text, password, answer) in [("name? ", false, "Zoë"), ("word? ", true, "")] {
         let asked = live
             .hear(|m| m["event"] == "prompt_changed" && m["exec_id"] == exec_id && m["prompt"].is_object());
-        assert_eq!((&asked["prompt"]["text"], &asked["prompt"]["password"]), (&json!(text), &json!(password)));
+        assert_eq!(
+            (&asked["prompt"]["text"], &asked["prompt"]["password"]),
+            (&json!(text), &json!(password))
+        );
         live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": answer}));
     }
     let events = live.events_of(&exec_id);
