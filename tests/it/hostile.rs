@@ -203,3 +203,17 @@ fn output_of_no_kind_gets_past_the_limit() {
     let grown = server.memory().saturating_sub(before);
     assert!(grown < 250 * 1024 * 1024, "the server grew by {grown} bytes");
 }
+
+#[test]
+fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
+    let server = TestServer::start();
+    let code = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)\nprint(pool.submit(pow, 2, 3).result())";
+    let state = server.run("initial", code);
+    assert_eq!(state.text(), "8\n");
+    // The second and third are branches; each uses the pool again on its own line.
+    for n in 1..=3 {
+        let next = server.run(state.state(), &format!("print(list(pool.map(lambda x: x + {n}, range(5))))"));
+        assert_eq!(next.text(), format!("{:?}\n", (n..n + 5).collect::<Vec<_>>()));
+        assert_eq!(server.run(next.state(), "print(pool.submit(len, 'ab').result())").text(), "2\n");
+    }
+}
