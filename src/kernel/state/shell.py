@@ -142,7 +142,19 @@ def warnings_of_state():
     if threads:
         names = ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in threads[:5])
         told.append(f"threads do not go on in a branch: {names}")
+    if "polars" in sys.modules:
+        told.append("polars' own threads do not survive a branch: a branch that uses polars may wait for ever")
+    if _uses_cuda():
+        told.append("CUDA does not survive a branch: run the cells again from a state before it was used")
     return _json(told)
+
+
+def _uses_cuda():
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    try:
+        return bool(cuda and cuda.is_initialized())
+    except Exception:
+        return False
 
 
 def _is_ours(thread):
