@@ -89,8 +89,8 @@ def run(code, allow_stdin):
     try:
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
-    except KeyboardInterrupt as escaped:
-        # It arrived between the cell and the shell's own handler.
+    except BaseException as escaped:
+        # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
     if error is not None and shell.error_sent is None:
         _send_error(type(error), error, [f"{type(error).__name__}: {_text_of(error)}"])
