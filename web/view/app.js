@@ -87,16 +87,22 @@ export class App extends Component {
                 </nav>`}
                 <main class="middle" ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
-                        ${this.cells.map((cell) => [
-                            waiting.length > 1 && cell.key === waiting[0].key && html`<div key="batch" class="batch"><button class="quiet" onClick=${() => page.runFrom()}>${WORDS.runThese(waiting.length)}</button></div>`,
-                            this.#cell(cell),
-                        ])}
+                        ${this.#column(waiting)}
                         <${After} page=${page} />
                     </div>
                 </main>
                 ${page.variables.isShown && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.here} /></aside>`}
                 <${Notice} page=${page} />
             </div>`;
+    }
+
+    /** One flat list, so that each cell stays the same element wherever it goes. @param {import('../line.js').Cell[]} waiting */
+    #column(waiting) {
+        const column = this.cells.map((cell) => this.#cell(cell));
+        if (waiting.length < 2) return column;
+        const run = html`<div key="batch" class="batch"><button class="quiet" onClick=${() => this.props.page.runFrom()}>${WORDS.runThese(waiting.length)}</button></div>`;
+        column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
+        return column;
     }
 
     /** @param {import('../line.js').Cell} cell */

@@ -54,10 +54,15 @@ export class Acts {
         this.page.run(cell, view.text);
         this.typedIn = null;
         this.followed = then === 'stay' ? null : cell.key;
-        if (then === 'next') this.wanted = { after: cell.key };
+        if (then === 'next') this.#go({ after: cell.key });
         if (then === 'insert') this.insertBelow(cell);
         if (then === 'stay' && isText(cell)) this.focusCell(cell.key);
-        // At once: the next key is meant for where the focus goes.
+        this.page.around.changed();
+    }
+
+    /** Leads the focus on, at once: the next key is meant for where it goes. @param {{key: string, asCell?: boolean} | {after: string}} where */
+    #go(where) {
+        this.wanted = where;
         this.page.around.now();
     }
 
@@ -87,10 +92,8 @@ export class Acts {
     /** A run asks: the next keys are the answer, if it is ours and nothing else is being written. @param {string} exec_id @param {string} text @param {HTMLElement} box */
     asks(exec_id, text, box) {
         if (!this.page.mine.has(exec_id)) return;
-        const go = () => {
-            this.back = keyOf(document.activeElement?.closest('.editor'));
-            box.focus();
-        };
+        this.back = keyOf(document.activeElement?.closest('.editor'));
+        const go = () => box.focus();
         if (this.#isWriting(box)) this.page.say(WORDS.asks(text), false, { stays: true, act: { text: WORDS.asksGo, act: go } });
         else go();
     }
@@ -122,8 +125,8 @@ export class Acts {
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
     setKind(cell, kind) {
-        this.wanted = { key: cell.key };
         this.page.setKind(cell, kind);
+        this.#go({ key: cell.key });
     }
 
     /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
@@ -131,14 +134,12 @@ export class Acts {
         const next = this.#neighbour(cell.key, 1);
         // Below the last cell there is an empty one already.
         const isThere = !kind && next?.kind === 'draft' && next.isFresh;
-        this.wanted = { key: isThere ? next.key : this.page.insertBelow(cell, kind) };
-        this.page.around.changed();
+        this.#go({ key: isThere ? next.key : this.page.insertBelow(cell, kind) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     insertAbove(cell) {
-        this.wanted = { key: this.page.insertAbove(cell) };
-        this.page.around.changed();
+        this.#go({ key: this.page.insertAbove(cell) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
@@ -162,13 +163,13 @@ export class Acts {
 
     putBack() {
         const key = this.cuttings.putBack();
-        if (key) this.wanted = { key, asCell: true };
+        if (key) this.#go({ key, asCell: true });
     }
 
     /** @param {CellData} cell */
     #paste(cell) {
         const key = this.cuttings.paste(cell);
-        if (key) this.wanted = { key, asCell: true };
+        if (key) this.#go({ key, asCell: true });
     }
 
     /** Looks at the newest line that goes through a state. @param {string} state */
@@ -184,7 +185,7 @@ export class Acts {
         const failed = run && hasEnded(run.status) && !run.state ? run : null;
         const drop = failed && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
             act: () => this.cuttings.forget(failed, () => this.putBack()) };
-        const copy = { text: WORDS.copyCode, act: () => (this.wanted = { key: page.copyAsDraft(view.text) }) };
+        const copy = { text: WORDS.copyCode, act: () => this.#go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
         const below = page.runnable(cell.key).length;
         const all = { act: () => page.runFrom(cell.key) };
@@ -228,7 +229,7 @@ export class Acts {
 
     /** The cell as a whole, not its editor. @param {string} key */
     focusCell(key) {
-        element(key)?.focus();
+        this.#place(key)?.focus();
     }
 
     /** At the first or last line, an arrow goes on to the next cell. @param {CellView} view @param {1 | -1} step @returns {boolean} whether it did */
@@ -239,8 +240,15 @@ export class Acts {
         if (line !== (step === 1 ? state.doc.lines : 1)) return false;
         const next = this.#neighbour(view.props.cell.key, step);
         if (!next) return false;
+        this.#place(next.key);
         this.views.get(next.key)?.focus(step === 1 ? 'start' : 'end');
         return true;
+    }
+
+    /** A cell's element; keys may be faster than the next picture. @param {string} key @returns {HTMLElement | null} */
+    #place(key) {
+        if (!element(key)) this.page.around.now();
+        return element(key);
     }
 
     /** Backspace in an empty draft removes it. @param {CellView} view @returns {boolean} whether it did */
