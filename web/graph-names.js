@@ -41,10 +41,10 @@ function differences(codes) {
     return codes.map(() => '');
 }
 
-/** How many characters lines have in common, up to a place where a word begins. @param {string[]} lines */
+/** How many characters lines have in common, up to where a statement or an argument begins, or else a word. @param {string[]} lines */
 function beginning(lines) {
     let same = 0;
     while (same < lines[0].length && lines.every((line) => line[same] === lines[0][same])) same += 1;
-    while (same > 0 && /[\w.]/.test(lines[0][same - 1])) same -= 1;
-    return same;
+    const begun = lines[0].slice(0, same);
+    return (begun.match(/^.*[;,(]\s*/) ?? begun.match(/^.*?(?=[\w.]*$)/))?.[0].length ?? 0;
 }

@@ -302,8 +302,9 @@ export class Page {
      * @param {Cell} cell @param {'code' | 'markdown'} [kind] @param {string} [source] @returns {string}
      */
     insertBelow(cell, kind = 'code', source = '') {
-        const on = cell.kind === 'draft' ? cell.draft.on : this.here;
-        const after = cell.kind !== 'draft' ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
+        const isBeside = cell.kind !== 'draft' || cell.isInside;
+        const on = isBeside ? this.here : cell.draft.on;
+        const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
         return this.drafts.add({ id: newId(), on, kind, source }, after);
     }
 

@@ -141,7 +141,7 @@ test('seven branches leave room for their names, and variants are told apart', a
         await ran(1);
     }
     const names = await texts('.row .what');
-    assert.deepEqual(names.slice(1), [0, 1, 2, 3, 4, 5, 6].map((i) => `… ${i}`));
+    assert.deepEqual(names.slice(1), [0, 1, 2, 3, 4, 5, 6].map((i) => `… x = ${i}`));
     const lefts = await page.$$eval('.row .what', (all) => all.map((one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left));
     assert.ok(Math.max(...lefts) < 115, `${lefts}`);
     assert.match(await page.locator('.row').nth(3).getAttribute('title'), /^import time; time.sleep\(0\); x = 2$/);

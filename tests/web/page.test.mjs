@@ -296,3 +296,9 @@ test('variables: data first, and what was shown is shown after a reload', async 
     assert.deepEqual(page.variables.here.map(({ name }) => name), ['x', 'df', 'np', 'f']);
     assert.equal(tab.get('showsVariables'), true);
 });
+
+test('a draft that an earlier cell left behind offers no place around it', () => {
+    const { page, sent } = open({ drafts: [draft('left', 'a')] });
+    page.insertBelow(page.cells()[1]);
+    assert.equal(sent.at(-1).draft.on, 'b');
+});

@@ -31,7 +31,8 @@ test('a node is called by its first line', () => {
 
 test('siblings that begin alike are called by what tells them apart', () => {
     const variants = [1, 2, 3].map((n) => node('r', `import time; time.sleep(3); x = ${n}`));
-    assert.deepEqual(namesOf(variants), ['… 1', '… 2', '… 3']);
+    assert.deepEqual(namesOf(variants), ['… x = 1', '… x = 2', '… x = 3']);
+    assert.deepEqual(namesOf([3, 4].map((n) => node('r', `model = fit(data, depth=${n})`))), ['… depth=3)', '… depth=4)']);
     assert.deepEqual(namesOf([node('r', 'import numpy\na = 1'), node('r', 'import numpy\nb = 1')]), ['a = 1', 'b = 1']);
     assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy\nb = 1')]), ['import numpy', 'b = 1']);
     assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy')]), ['import numpy', 'import numpy']);

@@ -194,7 +194,7 @@ export class Acts {
             const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
             const turn = { text: kind === 'code' ? WORDS.toCode : WORDS.toText, act: () => this.setKind(cell, kind) };
             const above = { text: WORDS.insertAbove, act: () => this.insertAbove(cell) };
-            return [below > 1 && { ...all, text: WORDS.runBelow }, above, insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
+            return [!cell.isInside && below > 1 && { ...all, text: WORDS.runBelow }, !cell.isInside && above, !cell.isInside && insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
         }
         const isTip = cell.state.id === page.here;
         return [
@@ -339,7 +339,7 @@ export class Acts {
         const walk = { arrowdown: go(1), j: go(1), arrowup: go(-1), k: go(-1), g: () => document.getElementById('graph')?.focus(), enter: () => view.focus() };
         if (!this.page.mayRun) return walk;
         return {
-            ...walk, a: () => cell.kind === 'draft' && this.insertAbove(cell), z: () => this.putBack(), v: () => this.#paste(cell),
+            ...walk, a: () => cell.kind === 'draft' && !cell.isInside && this.insertAbove(cell), z: () => this.putBack(), v: () => this.#paste(cell),
             c: () => this.#copy(cell), x: () => (this.#copy(cell), this.#removeHere(cell)), b: () => this.insertBelow(cell), m: kind('markdown'), y: kind('code'), d: () => this.#pressedD(cell),
             'Mod-.': () => this.stop(cell), 'Mod-enter': () => this.run(view, 'stay'), 'Shift-enter': () => this.run(view, 'next'),
         };
