@@ -1,18 +1,25 @@
 // @ts-check
 // Drafts as the user sees them: the server's, with what was typed here and is not there yet laid over them.
 //
-// Typing is sent after a pause, one message per draft at a time; the echo of our own typing never touches an editor,
-// and what another tab typed wins as soon as we have nothing unsent. No DOM; time comes in as `later`.
+// Typing is sent a moment after it began, one message per draft at a time; the echo of our own typing never touches an
+// editor. What another tab typed into the same draft meanwhile is laid together with ours, or, where both changed the same
+// place, kept in a draft of its own: the server keeps the last text it was sent, so who was last sees to it. No DOM; time
+// comes in as `later`.
+
+import { newId } from './text/format.js';
+import { merge } from './text/merge.js';
 
 /** @typedef {import('./protocol.js').Draft} Draft */
 
-/** How long typing must rest before it is sent, in milliseconds. */
-const REST_MS = 300;
+/** How long what was typed may wait for more before it is sent, in milliseconds. */
+const WAIT_MS = 300;
 
 /**
  * @typedef {object} Local
  * @property {Draft} draft as it stands here
  * @property {string | null} after the draft behind which it was made
+ * @property {string | null} base the server's text that ours grew from; null when it had none
+ * @property {string | null} sent the text that is under way, until the server tells of it
  * @property {boolean} unsent
  * @property {boolean} sending
  * @property {unknown} timer
@@ -22,7 +29,7 @@ export class Drafts {
     /**
      * @param {import('./model.js').Model} model
      * @param {(command: import('./protocol.js').Command) => Promise<import('./protocol.js').Reply>} send
-     * @param {{changed: () => void, refused: (reply: import('./protocol.js').Reply) => void,
+     * @param {{changed: () => void, refused: (reply: import('./protocol.js').Reply) => void, kept: () => void,
      *   later: (what: () => void, ms: number) => unknown, notLater: (timer: any) => void}} around
      */
     constructor(model, send, around) {
@@ -31,11 +38,15 @@ export class Drafts {
         this.around = around;
         /** @type {Map<string, Local>} */
         this.local = new Map();
+        /** Drafts that were thrown away here, until the server says so too. @type {Set<string>} */
+        this.gone = new Set();
+        /** Where another's text was put that met ours. @type {Map<string, string>} */
+        this.copies = new Map();
     }
 
     /** The drafts on a state, in order, as this page shows them. @param {string} state @returns {Draft[]} */
     on(state) {
-        const drafts = this.model.draftsOn(state).map((draft) => {
+        const drafts = this.model.draftsOn(state).filter((draft) => !this.gone.has(draft.id)).map((draft) => {
             const local = this.local.get(draft.id);
             return local ? { ...draft, source: local.draft.source, kind: local.draft.kind } : draft;
         });
@@ -53,13 +64,32 @@ export class Drafts {
         return this.on(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
     }
 
+    /** @param {string} state @returns {string | null} the last draft on a state */
+    lastOn(state) {
+        return this.on(state).at(-1)?.id ?? null;
+    }
+
+    /** @param {Draft} draft @returns {string | null} the draft above it on the same state */
+    before({ id, on }) {
+        const drafts = this.on(on);
+        return drafts[drafts.findIndex((other) => other.id === id) - 1]?.id ?? null;
+    }
+
+    /** Makes a draft and tells of it at once. @param {Draft} draft @param {string | null} after @returns {string} its id */
+    add(draft, after) {
+        this.put(draft, after);
+        this.flush(draft.id);
+        return draft.id;
+    }
+
     /** Makes a draft, or changes one. @param {Draft} draft @param {string | null} [after] where a new one is to stand */
     put(draft, after = null) {
-        const local = this.local.get(draft.id) ?? { draft, after, unsent: true, sending: false, timer: null };
+        this.gone.delete(draft.id);
+        const base = this.#known(draft.id)?.source ?? null;
+        const local = this.local.get(draft.id) ?? { draft, after, base, sent: null, unsent: true, sending: false, timer: null };
         local.draft = { ...draft };
         local.unsent = true;
-        this.around.notLater(local.timer);
-        local.timer = this.around.later(() => this.flush(draft.id), REST_MS);
+        local.timer ??= this.around.later(() => this.flush(draft.id), WAIT_MS);
         this.local.set(draft.id, local);
         this.around.changed();
     }
@@ -67,20 +97,67 @@ export class Drafts {
     /** Sends now what was typed. @param {string} id */
     flush(id) {
         const local = this.local.get(id);
-        if (!local || !local.unsent || local.sending) return;
+        if (!local) return;
         this.around.notLater(local.timer);
+        local.timer = null;
+        if (!local.unsent || local.sending) return;
         local.unsent = false;
         local.sending = true;
+        local.sent = local.draft.source;
         const known = this.#known(id);
         // A run may have moved it on to the next state meanwhile.
         const draft = { ...local.draft, on: known?.on ?? local.draft.on };
         this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined }).then((reply) => {
             local.sending = false;
+            if (local.sent !== null && reply.kind !== 'refused') local.base = local.sent;
+            local.sent = null;
             this.around.refused(reply);
             if (local.unsent) this.flush(id);
             else if (this.local.get(id) === local) this.local.delete(id);
             this.around.changed();
         });
+    }
+
+    /** The server tells what hangs on a state now; the model does not know it yet. @param {string} on @param {Draft[]} drafts */
+    hear(on, drafts) {
+        for (const { id } of this.model.draftsOn(on)) if (!drafts.some((draft) => draft.id === id)) this.gone.delete(id);
+        for (const theirs of drafts) {
+            const local = this.local.get(theirs.id);
+            if (!local || theirs.source === local.base) continue;
+            const base = local.base ?? '';
+            local.base = theirs.source;
+            if (theirs.source === local.sent) local.sent = null;
+            else this.#meet(local, base, theirs);
+        }
+    }
+
+    /** Another tab changed a draft that we are changing. @param {Local} local @param {string} base @param {Draft} theirs */
+    #meet(local, base, theirs) {
+        const mine = local.draft;
+        const merged = merge(base, mine.source, theirs.source);
+        if (merged !== null) this.put({ ...mine, source: merged });
+        else if (!mine.source.includes(theirs.source.trim())) this.#keep(theirs);
+    }
+
+    /** Puts another's text below ours; more of it goes to the same place. @param {Draft} theirs */
+    #keep({ id, on, kind, source }) {
+        const known = this.copies.get(id);
+        const copy = known !== undefined && this.get(known) ? known : newId();
+        this.copies.set(id, copy);
+        this.put({ id: copy, on, kind, source }, id);
+        this.flush(copy);
+        this.around.kept();
+    }
+
+    /** The notebook was replaced: what was typed and hangs on nothing now hangs where we stand. @param {string} on */
+    rescue(on) {
+        this.gone.clear();
+        for (const local of this.local.values()) {
+            if (this.model.states.has(local.draft.on) || !local.draft.source.trim()) continue;
+            Object.assign(local, { base: null, after: null, draft: { ...local.draft, on } });
+            local.unsent = true;
+            this.flush(local.draft.id);
+        }
     }
 
     /** Sends all that was typed; the page may be going. */
@@ -90,8 +167,15 @@ export class Drafts {
 
     /** Throws a draft away. @param {string} id */
     remove(id) {
+        const isOnItsWay = this.local.get(id)?.sending;
         this.forget(id);
-        if (this.#known(id)) this.send({ do: 'delete_draft', draft: id }).then((reply) => this.around.refused(reply));
+        if (this.#known(id) || isOnItsWay) {
+            this.gone.add(id);
+            this.send({ do: 'delete_draft', draft: id }).then((reply) => {
+                if (reply.kind === 'refused') this.gone.delete(id);
+                this.around.refused(reply);
+            });
+        }
         this.around.changed();
     }
 

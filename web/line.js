@@ -91,13 +91,20 @@ function attempts(model, look) {
     });
 }
 
-/** The run that a draft has to wait for: that of the nearest cell above it that is still running. @param {Cell[]} cells @param {string} key @returns {Run | undefined} */
-export function runToWaitFor(cells, key) {
+/**
+ * The run that a draft has to wait for: that of the nearest cell above it that is still running, or was asked to.
+ * @param {Cell[]} cells @param {string} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @returns {string | undefined} its exec_id
+ */
+export function runToWaitFor(cells, key, asked) {
     const at = cells.findIndex((cell) => cell.key === key);
     const target = cells[at];
     for (const cell of cells.slice(0, Math.max(0, at)).reverse()) {
+        if (!sameBase(cell, target)) continue;
+        const coming = asked.get(cell.kind === 'draft' ? cell.draft.id : '');
         const run = cell.kind === 'ran' ? cell.shown : cell.run;
-        if (run && !hasEnded(run.status) && sameBase(cell, target)) return run;
+        if (coming) return coming;
+        if (run && !hasEnded(run.status)) return run.exec_id;
     }
     return undefined;
 }

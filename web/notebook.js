@@ -19,22 +19,30 @@ let rev = 0;
 let isDue = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let hushing;
+/** @type {import('./page.js').Notice | null} */
+let hushed = null;
 
 /** Paints once per frame, however much has happened. */
 function changed() {
     if (isDue) return;
     isDue = true;
-    requestAnimationFrame(() => {
-        isDue = false;
-        rev += 1;
-        render(h(App, { page, rev }), root);
-        hushLater();
-    });
+    requestAnimationFrame(() => isDue && now());
+}
+
+/** Paints before the next key can be pressed. */
+function now() {
+    isDue = false;
+    rev += 1;
+    render(h(App, { page, rev }), root);
+    hushLater();
 }
 
 function hushLater() {
+    const { notice } = page;
+    if (notice === hushed) return;
     clearTimeout(hushing);
-    if (page.notice && !page.notice.isBad) hushing = setTimeout(() => page.hush(), NOTICE_MS);
+    hushed = notice;
+    if (notice && !notice.isBad && !notice.stays) hushing = setTimeout(() => page.hush(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
 }
 
 const address = () => decodeURIComponent(location.hash.slice(1));
@@ -42,6 +50,7 @@ const address = () => decodeURIComponent(location.hash.slice(1));
 const page = new Page(model, {
     send: (command) => socket.send(command),
     changed,
+    now,
     setAddress: (id, replace) => {
         if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
     },
@@ -54,6 +63,7 @@ const socket = new Socket(name, {
     onEvent: (event) => page.happened(event),
     onScope: (scope) => page.allowed(scope),
     onStatus: (status) => page.connected(status),
+    onRefused: (reply) => page.refused(reply),
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));

@@ -5,24 +5,23 @@
 
 import { Drafts } from './drafts.js';
 import { cellsOf, runToWaitFor } from './line.js';
-import { canRun, hasEnded } from './protocol.js';
+import { hasEnded } from './protocol.js';
 import { newId } from './text/format.js';
+import { Variables } from './variables.js';
 import { WORDS } from './words.js';
 
 /** @typedef {import('./line.js').Cell} Cell */
 /** @typedef {import('./protocol.js').Command} Command */
 /** @typedef {import('./protocol.js').Event} Event */
 /** @typedef {import('./protocol.js').Reply} Reply */
-/** @typedef {import('./protocol.js').Variable} Variable */
-/** @typedef {'connecting' | 'open' | 'waiting' | 'ended'} Connection */
-
-/** How many states' variables are kept; they never change, so looking again costs nothing. */
-const KEPT_VARIABLES = 50;
+/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone'} Connection `gone`: the server that we spoke to is no more */
+/** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
 
 /**
  * @typedef {object} Around What the page needs from the browser.
  * @property {(command: Command) => Promise<Reply>} send
  * @property {() => void} changed something has to be painted
+ * @property {() => void} now paints it before the next key is pressed
  * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember for this tab, across reloads
@@ -46,25 +45,26 @@ export class Page {
         this.edits = new Map(around.recall('edits') ?? []);
         /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
         this.mine = new Map(around.recall('mine') ?? []);
+        /** Runs that were asked for and that the server has not told of, by draft. @type {Map<string, string>} */
+        this.asked = new Map();
         /** Runs that were asked to stop once. @type {Set<string>} */
         this.stopping = new Set();
-        /** @type {Map<string, Variable[] | string | null>} variables by state; null while they are on their way */
-        this.variables = new Map();
-        this.looksAtVariables = false;
+        this.variables = new Variables(this, around);
         /** Events that wait for the end of a run; see `happened`. @type {Event[]} */
         this.held = [];
-        /** @type {{text: string, isBad: boolean} | null} */
+        /** @type {Notice | null} */
         this.notice = null;
         this.drafts = new Drafts(model, around.send, {
             changed: around.changed,
-            refused: (reply) => this.#refused(reply),
+            refused: (reply) => this.refused(reply),
+            kept: () => this.say(WORDS.bothKept, false, { stays: true }),
             later: (what, ms) => setTimeout(what, ms),
             notLater: (timer) => clearTimeout(timer),
         });
     }
 
     get mayRun() {
-        return this.scope !== 'view' && this.connection !== 'ended';
+        return this.scope !== 'view' && this.connection !== 'ended' && this.connection !== 'gone';
     }
 
     /** The cells that the page shows. @returns {Cell[]} */
@@ -78,14 +78,18 @@ export class Page {
     /** @param {import('./protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
     loaded(snapshot, address) {
         this.held = [];
+        const before = this.isLoaded ? this.here : 'initial';
         this.model.load(snapshot);
         this.variables.clear();
         this.isLoaded = true;
+        this.asked.clear();
         for (const id of this.mine.keys()) {
             const run = this.model.runs.get(id);
             if (run && hasEnded(run.status)) this.#ended(id, run.state);
         }
         this.goTo(address, true);
+        this.drafts.rescue(this.here);
+        if (!this.#exists(before)) this.say(WORDS.startedAnew, true);
     }
 
     /**
@@ -108,7 +112,9 @@ export class Page {
     #take(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
         if (event.event === 'state_added') this.#keepLaterTyping(event.state);
+        if (event.event === 'drafts_changed') this.drafts.hear(event.on, event.drafts);
         this.model.fold(event);
+        if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');
         if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
         if (event.event === 'reset') this.variables.clear();
@@ -143,7 +149,7 @@ export class Page {
         this.here = state;
         this.attempt = attempt;
         this.around.setAddress(attempt ?? state, replace);
-        if (this.looksAtVariables) this.#lookAtVariables();
+        this.variables.follow();
         this.around.changed();
     }
 
@@ -170,13 +176,29 @@ export class Page {
 
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code */
     #runDraft(cell, code) {
-        const isOpen = cell.run && !hasEnded(cell.run.status);
+        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.asked.has(cell.draft.id);
         if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
-        const before = runToWaitFor(this.cells(), cell.key);
+        const before = runToWaitFor(this.cells(), cell.key, this.asked);
         if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
         this.drafts.flush(cell.draft.id);
-        const on = before ? { run: before.exec_id } : { state: cell.draft.on };
-        this.#start({ do: 'run', exec_id: newId(), code, on, draft: cell.draft.id });
+        const on = before ? { run: before } : { state: cell.draft.on };
+        const exec_id = newId();
+        this.asked.set(cell.draft.id, exec_id);
+        this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id });
+    }
+
+    /** The drafts from a cell on that a click could run, in order. @param {string} [key] @returns {Extract<Cell, {kind: 'draft'}>[]} */
+    runnable(key) {
+        const cells = this.cells();
+        const from = key === undefined ? 0 : cells.findIndex((cell) => cell.key === key);
+        return cells.slice(Math.max(0, from)).filter((cell) => cell.kind === 'draft').filter(({ draft, run, isInside, isFresh }) =>
+            draft.kind === 'code' && draft.source.trim() && !isInside && !isFresh && !this.asked.has(draft.id) && (!run || hasEnded(run.status)));
+    }
+
+    /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
+    runFrom(key) {
+        if (!this.mayRun) return;
+        for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
     }
 
     /** A cell that ran, changed or not, runs again beside itself. @param {Extract<Cell, {kind: 'ran'}>} cell @param {string} code */
@@ -203,9 +225,10 @@ export class Page {
         // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
         this.mine.delete(command.exec_id);
+        if (command.draft) this.asked.delete(command.draft);
         for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
         this.#saveTab();
-        this.#refused(reply);
+        this.refused(reply);
     }
 
     /** Our own run went well and we still stand where it grew: go on from what it left. @param {string} id @param {string | null} state */
@@ -238,12 +261,14 @@ export class Page {
     async stop(exec_id) {
         this.stopping.add(exec_id);
         this.around.changed();
-        this.#refused(await this.around.send({ do: 'interrupt', exec_id }));
+        this.refused(await this.around.send({ do: 'interrupt', exec_id }));
     }
 
     /** @param {string} exec_id @param {string} text */
     async answer(exec_id, text) {
-        this.#refused(await this.around.send({ do: 'answer_input', exec_id, text }));
+        const reply = await this.around.send({ do: 'answer_input', exec_id, text });
+        this.refused(reply);
+        return reply.kind !== 'refused';
     }
 
     // Editing
@@ -257,7 +282,7 @@ export class Page {
             this.#saveTab();
             this.around.changed();
         } else if (cell.kind === 'draft') {
-            const last = this.#lastOn(cell.draft.on);
+            const last = this.drafts.lastOn(cell.draft.on);
             // From now on it is a draft like any other, and below it stands a new place to type.
             if (cell.draft.id === this.freshId) this.freshId = newId();
             this.drafts.put({ ...cell.draft, source: text }, cell.isFresh ? last : null);
@@ -272,30 +297,26 @@ export class Page {
     }
 
     /**
-     * Makes an empty draft below a cell; answers its id. Below a cell that ran it is the first of the drafts: in the middle
+     * Makes a draft below a cell, an empty one unless a text is given; answers its id. Below a cell that ran it is the first of the drafts: in the middle
      * of the line it would start a branch before there is anything in it.
-     * @param {Cell} cell @param {'code' | 'markdown'} [kind] @returns {string}
+     * @param {Cell} cell @param {'code' | 'markdown'} [kind] @param {string} [source] @returns {string}
      */
-    insertBelow(cell, kind = 'code') {
-        const on = cell.kind === 'draft' ? cell.draft.on : this.here;
-        const after = cell.kind !== 'draft' ? null : cell.isFresh ? this.#lastOn(on) : cell.draft.id;
-        const id = newId();
-        this.drafts.put({ id, on, kind, source: '' }, after);
-        this.drafts.flush(id);
-        return id;
+    insertBelow(cell, kind = 'code', source = '') {
+        const isBeside = cell.kind !== 'draft' || cell.isInside;
+        const on = isBeside ? this.here : cell.draft.on;
+        const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
+        return this.drafts.add({ id: newId(), on, kind, source }, after);
+    }
+
+    /** Makes an empty draft above another. @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string} */
+    insertAbove({ draft, isFresh }) {
+        const after = isFresh ? this.drafts.lastOn(draft.on) : this.drafts.before(draft);
+        return this.drafts.add({ id: newId(), on: draft.on, kind: 'code', source: '' }, after);
     }
 
     /** @param {string} code @returns {string} */
     copyAsDraft(code) {
-        const id = newId();
-        this.drafts.put({ id, on: this.here, kind: 'code', source: code }, this.#lastOn(this.here));
-        this.drafts.flush(id);
-        return id;
-    }
-
-    /** @param {string} state @returns {string | null} the last draft on a state */
-    #lastOn(state) {
-        return this.drafts.on(state).at(-1)?.id ?? null;
+        return this.drafts.add({ id: newId(), on: this.here, kind: 'code', source: code }, this.drafts.lastOn(this.here));
     }
 
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
@@ -307,62 +328,42 @@ export class Page {
 
     /** @param {string} state @param {string[]} prose */
     async setProse(state, prose) {
-        this.#refused(await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }));
+        this.refused(await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }));
     }
 
     // The graph
 
     /** @param {string} state @param {string} label */
     async label(state, label) {
-        this.#refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
+        this.refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
     }
 
     /** @param {string} state */
     async deleteState(state) {
         const parent = this.model.states.get(state)?.parent;
         const reply = await this.around.send({ do: 'delete_state', state });
-        this.#refused(reply);
+        this.refused(reply);
         if (reply.kind !== 'refused' && this.here === state && parent) this.goTo(parent, true);
     }
 
     /** @param {string} exec_id */
     async dropAttempt(exec_id) {
         for (const edit of this.edits.values()) if (edit.run === exec_id) edit.run = null;
-        this.#refused(await this.around.send({ do: 'drop_attempt', exec_id }));
+        this.refused(await this.around.send({ do: 'drop_attempt', exec_id }));
     }
 
     async reset() {
         this.edits.clear();
         this.mine.clear();
         this.#saveTab();
-        this.#refused(await this.around.send({ do: 'reset' }));
-    }
-
-    /** @param {boolean} isWanted */
-    showVariables(isWanted) {
-        this.looksAtVariables = isWanted;
-        if (isWanted) this.#lookAtVariables();
-        this.around.changed();
-    }
-
-    async #lookAtVariables() {
-        const state = this.here;
-        const { living } = this.model.states.get(state) ?? {};
-        if (this.variables.has(state) || !living || !canRun(living)) return;
-        this.variables.set(state, null);
-        const reply = await this.around.send({ do: 'look_at_variables', state });
-        if (reply.kind === 'variables') this.variables.set(state, reply.variables);
-        else if (reply.kind === 'refused') this.variables.set(state, WORDS.refused(reply));
-        const oldest = this.variables.keys().next().value;
-        if (this.variables.size > KEPT_VARIABLES && oldest) this.variables.delete(oldest);
-        this.around.changed();
+        this.refused(await this.around.send({ do: 'reset' }));
     }
 
     // Saying
 
-    /** @param {string} text @param {boolean} isBad */
-    say(text, isBad) {
-        this.notice = { text, isBad };
+    /** @param {string} text @param {boolean} isBad @param {{act?: Notice['act'], stays?: boolean}} [more] */
+    say(text, isBad, more = {}) {
+        this.notice = { text, isBad, ...more };
         this.around.changed();
     }
 
@@ -372,7 +373,7 @@ export class Page {
     }
 
     /** @param {Reply} reply */
-    #refused(reply) {
+    refused(reply) {
         if (reply.kind === 'refused') this.say(WORDS.refused(reply), true);
     }
 

@@ -19,7 +19,8 @@ const LONGEST_WAIT_MS = 15_000;
  * @property {(snapshot: import('./protocol.js').Snapshot) => void} onSnapshot
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(scope: import('./protocol.js').Scope) => void} onScope
- * @property {(status: 'open' | 'waiting' | 'ended') => void} onStatus
+ * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
+ * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could not read
  */
 
 export class Socket {
@@ -32,6 +33,7 @@ export class Socket {
         /** @type {WebSocket | null} */
         this.line = null;
         this.isOpen = false;
+        this.wasOpen = false;
         this.failures = 0;
         this.lastId = 0;
         /** @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>} */
@@ -76,6 +78,7 @@ export class Socket {
         this.#listen();
         if (!this.isOpen) this.#opened();
         if (message.you) this.handlers.onScope(message.you.scope);
+        else if (message.reply === null) this.handlers.onRefused(message);
         else if (message.reply !== undefined) this.#answered(message);
         else if (message.snapshot) {
             this.position = { epoch: message.epoch, seq: message.seq };
@@ -98,6 +101,7 @@ export class Socket {
 
     #opened() {
         this.isOpen = true;
+        this.wasOpen = true;
         this.failures = 0;
         this.handlers.onStatus('open');
         for (const [id, asked] of this.asked) this.#put(id, asked);
@@ -139,7 +143,8 @@ export class Socket {
         if (askFirst) {
             const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
             if (answer && (answer.status === 401 || answer.status === 403)) {
-                this.handlers.onStatus('ended');
+                // A server that was started anew knows nobody; one that goes on says so over the line.
+                this.handlers.onStatus(this.wasOpen ? 'gone' : 'ended');
                 return;
             }
         }

@@ -27,6 +27,8 @@ export async function start(port = 0) {
     return { url, notebook, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
 
+const links = new Map();
+
 async function serve(request, response) {
     const url = new URL(request.url, 'http://x');
     const token = url.searchParams.get('token');
@@ -35,10 +37,17 @@ async function serve(request, response) {
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
     };
-    if (url.pathname === '/api/links') {
+    const say = (status, value) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    if (url.pathname.startsWith('/api/')) {
         let body = '';
         for await (const chunk of request) body += chunk;
-        return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: '1', token: JSON.parse(body).scope }));
+        if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
+        if (request.method === 'DELETE') return (links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end());
+        if (request.method === 'GET') return say(200, { links: [...links.values()] });
+        const { scope, notebook = 'main' } = JSON.parse(body);
+        const link = { id: randomUUID(), scope, notebook, label: null, created_at: Date.now(), expires_at: null, last_used: null };
+        links.set(link.id, link);
+        return say(201, { ...link, token: scope, path: `/n/${notebook}?token=${scope}` });
     }
     if (url.pathname === '/frame/v1') {
         return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': FRAME_POLICY }).end(await readFile(join(ROOT, 'web/frame.html')));
@@ -48,7 +57,7 @@ async function serve(request, response) {
         return response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(await readFile(join(ROOT, 'web', path)));
     }
     if (token) return page('exchange.html', {});
-    if (url.pathname === '/signin') return page('signin.html', { why: 'This page needs a token.' });
+    if (url.pathname === '/signin') return page('signin.html', { why: 'it shows no valid token or session' });
     if (url.pathname.startsWith('/n/')) return page('notebook.html', { name: url.pathname.slice(3) });
     return response.writeHead(404).end();
 }

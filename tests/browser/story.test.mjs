@@ -1,64 +1,10 @@
 // The page in a real browser. Against the binary that RATOON_BIN names, or the stand-in; the cells are Python that both
-// understand. Nothing waits for a fixed time: every step waits for what it expects to see.
+// understand.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { openBrowser, openLine, openPage, startServer } from './browser.mjs';
-
-let browser;
-let server;
-let page;
-/** @type {any[]} */
-let pages = [];
-
-before(async () => {
-    browser = await openBrowser();
-});
-after(() => browser?.close());
-
-beforeEach(async () => {
-    server = await startServer();
-    page = await open(server.url);
-});
-afterEach(async () => {
-    for (const one of pages) one.faults.push(...(await texts('.notice[data-bad]', one)));
-    const faults = pages.flatMap((one) => one.faults);
-    await Promise.all(pages.map((one) => one.context().close()));
-    pages = [];
-    await server.stop();
-    assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
-});
-
-async function open(url, options) {
-    const one = await openPage(browser, options);
-    pages.push(one);
-    await one.goto(url);
-    await one.waitForSelector('.notebook[aria-busy="false"]');
-    return one;
-}
-
-/** Types into the empty cell at the end and runs it. */
-async function run(code, key = 'Shift+Enter', on = page) {
-    await on.locator('.cell[data-fresh] .editor').click();
-    await on.keyboard.insertText(code);
-    await on.keyboard.press(key);
-}
-
-/** Waits until so many cells ran and nothing runs. */
-const ran = (count, on = page) => on.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), count);
-const texts = (selector, on = page) => on.$$eval(selector, (all) => all.map((one) => one.textContent.trim()));
-const rows = (on = page) => texts('.row .what', on);
-const prints = (text, on = page) => on.waitForFunction((wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)), text);
-const sees = (text, on = page) => on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
-
-async function three() {
-    await run('x = 1\nprint("one")');
-    await ran(1);
-    await run('x = x + 1\nprint("two")');
-    await ran(2);
-    await run('x = x + 1\nprint("three")');
-    await ran(3);
-}
+import { test } from 'node:test';
+import { openLine, startServer } from './browser.mjs';
+import { open, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
 
 test('runs three cells, goes back to the first, branches, and survives a reload in the middle of a run', async () => {
     assert.ok(!page.url().includes('token'), 'the address bar holds no token');

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Cuttings } from '../../web/cuttings.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
 
@@ -21,6 +22,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '' 
             return new Promise((answer) => answers.push(answer));
         },
         changed: () => {},
+        now: () => {},
         setAddress: (id) => addresses.push(id),
         recall: (key) => tab.get(key),
         remember: (key, value) => tab.set(key, value),
@@ -34,7 +36,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '' 
         runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
         drafts,
     }, address);
-    return { page, sent, answers, addresses };
+    return { page, sent, answers, addresses, tab };
 }
 
 /** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
@@ -186,4 +188,117 @@ test('a refused run says why', async () => {
     answers[0]({ kind: 'refused', code: 'busy', what: 'run it', why: 'too many run', how: 'wait' });
     await new Promise(setImmediate);
     assert.equal(page.notice.text, 'Cannot run it: too many run. Wait.');
+});
+
+const settle = () => new Promise(setImmediate);
+const sources = (page, state = 'b') => page.drafts.on(state).map((one) => one.source);
+
+test('what another tab typed elsewhere in the same draft is laid together with ours', () => {
+    const { page } = open({ drafts: [draft('d', 'b', 'a = 1\nb = 2\nc = 3')] });
+    page.type(page.cells()[2], 'a = 10\nb = 2\nc = 3');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'a = 1\nb = 2\nc = 30')] });
+    assert.deepEqual(sources(page), ['a = 10\nb = 2\nc = 30']);
+});
+
+test('what another tab typed in the same place is kept below, and the page says so', async () => {
+    const { page, sent, answers } = open({ drafts: [draft('d', 'b', '')] });
+    page.type(page.cells()[2], 'mine');
+    page.drafts.flush('d');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs')] });
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'mine')] });
+    answers[0]({ kind: 'done' });
+    await settle();
+    assert.deepEqual(sources(page), ['mine', 'theirs']);
+    assert.deepEqual(sent.map((one) => [one.do, one.draft.source, one.after]), [['put_draft', 'mine', null], ['put_draft', 'theirs', 'd']]);
+    assert.match(page.notice.text, /Somebody else/);
+});
+
+test('more of what meets ours goes to the same place', () => {
+    const { page } = open({ drafts: [draft('d', 'b', '')] });
+    page.type(page.cells()[2], 'mine');
+    for (const theirs of ['th', 'theirs']) page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', theirs)] });
+    assert.deepEqual(sources(page), ['mine', 'theirs']);
+});
+
+test('a draft that was thrown away is out of sight at once', () => {
+    const { page } = open({ drafts: [draft('d', 'b')] });
+    page.drafts.remove('d');
+    assert.equal(shown(page), '[a] [b] ?');
+});
+
+test('two cells run one after the other before the server has said anything: the second waits for the first', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    page.run(page.cells()[2], 'd1');
+    page.run(page.cells()[3], 'd2');
+    assert.equal(sent.length, 2, 'a cell that was asked for is not asked for again');
+    assert.deepEqual(sent[1].on, { run: sent[0].exec_id });
+});
+
+test('all drafts from a cell on run in order', () => {
+    const text = { ...draft('t', 'b', '# words'), kind: 'markdown' };
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b'), text, draft('empty', 'b', ' '), draft('d3', 'b')] });
+    assert.deepEqual(page.runnable().map((cell) => cell.draft.id), ['d1', 'd2', 'd3']);
+    page.runFrom(page.cells()[3].key);
+    assert.deepEqual(sent.map((one) => one.draft), ['d2', 'd3']);
+    assert.deepEqual(sent.map((one) => one.on), [{ state: 'b' }, { run: sent[0].exec_id }]);
+    assert.deepEqual(page.runnable().map((cell) => cell.draft.id), ['d1']);
+});
+
+test('a draft is put above another', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    page.insertAbove(page.cells()[2]);
+    assert.equal(sent.at(-1).after, null);
+    page.insertAbove(page.cells()[4]);
+    assert.equal(sent.at(-1).after, 'd1');
+});
+
+test('drafts are cut, pasted, and put back where they stood', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    const cuttings = new Cuttings(page);
+    assert.equal(cuttings.paste(page.cells()[3]), null);
+    cuttings.copy('code', 'd2');
+    cuttings.remove(page.cells()[3].draft, () => {});
+    assert.equal(page.notice.act.text, 'Put it back');
+    assert.deepEqual(sources(page), ['d1']);
+    cuttings.putBack();
+    assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
+    cuttings.paste(page.cells()[2]);
+    assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
+    assert.equal(cuttings.putBack(), null);
+});
+
+test('forgetting an attempt takes its draft along while nobody has changed it', () => {
+    for (const [source, goes] of [['d', true], ['d, but right', false]]) {
+        const { page, sent } = open({ drafts: [draft('d', 'b', source)] });
+        page.happened({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
+        new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
+        assert.deepEqual(sent.map((one) => one.do), goes ? ['drop_attempt', 'delete_draft'] : ['drop_attempt']);
+    }
+});
+
+test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {
+    const { page, sent } = open({ drafts: [draft('d', 'b', '')] });
+    page.type(page.cells()[2], 'typed');
+    page.loaded({ name: 'main', states: [state('initial', null)], runs: [], drafts: [] }, 'b');
+    assert.deepEqual(sources(page, 'initial'), ['typed']);
+    assert.equal(sent.at(-1).draft.on, 'initial');
+    assert.match(page.notice.text, /are gone/);
+});
+
+test('variables: data first, and what was shown is shown after a reload', async () => {
+    const { page, sent, answers, tab } = open();
+    page.variables.show(true);
+    assert.equal(sent[0].do, 'look_at_variables');
+    const one = (name, type) => ({ name, type, repr: '', size: null });
+    answers[0]({ kind: 'variables', variables: [one('np', 'module'), one('f', 'function'), one('x', 'int'), one('df', 'DataFrame')] });
+    await settle();
+    assert.deepEqual(page.variables.here.map(({ name }) => name), ['x', 'df', 'np', 'f']);
+    assert.equal(tab.get('showsVariables'), true);
+});
+
+test('a draft that an earlier cell left behind offers no place around it', () => {
+    const { page, sent } = open({ drafts: [draft('left', 'a')] });
+    page.insertBelow(page.cells()[1]);
+    assert.equal(sent.at(-1).draft.on, 'b');
 });

@@ -5,7 +5,8 @@ import { canRun } from '../protocol.js';
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
-import { Cell, stampOf, runOf } from './cell.js';
+import { Cell, stampOf, runOf, textOf } from './cell.js';
+import { copyText } from './copy.js';
 import { Graph } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
@@ -16,7 +17,9 @@ const NARROW = '(max-width: 600px)';
 
 /** @extends {Component<{page: import('../page.js').Page, rev: number}, {showsGraph: boolean}>} */
 export class App extends Component {
-    state = { showsGraph: !matchMedia(NARROW).matches };
+    state = { showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches };
+    /** Whoever opened a link, or comes back, wants to look first. */
+    wantsToType = location.hash === '';
     acts = new Acts(this.props.page);
     /** @type {import('../line.js').Cell[]} */
     cells = [];
@@ -25,9 +28,38 @@ export class App extends Component {
     /** @type {HTMLElement | null} */
     main = null;
 
+    componentDidMount() {
+        document.addEventListener('keydown', (event) => this.acts.anywhere(event));
+        const notebook = this.main?.querySelector('.notebook');
+        if (notebook) new ResizeObserver(() => this.acts.follow()).observe(notebook);
+        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.acts.unfollow(), { passive: true });
+    }
+
     componentDidUpdate() {
         this.acts.painted(this.cells);
         this.#follow();
+        this.#begin();
+    }
+
+    /** Once the notebook is there, one can type. */
+    #begin() {
+        if (!this.wantsToType || !this.props.page.isLoaded) return;
+        this.wantsToType = false;
+        if (document.activeElement === document.body) this.acts.focusFresh();
+    }
+
+    /** @param {boolean} showsGraph */
+    #showGraph(showsGraph) {
+        const { page } = this.props;
+        if (showsGraph && matchMedia(NARROW).matches && page.variables.isShown) page.variables.show(false);
+        page.around.remember('showsGraph', showsGraph);
+        this.setState({ showsGraph });
+    }
+
+    /** @param {boolean} isWanted */
+    #showVariables(isWanted) {
+        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
+        this.props.page.variables.show(isWanted);
     }
 
     /** Someone who went to another state wants to see its cell. Our own runs do not scroll: the focus leads there. */
@@ -44,22 +76,33 @@ export class App extends Component {
         const { page } = this.props;
         const { showsGraph } = this.state;
         this.cells = page.isLoaded ? page.cells() : [];
+        const waiting = page.mayRun ? page.runnable() : [];
         return html`
-            <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.looksAtVariables ? '' : null}>
-                <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.setState({ showsGraph: !showsGraph })} />
-                <${Banner} connection=${page.connection} />
+            <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
+                <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)} />
+                <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
                     <${Graph} model=${page.model} rev=${page.model.graphRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
                 </nav>`}
                 <main class="middle" ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
-                        ${this.cells.map((cell) => this.#cell(cell))}
+                        ${this.#column(waiting)}
                         <${After} page=${page} />
                     </div>
                 </main>
-                ${page.looksAtVariables && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.get(page.here)} /></aside>`}
+                ${page.variables.isShown && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.here} /></aside>`}
                 <${Notice} page=${page} />
             </div>`;
+    }
+
+    /** One flat list, so that each cell stays the same element wherever it goes. @param {import('../line.js').Cell[]} waiting */
+    #column(waiting) {
+        const column = this.cells.map((cell) => this.#cell(cell));
+        if (waiting.length < 2) return column;
+        const run = html`<div key="batch" class="batch"><button class="quiet" onClick=${() => this.props.page.runFrom()}>${WORDS.runThese(waiting.length)}</button></div>`;
+        column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
+        return column;
     }
 
     /** @param {import('../line.js').Cell} cell */
@@ -85,17 +128,20 @@ function After({ page }) {
         </div>`;
 }
 
-/** @param {{connection: import('../page.js').Connection}} props */
-function Banner({ connection }) {
+/** @param {{page: import('../page.js').Page, code: () => string}} props */
+function Banner({ page, code }) {
+    const { connection } = page;
     if (connection === 'waiting') return html`<div class="banner" role="status">${WORDS.offlineLong}</div>`;
-    if (connection === 'ended') return html`<div class="banner" data-bad role="alert">${WORDS.ended}</div>`;
-    return null;
+    if (connection !== 'ended' && connection !== 'gone') return null;
+    const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
+    return html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
 }
 
 /** @param {{page: import('../page.js').Page}} props */
 function Notice({ page }) {
     const { notice } = page;
     return html`<div class="notice" role=${notice?.isBad ? 'alert' : 'status'} data-bad=${notice?.isBad ? '' : null} data-open=${notice ? '' : null}>
-        ${notice && html`<span>${notice.text}</span><button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`}
+        ${notice && html`<span>${notice.text}</span>
+            ${notice.act && html`<button class="quiet" onClick=${() => (page.hush(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`}
     </div>`;
 }

@@ -105,7 +105,7 @@ export class Cell extends Component {
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isEditable = mayRun && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
-            <article class="cell" tabindex="-1" aria-label=${nameOf(cell)} data-cell=${cell.key} data-kind=${cell.kind} data-status=${status}
+            <article class="cell" tabindex="0" aria-label=${nameOf(cell)} data-cell=${cell.key} data-kind=${cell.kind} data-status=${status}
                 data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null} data-text=${isText(cell) ? '' : null}
                 data-outdated=${cell.kind === 'ran' && cell.isOutdated ? '' : null} data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
                 data-living=${cell.kind === 'ran' ? cell.state.living : null}>
@@ -116,7 +116,8 @@ export class Cell extends Component {
                 <div class="stack">
                     ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
                     ${cell.kind === 'ran' && cell.state.prose.map((text, i) => html`
-                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => acts.setProse(cell.state, i, changed)} />`)}
+                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => acts.setProse(cell.state, i, changed)}
+                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : acts.focusCell(cell.key))} />`)}
                     <div class="source" key="source" onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
                         ${asText
                             ? html`<${Markdown} text=${textOf(cell)} />`
@@ -127,7 +128,7 @@ export class Cell extends Component {
                         ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
                     </div>
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
-                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} onAnswer=${mayRun ? (/** @type {string} */ text) => acts.answer(run.exec_id, text) : null} />`}
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${mayRun ? acts : null} />`}
                 </div>
             </article>`;
     }
@@ -152,6 +153,9 @@ function Notes({ cell, run, acts, mayRun }) {
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
     if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
+    if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
+        parts.push(html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`);
+    }
     if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
     if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, acts));
     if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
@@ -175,16 +179,24 @@ function versions({ state, versions: all }, acts) {
         </span>`;
 }
 
-/** Text that stands before a cell's code. @extends {Component<{text: string, isEditable: boolean, onChange: (text: string) => void}, {isEditing: boolean}>} */
+/**
+ * @typedef {object} ProseProps
+ * @property {string} text
+ * @property {boolean} isEditable
+ * @property {(text: string) => void} onChange
+ * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or to leave
+ */
+
+/** Text that stands before a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */
 class Prose extends Component {
     state = { isEditing: false };
     text = '';
 
-    /** @param {{text: string, isEditable: boolean, onChange: (text: string) => void}} props @param {{isEditing: boolean}} state */
-    render({ text, isEditable, onChange }, { isEditing }) {
-        const end = () => {
+    /** @param {ProseProps} props @param {{isEditing: boolean}} state */
+    render({ text, isEditable, onChange, onDone }, { isEditing }) {
+        const end = (/** @type {() => void} */ then = () => {}) => {
             if (!this.state.isEditing) return;
-            this.setState({ isEditing: false });
+            this.setState({ isEditing: false }, then);
             if (this.text !== text) onChange(this.text);
         };
         const begin = () => {
@@ -192,9 +204,10 @@ class Prose extends Component {
             this.setState({ isEditing: true });
         };
         if (!isEditing) return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
-        const keys = { 'Shift-Enter': end, 'Mod-Enter': end, Escape: end };
+        const done = (/** @type {boolean} */ goesOn) => () => end(() => onDone(goesOn));
+        const keys = { 'Shift-Enter': done(true), 'Mod-Enter': done(false), Escape: done(false) };
         return html`<div class="source"><${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text} hint=${WORDS.textPlaceholder} keys=${keys}
-            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${end} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
+            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
     }
 }
 

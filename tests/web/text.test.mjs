@@ -1,0 +1,40 @@
+// Two changes of one text, and the names of nodes in the graph.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { namesOf } from '../../web/graph-names.js';
+import { merge } from '../../web/text/merge.js';
+
+test('changes in different places are laid together, whoever made which', () => {
+    assert.equal(merge('a\nb\nc', 'a1\nb\nc', 'a\nb\nc2'), 'a1\nb\nc2');
+    assert.equal(merge('a\nb\nc', 'a\nb\nc2', 'a1\nb\nc'), 'a1\nb\nc2');
+    assert.equal(merge('one two three', 'two three', 'one two'), 'two');
+});
+
+test('where one side changed nothing, the other is right', () => {
+    assert.equal(merge('a', 'a', 'b'), 'b');
+    assert.equal(merge('a', 'b', 'a'), 'b');
+    assert.equal(merge('a', 'b', 'b'), 'b');
+});
+
+test('changes that touch are for a person', () => {
+    assert.equal(merge('', 'mine', 'theirs'), null);
+    assert.equal(merge('x = 1', 'x = 2', 'x = 3'), null);
+    assert.equal(merge('x', 'x and', 'x or'), null);
+});
+
+const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
+
+test('a node is called by its first line', () => {
+    assert.deepEqual(namesOf([node(null, null), node('r', '# %%\nx = 1\ny = 2'), node('r', 'z = 3')]), ['', 'x = 1', 'z = 3']);
+});
+
+test('siblings that begin alike are called by what tells them apart', () => {
+    const variants = [1, 2, 3].map((n) => node('r', `import time; time.sleep(3); x = ${n}`));
+    assert.deepEqual(namesOf(variants), ['… x = 1', '… x = 2', '… x = 3']);
+    assert.deepEqual(namesOf([3, 4].map((n) => node('r', `model = fit(data, depth=${n})`))), ['… depth=3)', '… depth=4)']);
+    assert.deepEqual(namesOf([node('r', 'import numpy\na = 1'), node('r', 'import numpy\nb = 1')]), ['a = 1', 'b = 1']);
+    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy\nb = 1')]), ['import numpy', 'b = 1']);
+    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy')]), ['import numpy', 'import numpy']);
+    assert.deepEqual(namesOf([node('r', 'import numpy'), node('s', 'import numpy')]), ['import numpy', 'import numpy']);
+});
