@@ -56,12 +56,15 @@ export async function startServer(...more) {
     return { url, stop, said: () => said };
 }
 
-/** A line to the server that can be cut: the browser speaks to `port`, `to` is set when the server is there. */
+/** A line to the server that can be cut and that notes what is asked: the browser speaks to `port`, `to` is set when the server is there. */
 export async function openLine() {
-    const line = { to: 0, port: 0, isCut: false, sockets: new Set(), cut: () => {}, heal: () => {}, stop: () => {} };
+    const line = { to: 0, port: 0, isCut: false, heard: [], sockets: new Set(), cut: () => {}, heal: () => {}, stop: () => {} };
     const server = createServer((near) => {
         if (line.isCut) return near.destroy();
         const far = connect(line.to, '127.0.0.1');
+        near.on('data', (data) => {
+            for (const [, path] of data.toString('latin1').matchAll(/^[A-Z]{3,7} (\/\S*) HTTP\/1/gm)) line.heard.push(path);
+        });
         for (const [one, other] of [[near, far], [far, near]]) {
             line.sockets.add(one);
             one.pipe(other);
