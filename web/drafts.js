@@ -19,9 +19,9 @@ const WAIT_MS = 300;
  * @property {Draft} draft as it stands here
  * @property {string | null} after the draft behind which it was made
  * @property {string | null} base the server's text that ours grew from; null when it had none
- * @property {string | null} sent the text that is under way, until the server tells of it
+ * @property {string[]} sent the texts that are under way, until the server tells of them
  * @property {boolean} unsent
- * @property {boolean} sending
+ * @property {number} sending messages that are not answered yet
  * @property {unknown} timer
  */
 
@@ -86,7 +86,7 @@ export class Drafts {
     put(draft, after = null) {
         this.gone.delete(draft.id);
         const base = this.#known(draft.id)?.source ?? null;
-        const local = this.local.get(draft.id) ?? { draft, after, base, sent: null, unsent: true, sending: false, timer: null };
+        const local = this.local.get(draft.id) ?? { draft, after, base, sent: [], unsent: true, sending: 0, timer: null };
         local.draft = { ...draft };
         local.unsent = true;
         local.timer ??= this.around.later(() => this.flush(draft.id), WAIT_MS);
@@ -94,28 +94,34 @@ export class Drafts {
         this.around.changed();
     }
 
-    /** Sends now what was typed. @param {string} id */
-    flush(id) {
+    /** Sends now what was typed, unless something is under way. @param {string} id @param {boolean} [anyway] even then */
+    flush(id, anyway = false) {
         const local = this.local.get(id);
         if (!local) return;
         this.around.notLater(local.timer);
         local.timer = null;
-        if (!local.unsent || local.sending) return;
+        if (!local.unsent || (local.sending && !anyway)) return;
         local.unsent = false;
-        local.sending = true;
-        local.sent = local.draft.source;
+        local.sending += 1;
+        local.sent.push(local.draft.source);
         const known = this.#known(id);
         // A run may have moved it on to the next state meanwhile.
         const draft = { ...local.draft, on: known?.on ?? local.draft.on };
         this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined }).then((reply) => {
-            local.sending = false;
-            if (local.sent !== null && reply.kind !== 'refused') local.base = local.sent;
-            local.sent = null;
+            local.sending -= 1;
+            if (local.sent.includes(draft.source)) this.#arrived(local, draft.source, reply.kind === 'refused' ? local.base : draft.source);
             this.around.refused(reply);
+            if (local.sending) return;
             if (local.unsent) this.flush(id);
             else if (this.local.get(id) === local) this.local.delete(id);
             this.around.changed();
         });
+    }
+
+    /** What we sent is there, and all that was sent before it. @param {Local} local @param {string} text @param {string | null} base */
+    #arrived(local, text, base) {
+        local.sent.splice(0, local.sent.indexOf(text) + 1);
+        local.base = base;
     }
 
     /** The server tells what hangs on a state now; the model does not know it yet. @param {string} on @param {Draft[]} drafts */
@@ -126,7 +132,7 @@ export class Drafts {
             if (!local || theirs.source === local.base) continue;
             const base = local.base ?? '';
             local.base = theirs.source;
-            if (theirs.source === local.sent) local.sent = null;
+            if (local.sent.includes(theirs.source)) this.#arrived(local, theirs.source, theirs.source);
             else this.#meet(local, base, theirs);
         }
     }
@@ -160,9 +166,9 @@ export class Drafts {
         }
     }
 
-    /** Sends all that was typed; the page may be going. */
+    /** Sends all that was typed, before something that builds on it, or when the page may be going. */
     flushAll() {
-        for (const id of this.local.keys()) this.flush(id);
+        for (const id of this.local.keys()) this.flush(id, true);
     }
 
     /** Throws a draft away. @param {string} id */
@@ -188,10 +194,14 @@ export class Drafts {
         this.local.delete(id);
     }
 
-    /** Drafts that were made here and that the server has not seen yet move with the page. @param {string} from @param {string} to */
-    follow(from, to) {
+    /**
+     * Drafts that were made here and that the server has not seen yet move with the page. One that was asked to run is
+     * moved by the server: sent again, it might come back when it has become a state.
+     * @param {string} from @param {string} to @param {(id: string) => boolean} isAsked
+     */
+    follow(from, to, isAsked) {
         for (const [id, local] of this.local) {
-            if (local.draft.on !== from || this.#known(id)) continue;
+            if (local.draft.on !== from || this.#known(id) || isAsked(id)) continue;
             local.draft.on = to;
             local.unsent = true;
             this.flush(id);

@@ -180,7 +180,7 @@ export class Page {
         if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
         const before = runToWaitFor(this.cells(), cell.key, this.asked);
         if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
-        this.drafts.flush(cell.draft.id);
+        this.drafts.flushAll();
         const on = before ? { run: before } : { state: cell.draft.on };
         const exec_id = newId();
         this.asked.set(cell.draft.id, exec_id);
@@ -241,7 +241,7 @@ export class Page {
         if (state && this.#exists(state)) {
             for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
             if (this.here === stood || this.here === parent) {
-                if (parent) this.drafts.follow(parent, state);
+                if (parent) this.drafts.follow(parent, state, (draft) => this.asked.has(draft) || this.model.runOfDraft.has(draft));
                 this.#stand(state, null, true);
             }
         }

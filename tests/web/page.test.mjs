@@ -302,3 +302,24 @@ test('a draft that an earlier cell left behind offers no place around it', () =>
     page.insertBelow(page.cells()[1]);
     assert.equal(sent.at(-1).draft.on, 'b');
 });
+
+test('what was typed is sent before the run that builds on it, whatever is under way', () => {
+    const { page, sent } = open({ drafts: [{ ...draft('t', 'b', ''), kind: 'markdown' }, draft('d', 'b')] });
+    page.type(page.cells()[2], '# A');
+    page.drafts.flush('t');
+    page.type(page.cells()[2], '# A title');
+    page.run(page.cells()[3], 'd');
+    assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['# A', '# A title', 'run']);
+    for (const text of ['# A', '# A title']) page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('t', 'b', text), draft('d', 'b')] });
+    assert.deepEqual(sources(page), ['# A title', 'd'], 'the echo of both is nobody else');
+});
+
+test('a draft that runs already is not sent again when the run before it ends', () => {
+    const { page, sent } = open();
+    for (const code of ['one', 'two']) {
+        page.type(page.cells().findLast((cell) => cell.isFresh), code);
+        page.run(page.cells().find((cell) => cell.kind === 'draft' && cell.draft.source === code), code);
+    }
+    succeed(page, sent.find((one) => one.do === 'run'), 'b', 'c');
+    assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['one', 'run', 'two', 'run']);
+});

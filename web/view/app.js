@@ -33,6 +33,7 @@ export class App extends Component {
         const notebook = this.main?.querySelector('.notebook');
         if (notebook) new ResizeObserver(() => this.acts.follow()).observe(notebook);
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.acts.unfollow(), { passive: true });
+        this.componentDidUpdate();
     }
 
     componentDidUpdate() {
