@@ -34,8 +34,9 @@ test('when a cell asks, the next keys are the answer, and then the focus is back
     await focused([0, 'answer']);
     await page.keyboard.insertText('Ada');
     await page.keyboard.press('Enter');
-    await prints('Hello Ada');
+    await ran(1);
     await focused([1, 'editor']);
+    await prints('Ada');
 });
 
 test('who is writing while a cell asks is told, and not interrupted', async () => {
@@ -55,7 +56,7 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
 });
 
 test('a cell is stopped from the box for its answer', async () => {
-    await run('input("Who? ")');
+    await run('input("Who? ")\nprint("never")');
     await focused([0, 'answer']);
     await page.keyboard.press('Control+.');
     await page.waitForSelector('.cell[data-status="interrupted"]');
