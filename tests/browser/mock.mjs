@@ -133,6 +133,7 @@ class Notebook {
         const id = randomUUID().replaceAll('-', '');
         const state = { ...this.states.get(parent), id, name: id, parent, exec_id: run.exec_id, exec_count: this.states.get(parent).exec_count + 1, created_at: Date.now(), label: null, prose: [], living: 'memory' };
         const at = this.drafts.findIndex((d) => d.id === run.draft);
+        const hungOn = this.drafts[at]?.on ?? parent;
         let moved = [];
         if (at >= 0) {
             moved = this.drafts.slice(at + 1).filter((d) => d.on === parent);
@@ -149,6 +150,7 @@ class Notebook {
         }
         this.tellDrafts(id);
         this.tellDrafts(parent);
+        if (hungOn !== parent) this.tellDrafts(hungOn);
         return id;
     }
 
@@ -200,6 +202,7 @@ class Notebook {
 
     interrupt({ exec_id }) {
         this.stops.set(exec_id, true);
+        this.answers.get(exec_id)?.('');
         return { kind: 'interrupted', interrupted: true };
     }
 

@@ -131,11 +131,16 @@ export class Editor extends Component {
 
     /** A long line is read from its beginning again, unless only the window lost the focus. */
     #left() {
-        if (this.view && this.place && document.activeElement !== this.view.contentDOM) {
-            this.view.scrollDOM.scrollLeft = 0;
-            this.place.scrollLeft = 0;
-        }
+        this.#scrollBack();
+        // The editor may have the cursor of the last key still to show; it does so with the next picture.
+        requestAnimationFrame(() => requestAnimationFrame(() => this.#scrollBack()));
         this.props.onLeave();
+    }
+
+    #scrollBack() {
+        if (!this.view || !this.place || document.activeElement === this.view.contentDOM) return;
+        this.view.scrollDOM.scrollLeft = 0;
+        this.place.scrollLeft = 0;
     }
 
     /** @param {KeyboardEvent} event */
