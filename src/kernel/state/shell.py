@@ -85,16 +85,19 @@ def _put_environment_on_path():
 def run(code, allow_stdin):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n}."""
     _input.allowed = allow_stdin
-    shell.error_sent = None
+    shell.errors_sent = []
     try:
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
-    if error is not None and shell.error_sent is None:
-        _send_error(type(error), error, [f"{type(error).__name__}: {_text_of(error)}"])
-    sent = shell.error_sent if error is not None else None
+    sent = None
+    if error is not None:
+        shown = [one["ename"] for one in shell.errors_sent]
+        if _ename(error) not in shown:
+            _send_error(type(error), error, [f"{_ename(error)}: {_text_of(error)}"])
+        sent = next(one for one in reversed(shell.errors_sent) if one["ename"] == _ename(error))
     return _json({"error": sent, "exec_count": _count(shell.execution_count - 1)})
 
 
@@ -316,7 +319,7 @@ def _make_shell():
 
         displayhook_class = Type(Hook)
         display_pub_class = Type(Publisher)
-        error_sent = None
+        errors_sent = []
 
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
@@ -329,6 +332,11 @@ def _make_shell():
                 if tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
                     exc_tuple, tb_offset = (etype, evalue, tb.tb_next), 0
             super().showtraceback(exc_tuple, filename, tb_offset, **kwargs)
+
+        def _format_exception_for_storage(self, exception, *_, **__):
+            # IPython 9 keeps a second traceback for a history that is switched off here, and fails when the error's own
+            # text raises.
+            return {"ename": _ename(exception), "evalue": _text_of(exception), "traceback": []}
 
         def ask_exit(self):
             raise SystemExit("exit() ends only this run: its state is not kept, the notebook goes on")
@@ -368,11 +376,11 @@ def _load_tracebacks():
 
 def _send_error(etype, evalue, traceback):
     error = {
-        "ename": _cut(_clean(_name_of(etype)), MAX_NAME_CHARACTERS),
+        "ename": _ename(evalue),
         "evalue": _cut(_clean(_text_of(evalue)), MAX_PLAIN_CHARACTERS),
         "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in traceback[:MAX_TRACEBACK_ITEMS]],
     }
-    shell.error_sent = error
+    shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
 
 
@@ -389,6 +397,10 @@ def _text_of(error):
         return str(error)
     except BaseException as second:
         return f"<str failed: {_name_of(type(second))}>"
+
+
+def _ename(error):
+    return _cut(_clean(_name_of(type(error))), MAX_NAME_CHARACTERS)
 
 
 def _name_of(kind):
