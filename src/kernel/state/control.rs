@@ -124,11 +124,7 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
 
 /// Moves the socket that the server gave as standard input to a number that user code does not expect to be its own.
 pub(super) fn take_from_stdin() -> io::Result<OwnedFd> {
-    let high =
-        nix::fcntl::fcntl(io::stdin(), nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(super::FIRST_OWN_DESCRIPTOR))?;
-    // SAFETY: fcntl has just made it; nobody else owns it.
-    #[allow(unsafe_code)]
-    let socket = unsafe { OwnedFd::from_raw_fd(high) };
+    let socket = super::raise(io::stdin())?;
     let null = std::fs::File::open("/dev/null")?;
     nix::unistd::dup2_stdin(&null)?;
     Ok(socket)

@@ -9,7 +9,7 @@
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 /// fcntl's "signal to send instead of SIGIO" (Linux, asm-generic/fcntl.h), which the libc crate lacks.
@@ -24,9 +24,8 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
     let flags = nix::fcntl::OFlag::O_RDONLY | nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_CLOEXEC;
     let low = nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())?;
-    let number = nix::fcntl::fcntl(&low, nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(super::FIRST_OWN_DESCRIPTOR))?;
-    // SAFETY: fcntl has just made it; nobody else owns it.
-    let own = unsafe { OwnedFd::from_raw_fd(number) };
+    let own = super::raise(&low)?;
+    let number = own.as_raw_fd();
     drop((low, pipe));
     // SAFETY: plain fcntl calls on a descriptor that we own; they touch no memory.
     unsafe {

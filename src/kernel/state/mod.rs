@@ -20,7 +20,7 @@ use pyo3::Python;
 use python::Shell;
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -260,10 +260,10 @@ fn could_not_fork(child: super::ProcId, errno: nix::errno::Errno) {
     control::report(&Report::ForkFailed { child, why });
 }
 
-/// Gives a descriptor a number out of the way of user code.
-fn raise(low: OwnedFd) -> std::io::Result<OwnedFd> {
+/// Copies a descriptor to a number out of the way of user code.
+fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     use std::os::fd::FromRawFd;
-    let number = nix::fcntl::fcntl(&low, nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(FIRST_OWN_DESCRIPTOR))?;
+    let number = nix::fcntl::fcntl(low, nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(FIRST_OWN_DESCRIPTOR))?;
     // SAFETY: fcntl has just made it; nobody else owns it.
     #[allow(unsafe_code)]
     let high = unsafe { OwnedFd::from_raw_fd(number) };

@@ -100,7 +100,7 @@ impl Machine {
             Ok(on) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
         };
-        if self.notebook.runs().filter(|r| !r.status.has_ended()).count() >= MAX_OPEN_RUNS {
+        if self.open_runs().count() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
             return Some(Reply::Refused(Refused::new(
                 "busy",
@@ -117,6 +117,11 @@ impl Machine {
             self.begin(&exec_id, &state);
         }
         None
+    }
+
+    /// The runs that have not ended.
+    pub(super) fn open_runs(&self) -> impl Iterator<Item = &Run> {
+        self.notebook.runs().filter(|r| !r.status.has_ended())
     }
 
     /// The same id once more: never run twice.
@@ -303,8 +308,7 @@ impl Machine {
 
     fn waiting_for(&self, exec_id: &ExecId) -> Vec<ExecId> {
         let on = Base::Run(exec_id.clone());
-        let open = self.notebook.runs().filter(|r| !r.status.has_ended() && r.on == on);
-        open.map(|r| r.exec_id.clone()).collect()
+        self.open_runs().filter(|r| r.on == on).map(|r| r.exec_id.clone()).collect()
     }
 
     /// Ends a run: the last word about it. Those that waited for the state that it did not leave end too.
@@ -366,8 +370,7 @@ impl Machine {
     /// All open runs end because the notebook is reset.
     pub(super) fn end_all_runs(&mut self) {
         self.backlog.clear();
-        let open: Vec<ExecId> =
-            self.notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect();
+        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
         for run in open {
             self.end(&run, RunStatus::Interrupted, Some(interrupted("the notebook was reset")));
         }

@@ -136,8 +136,7 @@ impl Machine {
         for head in self.heads.take_all() {
             self.effects.push(Effect::Kill(head));
         }
-        let open: Vec<ExecId> =
-            self.notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect();
+        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
         for run in open {
             self.head_not_made(&run, why);
         }
