@@ -11,13 +11,14 @@
 //! ```
 //!
 //! One task owns one notebook and all decisions are in one pure function; nobody waits for a reply. The modules below
-//! stand in reading order, and each uses only those before it (`http` uses `session`, `session` uses `kernel`, all use
-//! `notebook`).
+//! stand in reading order, and each uses only those before it (`http` uses `session`, `session` uses `kernel` and `store`,
+//! all use `notebook`).
 
 pub mod notebook;
+mod blobs;
 pub mod kernel;
-pub mod session;
 mod store;
+pub mod session;
 pub mod http;
 pub mod options;
 pub mod serve;

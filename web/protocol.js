@@ -5,7 +5,7 @@
 // words. Nothing here does anything: socket.js carries these messages, model.js folds them.
 
 /** @typedef {{state: string} | {run: string}} Base What a run is run against. */
-/** @typedef {'freezing' | 'memory' | 'lost' | 'deleted'} Living Where a state can be run from. */
+/** @typedef {'freezing' | 'memory' | 'disk' | 'replay' | 'deleted'} Living Where a state can be run from. */
 /** @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed'} RunStatus */
 /** @typedef {{ename: string, evalue: string, traceback: string[]}} RunError */
 /** @typedef {{text: string, password: boolean}} Prompt */
@@ -135,4 +135,4 @@ export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408 });
 export const hasEnded = (status) => status !== 'queued' && status !== 'running';
 
 /** Whether a run may be started against a state. @param {Living} living */
-export const canRun = (living) => living === 'freezing' || living === 'memory';
+export const canRun = (living) => living === 'freezing' || living === 'memory' || living === 'disk';

@@ -65,6 +65,11 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         | Command::DeleteState { .. }
         | Command::DropAttempt { .. }
         | Command::Reset
+        | Command::Pin { .. }
+        | Command::Checkpoint { .. }
+        | Command::Replay { .. }
+        | Command::Trust
+        | Command::SaveTask { .. }
         | Command::LookAtVariables { .. } => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel beside the first byte of an order.
 //! There are no replies to wait for: whoever sends an order names the child or the run, and reports name it again.
 
-use crate::notebook::{ExecId, MimeBundle, Output, Prompt, RunError, Variable};
+use crate::notebook::{ExecId, Form, MimeBundle, Missing, Output, Prompt, RunError, Variable};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -25,6 +25,36 @@ pub enum Role {
     Head,
     /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
     Look,
+    /// Writes the state's checkpoint of this form, reports it and exits.
+    Save(Form),
+}
+
+/// The checkpoint that a fork of the root is to load before it is what it is to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// The digest of its manifest, which the server has verified to be its own.
+    pub manifest: String,
+    /// What it holds.
+    pub form: Form,
+}
+
+/// A checkpoint that was written, as the process that wrote it knows it. All its blobs are on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// The BLAKE3 digest of the manifest, in hex.
+    pub manifest: String,
+    /// How many names it holds.
+    pub entry_count: u32,
+    /// Its size unpacked, in bytes.
+    pub namespace_bytes: u64,
+    /// Its size on disk, in bytes, shared blobs included.
+    pub stored_bytes: u64,
+    /// How much of that was not there before, in bytes.
+    pub new_bytes: u64,
+    /// Whether sources and import statements are in it.
+    pub includes_source: bool,
+    /// What could not be saved.
+    pub missing: Vec<Missing>,
 }
 
 /// What the server tells a process.
@@ -46,6 +76,10 @@ pub(crate) enum Order {
         child: ProcId,
         /// What it is to be.
         role: Role,
+        /// What it is to load first; to the root only.
+        load: Option<Load>,
+        /// The folder of the notebook's blobs, when it loads or saves.
+        blobs: Option<PathBuf>,
     },
     /// Run a cell; to a head at rest.
     Run {
@@ -78,6 +112,26 @@ pub enum Report {
     Ready {
         /// This process' id.
         pid: i32,
+        /// What the checkpoint that it was loaded from could not give.
+        #[serde(default)]
+        missing: Vec<Missing>,
+    },
+    /// My checkpoint could not be loaded; I exit.
+    LoadFailed {
+        /// Why.
+        why: String,
+    },
+    /// How far the checkpoint has come that I write.
+    Saving {
+        /// Of a hundred.
+        percent: u8,
+    },
+    /// The checkpoint is written; I exit.
+    Saved(Contents),
+    /// The checkpoint could not be written; I exit.
+    SaveFailed {
+        /// Why.
+        why: String,
     },
     /// The root could not start Python; it exits.
     Failed {

@@ -1,7 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
-use super::{Base, Draft, DraftId, ExecId, RunError, RunStatus, StateId};
+use super::{Base, Checkpoint, Draft, DraftId, ExecId, Form, RunError, RunStatus, StateId, TaskCheckpoint};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// A wish of a client. Imperatives; the same words over WebSocket and REST.
@@ -32,6 +33,9 @@ pub enum Command {
         /// Whether `input()` may ask. A door that cannot answer says no.
         #[serde(default = "yes")]
         allow_stdin: bool,
+        /// Whether a state that can only come back by running its cells again is brought back so. Else the run is refused.
+        #[serde(default)]
+        replay: bool,
     },
     /// Stop a run: politely, and if that has no effect in time (or when asked twice) by killing its head.
     Interrupt {
@@ -88,11 +92,61 @@ pub enum Command {
     },
     /// Stop all runs and forget all states but the root.
     Reset,
+    /// Keep a state in memory as long as that is possible, or no longer.
+    Pin {
+        /// The state.
+        state: StateId,
+        /// Whether it is to be kept.
+        pinned: bool,
+    },
+    /// Write a state's checkpoint now. Answered when it is on disk.
+    Checkpoint {
+        /// The state.
+        state: StateId,
+        /// What it is to hold.
+        #[serde(default = "environment")]
+        form: Form,
+        /// A name for people.
+        #[serde(default)]
+        label: Option<String>,
+        /// The caller's own data.
+        #[serde(default)]
+        metadata: Map<String, Value>,
+    },
+    /// Bring a state back by running the cells of its lineage again, from the nearest ancestor that is whole. Answered when it
+    /// is there.
+    Replay {
+        /// The state.
+        state: StateId,
+    },
+    /// Trust the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
+    Trust,
+    /// Add a checkpoint to a task's sequence.
+    SaveTask {
+        /// The task.
+        task_id: String,
+        /// The state that it is to point at.
+        #[serde(default)]
+        state: Option<StateId>,
+        /// Plain values.
+        #[serde(default)]
+        values: Map<String, Value>,
+        /// Counters of tokens.
+        #[serde(default)]
+        token_usage: Map<String, Value>,
+        /// The caller's own data.
+        #[serde(default)]
+        metadata: Map<String, Value>,
+    },
     /// Look at a state's variables.
     LookAtVariables {
         /// The state.
         state: StateId,
     },
+}
+
+fn environment() -> Form {
+    Form::Environment
 }
 
 fn yes() -> bool {
@@ -128,6 +182,21 @@ pub enum Reply {
         /// Why it failed.
         error: Option<RunError>,
     },
+    /// A checkpoint is on disk.
+    Checkpointed {
+        /// The checkpoint.
+        checkpoint: Box<Checkpoint>,
+    },
+    /// A task has another checkpoint, on disk.
+    TaskSaved {
+        /// The checkpoint.
+        checkpoint: Box<TaskCheckpoint>,
+    },
+    /// Checkpoints are trusted now.
+    Trusted {
+        /// How many were not before.
+        count: usize,
+    },
     /// Whether there was a run to interrupt.
     Interrupted {
         /// False: no such run, or it has ended.
@@ -162,7 +231,7 @@ pub struct Variable {
 #[error("{what}: {why}")]
 pub struct Refused {
     /// A stable word: `not_found`, `conflict`, `lost`, `busy`, `bad_request`, `too_large`, `forbidden`, `timeout`, `kernel`,
-    /// `closed`.
+    /// `closed`, `disk`.
     pub code: &'static str,
     /// What was wished, with its id.
     pub what: String,

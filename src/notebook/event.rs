@@ -1,13 +1,14 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
 use super::{
-    Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, State, StateId,
+    Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, Saving, State,
+    StateId, TaskCheckpoint, Trouble,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A fact. Every event that is published is also what the store saves; `StateFrozen` and the prompts concern only
-/// what is alive now.
+/// A fact. Every event that is published is also what the store saves, but for those that concern only what is alive
+/// now: prompts, `SavingChanged`, `Replaying`, `StateSaved`, `TroubleChanged`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -94,6 +95,37 @@ pub enum Event {
         /// All of them.
         drafts: Vec<Draft>,
     },
+    /// What is being done about a state's checkpoint.
+    SavingChanged {
+        /// The state.
+        state: StateId,
+        /// What is being done.
+        saving: Saving,
+    },
+    /// The cells of a state's lineage run again to bring it back.
+    Replaying {
+        /// The state that is to come back.
+        state: StateId,
+        /// How many cells have run.
+        done: usize,
+        /// How many there are.
+        total: usize,
+    },
+    /// A state's record, code and outputs are on disk.
+    StateSaved {
+        /// The state.
+        state: StateId,
+    },
+    /// What happens cannot be written to disk, or (none) it can again.
+    TroubleChanged {
+        /// What is wrong.
+        trouble: Option<Trouble>,
+    },
+    /// A task has another checkpoint.
+    TaskSaved {
+        /// The checkpoint.
+        checkpoint: TaskCheckpoint,
+    },
     /// Only the root is left.
     Reset {
         /// The notebook as it is now.
@@ -112,6 +144,8 @@ pub struct Snapshot {
     pub runs: Vec<Run>,
     /// Drafts; those of one state stand in their order.
     pub drafts: Vec<Draft>,
+    /// What is wrong with the disk, when something is.
+    pub trouble: Option<Trouble>,
 }
 
 impl Notebook {
@@ -122,6 +156,7 @@ impl Notebook {
             states: self.states().cloned().collect(),
             runs: self.runs().cloned().collect(),
             drafts: self.drafts().cloned().collect(),
+            trouble: self.trouble().cloned(),
         }
     }
 }

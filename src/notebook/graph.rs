@@ -3,7 +3,9 @@
 //! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
 //! state; a deleted state stays only as long as something grew from it.
 
-use super::{Base, Draft, DraftId, ExecId, Living, ROOT_NAME, Run, State, StateId};
+use super::{
+    Base, Draft, DraftId, ExecId, Living, ROOT_NAME, Run, Saving, State, StateId, TaskCheckpoint, Trouble,
+};
 use indexmap::IndexMap;
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
@@ -14,6 +16,25 @@ pub struct Notebook {
     names: IndexMap<String, StateId>,
     runs: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
+    tasks: IndexMap<String, Vec<TaskCheckpoint>>,
+    trouble: Option<Trouble>,
+}
+
+/// What a notebook is made of, as a store keeps it.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// The notebook's name.
+    pub name: String,
+    /// States in creation order: every parent before its children.
+    pub states: Vec<State>,
+    /// Names in the order in which they were first given, with what they mean.
+    pub names: Vec<(String, StateId)>,
+    /// Runs in the order in which they were asked for.
+    pub runs: Vec<Run>,
+    /// Drafts; those of one state in their order.
+    pub drafts: Vec<Draft>,
+    /// The checkpoints of tasks; those of one task in their order.
+    pub tasks: Vec<TaskCheckpoint>,
 }
 
 impl Notebook {
@@ -29,7 +50,12 @@ impl Notebook {
             label: None,
             prose: Vec::new(),
             warnings: Vec::new(),
+            pinned: false,
             living: Living::Freezing,
+            checkpoint: None,
+            saving: Saving::Idle,
+            revival: None,
+            memory_bytes: None,
         };
         Self {
             name: name.into(),
@@ -37,7 +63,39 @@ impl Notebook {
             states: IndexMap::from([(root.id.clone(), root)]),
             runs: IndexMap::new(),
             drafts: Vec::new(),
+            tasks: IndexMap::new(),
+            trouble: None,
         }
+    }
+
+    /// A notebook from what was kept of it. What contradicts itself is left out: a state without its parent, a name, run,
+    /// draft or pointer of what is not there. Without a root there is one that is new.
+    pub fn from_parts(parts: Parts, now_ms: f64) -> Self {
+        let mut notebook = Self::new(parts.name, now_ms);
+        for state in parts.states {
+            match &state.parent {
+                None if state.id == StateId::root() => {}
+                Some(parent) if notebook.states.contains_key(parent) && state.id != StateId::root() => {}
+                _ => continue,
+            }
+            notebook.states.insert(state.id.clone(), state);
+        }
+        let is_named =
+            |notebook: &Self, id: &StateId| notebook.state(id).is_some_and(|s| s.living != Living::Deleted);
+        notebook.names.clear();
+        for (name, id) in parts.names {
+            if is_named(&notebook, &id) {
+                notebook.names.insert(name, id);
+            }
+        }
+        for run in parts.runs {
+            notebook.runs.insert(run.exec_id.clone(), run);
+        }
+        notebook.drafts = parts.drafts.into_iter().filter(|d| notebook.states.contains_key(&d.on)).collect();
+        for task in parts.tasks {
+            notebook.add_task(task);
+        }
+        notebook
     }
 
     /// The notebook's name.
@@ -55,6 +113,11 @@ impl Notebook {
         self.names.keys().map(String::as_str)
     }
 
+    /// Names with the states that they mean, in the same order.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &StateId)> {
+        self.names.iter().map(|(name, id)| (name.as_str(), id))
+    }
+
     /// Runs in the order in which they were asked for.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.values()
@@ -63,6 +126,31 @@ impl Notebook {
     /// Drafts; those of one state stand in their order.
     pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter()
+    }
+
+    /// What is wrong with the disk, when something is.
+    pub fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// Notes what is wrong with the disk.
+    pub fn set_trouble(&mut self, trouble: Option<Trouble>) {
+        self.trouble = trouble;
+    }
+
+    /// The checkpoints of a task, in their order; none when there is no such task.
+    pub fn task(&self, task_id: &str) -> Option<&[TaskCheckpoint]> {
+        self.tasks.get(task_id).map(Vec::as_slice)
+    }
+
+    /// All checkpoints of all tasks.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskCheckpoint> {
+        self.tasks.values().flatten()
+    }
+
+    /// Adds a checkpoint to its task's sequence.
+    pub fn add_task(&mut self, checkpoint: TaskCheckpoint) {
+        self.tasks.entry(checkpoint.task_id.clone()).or_default().push(checkpoint);
     }
 
     /// A state by id, deleted or not.
@@ -176,9 +264,11 @@ impl Notebook {
         droppable
     }
 
-    /// Everything but the root is forgotten.
+    /// Every state but the root is forgotten, with all runs and drafts. Tasks keep their numbers.
     pub fn reset(&mut self, now_ms: f64) {
-        *self = Self::new(std::mem::take(&mut self.name), now_ms);
+        let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
+        let before = std::mem::replace(self, fresh);
+        (self.tasks, self.trouble) = (before.tasks, before.trouble);
     }
 
     /// The drafts that hang on a state, in order.

@@ -13,7 +13,10 @@ mod record;
 
 pub use command::{Command, Line, Refused, Reply, Variable};
 pub use event::{Event, Snapshot};
-pub use graph::Notebook;
+pub use graph::{Notebook, Parts};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
-pub use record::{Base, Draft, DraftKind, Living, Prompt, Run, RunStatus, State};
+pub use record::{
+    Asked, Base, Checkpoint, Draft, DraftKind, Form, KeptLink, Living, Missing, Prompt, Revival, Run,
+    RunStatus, Saving, State, TaskCheckpoint, Trouble,
+};

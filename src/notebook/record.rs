@@ -2,6 +2,7 @@
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and prose.
@@ -25,8 +26,18 @@ pub struct State {
     pub prose: Vec<String>,
     /// What of this state does not survive a branch, in plain words.
     pub warnings: Vec<String>,
+    /// Whether it is to stay in memory as long as that is possible.
+    pub pinned: bool,
     /// Where it can be run from.
     pub living: Living,
+    /// Its environment checkpoint, when there is one.
+    pub checkpoint: Option<Checkpoint>,
+    /// What is being done about its environment checkpoint.
+    pub saving: Saving,
+    /// How its process came to be, when it was not by running its cell.
+    pub revival: Option<Revival>,
+    /// What its frozen process holds for itself alone, in bytes, when it was last measured.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Whether a state can be run against.
@@ -37,8 +48,10 @@ pub enum Living {
     Freezing,
     /// A frozen process holds it.
     Memory,
-    /// Its process is gone (killed from outside, or never came to be); its code and outputs are still here.
-    Lost,
+    /// No process holds it; it is made again from its checkpoint when it is used.
+    Disk,
+    /// Neither a process nor a checkpoint that may be used; its code can be run again from an ancestor.
+    Replay,
     /// Deleted by the user, kept only because states that grew from it still live.
     Deleted,
 }
@@ -46,8 +59,106 @@ pub enum Living {
 impl Living {
     /// Whether a run may be started against it.
     pub fn can_run(self) -> bool {
-        matches!(self, Self::Freezing | Self::Memory)
+        matches!(self, Self::Freezing | Self::Memory | Self::Disk)
     }
+}
+
+/// A state's durable form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Checkpoint {
+    /// The BLAKE3 digest of its manifest, in hex: the same content has the same id.
+    pub checkpoint_id: String,
+    /// The id of the notebook that it belongs to.
+    pub session_id: String,
+    /// The state that it is of.
+    pub state_id: StateId,
+    /// What it holds.
+    pub form: Form,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: f64,
+    /// A name for people.
+    pub label: Option<String>,
+    /// The user's own data about it.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// How much it is when it is unpacked, in bytes.
+    pub namespace_size_bytes: u64,
+    /// How much it is on disk, in bytes, what it shares with other checkpoints included.
+    pub compressed_size_bytes: u64,
+    /// How much of that was not on disk before, in bytes.
+    pub new_bytes: u64,
+    /// `namespace_size_bytes / compressed_size_bytes`.
+    pub compression_ratio: f64,
+    /// How many names it holds.
+    pub entry_count: u32,
+    /// Whether the sources of functions and classes and the import statements are in it.
+    pub includes_source: bool,
+    /// The checkpoint of the nearest ancestor that had one when this was written: what did not change is shared with it.
+    pub parent_checkpoint: Option<String>,
+    /// The number in `In[n]` of the state.
+    pub execution_count: u32,
+    /// How long all cells of its lineage ran, in milliseconds.
+    pub total_execution_time_ms: f64,
+    /// What could not be saved.
+    pub missing: Vec<Missing>,
+    /// Whether it was written by this install (its HMAC is right). Else only its values may be read, never its objects.
+    pub is_trusted: bool,
+}
+
+/// What a checkpoint holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Everything that can be pickled, functions, classes and settings included. Code runs when it is read.
+    Environment,
+    /// Plain values only. No code runs when it is read.
+    Data,
+}
+
+/// A name that a checkpoint could not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Missing {
+    /// The name.
+    pub name: String,
+    /// `type(v).__name__`.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Why, in plain words.
+    pub reason: String,
+}
+
+/// What is being done about a state's checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(tag = "now", rename_all = "lowercase")]
+pub enum Saving {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// It waits for its turn.
+    Waiting,
+    /// It is being written.
+    Writing {
+        /// How far it has come.
+        percent: u8,
+    },
+    /// The last attempt failed; the state itself is unharmed.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// How a state's process came to be, when it was not by running its cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum Revival {
+    /// From its checkpoint.
+    Checkpoint {
+        /// What is not there.
+        missing: Vec<Missing>,
+    },
+    /// The cells of its lineage ran again.
+    Replay,
 }
 
 /// What a run is to be run against.
@@ -86,6 +197,17 @@ pub struct Run {
     pub duration_ms: Option<f64>,
     /// The state it left.
     pub state: Option<StateId>,
+    /// The request as it was made, by which a repeat of it is known.
+    pub asked: Asked,
+}
+
+/// What a run was asked for with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Asked {
+    /// What it was to be run against.
+    pub on: Base,
+    /// The name that the new state was to have.
+    pub new_state_name: Option<String>,
 }
 
 /// How far a run has come.
@@ -146,4 +268,54 @@ pub enum DraftKind {
     Code,
     /// Text for people.
     Markdown,
+}
+
+/// A version in the sequence of checkpoints that a task keeps: a pointer to a state, or plain values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskCheckpoint {
+    /// The task.
+    pub task_id: String,
+    /// 1, 2, 3, … within the task; never used again.
+    pub version: u64,
+    /// The state that it points at.
+    pub state: Option<StateId>,
+    /// Plain values.
+    #[schema(value_type = Object)]
+    pub values: Map<String, Value>,
+    /// Counters of tokens, by the caller's names.
+    #[schema(value_type = Object)]
+    pub token_usage: Map<String, Value>,
+    /// The caller's own data.
+    #[schema(value_type = Object)]
+    pub metadata: Map<String, Value>,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: f64,
+}
+
+/// A share link as it is kept: never the token itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptLink {
+    /// Its public id.
+    pub id: String,
+    /// SHA-256 of the token, in hex.
+    pub token_sha256: String,
+    /// `view` or `run`.
+    pub scope: String,
+    /// A note on who has it.
+    pub label: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: f64,
+    /// When it ends, in milliseconds since the Unix epoch.
+    pub expires_at: Option<f64>,
+}
+
+/// Why what happened cannot be written to disk now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Trouble {
+    /// What fails.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// What to do about it.
+    pub how: String,
 }

@@ -34,7 +34,7 @@ pub(super) fn spawn(runtime: &Handle, name: &str, launch: Arc<Launch>) -> Sessio
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
         let task = Task {
             machine: Machine::new(&name, now_ms(), new_id),
-            tree: Tree::new(launch, reports),
+            tree: Tree::new(launch, std::path::PathBuf::new(), reports),
             log: Log::new(),
             waiting: HashMap::new(),
             last_ticket: 0,
@@ -149,8 +149,8 @@ impl Task {
                 let done = self.tree.plant(root);
                 self.check(root, done);
             }
-            Effect::Fork { from, child, role } => {
-                let done = self.tree.fork(from, child, role);
+            Effect::Fork { from, child, role, load } => {
+                let done = self.tree.fork(from, child, role, load);
                 self.check(child, done);
             }
             Effect::Run { head, exec_id, code, allow_stdin } => {

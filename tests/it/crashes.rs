@@ -167,7 +167,7 @@ fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
     let two = server.run(state.state(), "x = 3; print(os.getppid())");
     assert_eq!(living(&server, state.state()), "memory");
     signal(&two.text(), Signal::SIGKILL);
-    until("the state is lost", || living(&server, state.state()) == "lost");
+    until("the state is lost", || living(&server, state.state()) == "replay");
     let answer = server.begin(state.state(), "1");
     let refused = answer.end();
     assert_eq!((refused.ename(), refused.evalue().is_empty()), ("StateLost", false), "{refused:?}");
@@ -204,7 +204,7 @@ fn a_root_that_is_killed_is_planted_again() {
     let server = TestServer::start();
     let ran = server.run("initial", "import os; x = 1; print(os.getppid())");
     signal(&ran.text(), Signal::SIGKILL);
-    until("the root is lost", || living(&server, "initial") == "lost");
+    until("the root is lost", || living(&server, "initial") == "replay");
     assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n");
     assert_eq!(server.run(ran.state(), "print(x)").text(), "1\n");
     server.reset();

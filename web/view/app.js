@@ -123,7 +123,7 @@ function After({ page }) {
     const name = (/** @type {typeof state} */ child) => child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
     return html`
         <div class="after">
-            ${!canRun(state.living) && html`<p class="hint">${state.living === 'lost' ? WORDS.lostState : WORDS.deletedState}</p>`}
+            ${!canRun(state.living) && html`<p class="hint">${state.living === 'replay' ? WORDS.lostState : WORDS.deletedState}</p>`}
             ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
                 ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => page.goTo(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
         </div>`;

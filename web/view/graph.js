@@ -185,7 +185,7 @@ function mark(node, place, isHere, isOnLine) {
 
 /** @param {Node} node @returns {keyof typeof WORDS.nodeStatus} */
 function statusOf({ state, run }) {
-    if (state?.living === 'lost' || state?.living === 'deleted') return state.living;
+    if (state?.living === 'replay' || state?.living === 'deleted') return state.living;
     return state ? 'ok' : run?.status ?? 'ok';
 }
 

@@ -27,8 +27,14 @@ impl Scope {
             | Command::PutDraft { .. }
             | Command::DeleteDraft { .. }
             | Command::PutProse { .. }
-            | Command::Label { .. } => Self::Run,
-            Command::DeleteState { .. } | Command::DropAttempt { .. } | Command::Reset => Self::Owner,
+            | Command::Label { .. }
+            | Command::Pin { .. }
+            | Command::Checkpoint { .. }
+            | Command::Replay { .. }
+            | Command::SaveTask { .. } => Self::Run,
+            Command::Trust | Command::DeleteState { .. } | Command::DropAttempt { .. } | Command::Reset => {
+                Self::Owner
+            }
         }
     }
 

@@ -35,6 +35,9 @@ pub(crate) struct Execute {
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     timeout: Option<f64>,
+    /// Whether a state that can only come back by running its cells again is brought back so.
+    #[serde(default)]
+    replay: bool,
 }
 
 /// The body of `POST /interrupt`.
@@ -73,6 +76,7 @@ pub(crate) async fn execute(
         timeout: wish.timeout,
         // Nobody is there to be asked.
         allow_stdin: false,
+        replay: wish.replay,
     };
     match ask(&door, caller.access()?, run).await? {
         Reply::Ended { status, state_name, error, .. } => {

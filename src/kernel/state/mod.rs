@@ -53,7 +53,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     let started = plant(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
         Ok(shell) => {
-            control::report(&Report::Ready { pid: std::process::id().cast_signed() });
+            control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
             Process { shell, role: Role::Frozen, kept: Kept::Yes, places: Vec::new(), forked: HashSet::new() }
                 .obey(py)
         }
@@ -110,7 +110,7 @@ impl Process {
     fn obey(mut self, py: Python<'_>) -> ! {
         while let Some((order, descriptors)) = self.wait(py) {
             match order {
-                Order::Fork { child, role } => self.fork(py, child, role, descriptors),
+                Order::Fork { child, role, .. } => self.fork(py, child, role, descriptors),
                 Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
                     self.run(py, &code, allow_stdin)
                 }
@@ -134,7 +134,7 @@ impl Process {
                     Ok::<(), Infallible>(())
                 })
             }),
-            Role::Frozen | Role::Look => control::receive(|| Ok::<(), Infallible>(())),
+            Role::Frozen | Role::Look | Role::Save(_) => control::receive(|| Ok::<(), Infallible>(())),
         };
         order
     }
@@ -196,8 +196,12 @@ impl Process {
                 control::report(&Report::Variables(self.shell.look(py)));
                 leave();
             }
+            Role::Save(_) => {
+                control::report(&Report::SaveFailed { why: "not built yet".into() });
+                leave();
+            }
         }
-        control::report(&Report::Ready { pid: std::process::id().cast_signed() });
+        control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
         Ok(())
     }
 

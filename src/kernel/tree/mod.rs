@@ -9,7 +9,7 @@ mod text;
 
 pub use reaper::end_all_below;
 
-use super::protocol::{Exit, Order, ProcId, Report, Role, frame};
+use super::protocol::{Exit, Load, Order, ProcId, Report, Role, frame};
 use super::{Launch, ring};
 use crate::notebook::ExecId;
 use attend::Parcel;
@@ -19,6 +19,7 @@ use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +58,7 @@ pub enum News {
 #[derive(Debug)]
 pub struct Tree {
     launch: Arc<Launch>,
+    blobs: PathBuf,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     processes: HashMap<ProcId, Process>,
 }
@@ -74,9 +76,9 @@ struct Process {
 }
 
 impl Tree {
-    /// No process yet. Must be called inside a tokio runtime.
-    pub fn new(launch: Arc<Launch>, inbox: mpsc::Sender<(ProcId, Heard)>) -> Self {
-        Self { launch, inbox, processes: HashMap::new() }
+    /// No process yet. Checkpoints are written to and loaded from `blobs`. Must be called inside a tokio runtime.
+    pub fn new(launch: Arc<Launch>, blobs: PathBuf, inbox: mpsc::Sender<(ProcId, Heard)>) -> Self {
+        Self { launch, blobs, inbox, processes: HashMap::new() }
     }
 
     /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
@@ -108,7 +110,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's: no descriptors left.
-    pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role) -> io::Result<()> {
+    pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role, load: Option<Load>) -> io::Result<()> {
         let (ours, theirs) = socket_pair()?;
         let mut descriptors = vec![theirs];
         let mut ears = None;
@@ -120,7 +122,8 @@ impl Tree {
             descriptors.extend([out_end, err_end, memory]);
         }
         self.add(child, Some(from), role, ours, ears)?;
-        self.send(from, &Order::Fork { child, role }, descriptors);
+        let blobs = (load.is_some() || matches!(role, Role::Save(_))).then(|| self.blobs.clone());
+        self.send(from, &Order::Fork { child, role, load, blobs }, descriptors);
         Ok(())
     }
 
@@ -174,9 +177,10 @@ impl Tree {
                 }
                 None
             }
-            Heard::Report(Report::Ready { pid }) => {
+            Heard::Report(Report::Ready { pid, missing }) => {
                 self.set_pid(process, pid);
-                self.processes.contains_key(&process).then_some(News::Report(process, Report::Ready { pid }))
+                let ready = Report::Ready { pid, missing };
+                self.processes.contains_key(&process).then_some(News::Report(process, ready))
             }
             Heard::Report(Report::Reaped { pid, exit }) => {
                 let pid = Pid::from_raw(pid);

@@ -17,7 +17,7 @@ mod stops;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Exit, ProcId, Report, Role};
+use crate::kernel::{Exit, Load, ProcId, Report, Role};
 use crate::notebook::{Command, Event, ExecId, Notebook, Refused, Reply, StateId};
 use heads::Heads;
 use runs::Requests;
@@ -60,7 +60,7 @@ pub(super) enum Effect {
     /// Start the root process.
     Plant(ProcId),
     /// Make a process fork a child.
-    Fork { from: ProcId, child: ProcId, role: Role },
+    Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
     Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool },
     /// Give a head what the user typed.
@@ -158,6 +158,11 @@ impl Machine {
             Command::DeleteState { state } => Some(self.delete_state(&state)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
+            Command::Pin { .. }
+            | Command::Checkpoint { .. }
+            | Command::Replay { .. }
+            | Command::Trust
+            | Command::SaveTask { .. } => None,
         };
         if let Some(reply) = answer {
             self.answer(ticket, reply);
@@ -178,6 +183,10 @@ impl Machine {
             Report::Variables(variables) => self.looked(process, variables),
             // The tree's own business.
             Report::Forked { .. } | Report::Reaped { .. } | Report::Doorbell => {}
+            Report::LoadFailed { .. }
+            | Report::Saving { .. }
+            | Report::Saved(_)
+            | Report::SaveFailed { .. } => {}
         }
     }
 

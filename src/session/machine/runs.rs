@@ -5,8 +5,8 @@ use super::stops::{Stop, interrupted};
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId, Role};
 use crate::notebook::{
-    Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError, RunStatus,
-    StateId,
+    Asked, Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError,
+    RunStatus, StateId,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,8 +19,6 @@ const MAX_OPEN_RUNS: usize = 1000;
 /// What was asked for with a run, beyond what the notebook keeps of it.
 #[derive(Debug)]
 pub(super) struct Request {
-    asked_on: Base,
-    name: Option<String>,
     instead_of: Option<Line>,
     pub(super) timeout: Option<Duration>,
     allow_stdin: bool,
@@ -77,8 +75,17 @@ impl Requests {
 impl Machine {
     /// A run is asked for. Answers at once only when there is nothing to wait for.
     pub(super) fn ask_run(&mut self, ticket: Ticket, command: Command) -> Option<Reply> {
-        let Command::Run { exec_id, code, on, new_state_name, draft, instead_of, timeout, allow_stdin } =
-            command
+        let Command::Run {
+            exec_id,
+            code,
+            on,
+            new_state_name,
+            draft,
+            instead_of,
+            timeout,
+            allow_stdin,
+            replay: _,
+        } = command
         else {
             return None;
         };
@@ -87,8 +94,6 @@ impl Machine {
         }
         let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
         let request = Request {
-            asked_on: on.clone(),
-            name: new_state_name,
             instead_of,
             timeout,
             allow_stdin,
@@ -96,6 +101,7 @@ impl Machine {
             stop: None,
             serial: Serial(0),
         };
+        let asked = Asked { on: on.clone(), new_state_name };
         let on = match self.resolve(on) {
             Ok(on) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
@@ -110,7 +116,7 @@ impl Machine {
             )));
         }
         self.requests.add(exec_id.clone(), request);
-        let run = new_run(exec_id.clone(), on.clone(), code, draft);
+        let run = new_run(exec_id.clone(), on.clone(), code, draft, asked);
         self.notebook.add_run(run.clone());
         self.publish(Event::RunAdded { run });
         if let Base::State(state) = on {
@@ -127,7 +133,7 @@ impl Machine {
     /// The same id once more: never run twice.
     fn ask_again(&mut self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> Reply {
         let what = format!("run {exec_id}");
-        let (Some(run), Some(request)) = (self.notebook.run(exec_id), self.requests.get(exec_id)) else {
+        let Some(run) = self.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
         };
         if !run.status.has_ended() {
@@ -139,7 +145,7 @@ impl Machine {
                 "wait for it, interrupt it, or use another exec_id",
             ));
         }
-        if run.code != code || &request.asked_on != on || request.name.as_deref() != name {
+        if run.code != code || &run.asked.on != on || run.asked.new_state_name.as_deref() != name {
             let why = "another request used this exec_id before";
             return Reply::Refused(Refused::new("conflict", what, why, "use a new exec_id for each run"));
         }
@@ -190,7 +196,12 @@ impl Machine {
                 Some(frozen) => {
                     let head = self.new_proc();
                     self.heads.add(head, state.clone(), Doing::Begin(exec_id.clone()));
-                    self.effects.push(Effect::Fork { from: frozen, child: head, role: Role::Head });
+                    self.effects.push(Effect::Fork {
+                        from: frozen,
+                        child: head,
+                        role: Role::Head,
+                        load: None,
+                    });
                     self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(head)));
                     head
                 }
@@ -277,8 +288,8 @@ impl Machine {
 
     fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, warnings: Vec<String>) {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
-        let request = self.requests.get_mut(exec_id);
-        let (name, instead_of) = request.map(|r| (r.name.clone(), r.instead_of.take())).unwrap_or_default();
+        let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
+        let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.instead_of.take());
         if let Some(head) = self.heads.get_mut(head) {
             head.is_needed = !warnings.is_empty();
         }
@@ -348,10 +359,10 @@ impl Machine {
     }
 
     fn ended_reply(&self, run: &Run) -> Reply {
-        let state_name = run.state.as_ref().map(|id| {
-            let named = self.requests.get(&run.exec_id).and_then(|r| r.name.clone());
-            named.unwrap_or_else(|| id.as_str().to_owned())
-        });
+        let state_name = run
+            .state
+            .as_ref()
+            .map(|id| run.asked.new_state_name.clone().unwrap_or_else(|| id.as_str().to_owned()));
         Reply::Ended {
             exec_id: run.exec_id.clone(),
             status: run.status,
@@ -378,7 +389,7 @@ impl Machine {
     }
 }
 
-fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>) -> Run {
+fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>, asked: Asked) -> Run {
     Run {
         exec_id,
         on,
@@ -391,6 +402,7 @@ fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>) -> R
         started_at: None,
         duration_ms: None,
         state: None,
+        asked,
     }
 }
 

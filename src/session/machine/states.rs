@@ -4,7 +4,7 @@ use super::heads::Doing;
 use super::runs::READY_TIMEOUT;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
-use crate::notebook::{Event, ExecId, Living, Refused, Reply, State, StateId, Variable};
+use crate::notebook::{Event, ExecId, Living, Refused, Reply, Saving, State, StateId, Variable};
 use std::time::Duration;
 
 /// How many states may be looked at at once: each look is a process, and view links may look too.
@@ -41,7 +41,12 @@ impl Machine {
             label: None,
             prose: Vec::new(),
             warnings,
+            pinned: false,
             living: Living::Freezing,
+            checkpoint: None,
+            saving: Saving::Idle,
+            revival: None,
+            memory_bytes: None,
         };
         let renamed = self.notebook.add_state(state.clone());
         if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
@@ -58,7 +63,7 @@ impl Machine {
         }
         let frozen = self.new_proc();
         self.frozen.insert(state.clone(), frozen);
-        self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen });
+        self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen, load: None });
         self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(frozen)));
     }
 
@@ -129,7 +134,7 @@ impl Machine {
         self.frozen.remove(&StateId::root());
         if let Some(root) = self.notebook.state_mut(&StateId::root()) {
             root.warnings = vec![why.to_owned()];
-            root.living = if root.living == Living::Deleted { Living::Deleted } else { Living::Lost };
+            root.living = if root.living == Living::Deleted { Living::Deleted } else { Living::Replay };
             let state = root.clone();
             self.publish(Event::StateChanged { state });
         }
@@ -187,7 +192,7 @@ impl Machine {
     /// A head has left a state: if nothing else holds it, it is lost.
     pub(super) fn left(&mut self, state: &StateId) {
         if !self.frozen.contains_key(state) && !self.heads.hold(state) {
-            self.set_living(state, Living::Lost);
+            self.set_living(state, Living::Replay);
         }
     }
 
@@ -255,7 +260,7 @@ impl Machine {
         let Some(frozen) = self.source_of(state) else { return busy("its process is being made again") };
         let look = self.new_proc();
         self.looks.insert(look, (vec![ticket], state.clone()));
-        self.effects.push(Effect::Fork { from: frozen, child: look, role: Role::Look });
+        self.effects.push(Effect::Fork { from: frozen, child: look, role: Role::Look, load: None });
         self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(look)));
         None
     }

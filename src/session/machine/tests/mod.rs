@@ -70,6 +70,7 @@ pub(super) fn run(id: &str, on: Base) -> Command {
         instead_of: None,
         timeout: None,
         allow_stdin: true,
+        replay: false,
     }
 }
 
@@ -125,7 +126,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
         ["alarm", "looked", id] => Input::Rang(Alarm::Looked(proc(id))),
-        [_, "ready"] => reported(Report::Ready { pid: 0 }),
+        [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new() }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
         [_, "began"] => reported(Report::Started),
         [_, "prints", text] => reported(Report::Output(Output::stream(StreamName::Stdout, *text))),
@@ -167,8 +168,9 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Publish(event) => event_text(event)?,
         Effect::Answer(ticket, reply) => format!("answer {}: {}", ticket.0, reply_text(reply)),
         Effect::Plant(p) => format!("plant p{}", p.0),
-        Effect::Fork { from, child, role } => {
-            format!("p{} forks p{}, {}", from.0, child.0, format!("{role:?}").to_lowercase())
+        Effect::Fork { from, child, role, load } => {
+            let load = load.as_ref().map_or(String::new(), |l| format!(" from {}", l.manifest));
+            format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Run { head, exec_id, .. } => format!("p{} runs {exec_id}", head.0),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
@@ -196,6 +198,9 @@ fn reply_text(reply: &Reply) -> String {
         }
         Reply::Interrupted { interrupted } => format!("interrupted {interrupted}"),
         Reply::Variables { variables } => format!("{} variables", variables.len()),
+        Reply::Checkpointed { checkpoint } => format!("checkpoint {}", checkpoint.checkpoint_id),
+        Reply::TaskSaved { checkpoint } => format!("version {}", checkpoint.version),
+        Reply::Trusted { count } => format!("{count} trusted"),
         Reply::Refused(refused) => format!("refused, {}: {refused}", refused.code),
     }
 }
@@ -223,6 +228,15 @@ fn event_text(event: &Event) -> Option<String> {
         Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
         Event::DraftsChanged { on, drafts } => {
             format!("drafts on {on}: {}", list(&drafts.iter().map(|d| &d.id).collect::<Vec<_>>()))
+        }
+        Event::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
+        Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
+        Event::StateSaved { state } => format!("{state} is saved"),
+        Event::TroubleChanged { trouble } => {
+            format!("trouble: {}", trouble.as_ref().map_or("none", |t| &t.why))
+        }
+        Event::TaskSaved { checkpoint } => {
+            format!("{} has version {}", checkpoint.task_id, checkpoint.version)
         }
         Event::Reset { .. } => "all was reset".into(),
     })

@@ -350,13 +350,13 @@ fn a_state_whose_process_dies_is_lost_unless_a_head_rests_there() {
             s2 is in Memory
         p4 gone
             s1 is in Freezing
-            s1 is in Lost
+            s1 is in Replay
         run c on s1
             answer 13: refused, lost: run against state s1: its process is gone
         look s1
             answer 14: refused, lost: run against state s1: its process is gone
         initial Freezing
-        └─ s1 (a) Lost
+        └─ s1 (a) Replay
            └─ s2 (b)
     "#]]
     .assert_eq(&told(
@@ -386,7 +386,7 @@ fn the_root_is_planted_again() {
             initial is in Memory
         p1 gone
             initial is in Freezing
-            initial is in Lost
+            initial is in Replay
         run a
             plant p2
             p2 forks p3, head
@@ -422,7 +422,7 @@ fn a_root_that_cannot_start_tells_why() {
             p2 runs a
         run b after a
         p1 failed
-            initial is in Lost
+            initial is in Replay
             kill p2
             answer 2: a Error ForkFailed: no IPython
             answer 3: b Interrupted RunAborted: the run before it left no state

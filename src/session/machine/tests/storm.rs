@@ -62,7 +62,7 @@ impl World {
             self.check(&effect);
             match effect {
                 Effect::Plant(id) => drop(self.processes.insert(id, Life::BecomesReady(Role::Frozen))),
-                Effect::Fork { from, child, role } => {
+                Effect::Fork { from, child, role, .. } => {
                     assert!(
                         self.processes.contains_key(&from) || self.dying.contains(&from),
                         "{from:?} forks"
@@ -173,7 +173,7 @@ impl World {
                 self.feed(Input::Gone(id, None));
                 return true;
             }
-            Life::BecomesReady(_) => (Life::Waits, Report::Ready { pid: 0 }),
+            Life::BecomesReady(_) => (Life::Waits, Report::Ready { pid: 0, missing: Vec::new() }),
             Life::Begins => (Life::Runs, Report::Started),
             Life::Runs => {
                 let how = match chance.below(4) {
