@@ -2,7 +2,7 @@
 
 mod argv;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -10,9 +10,15 @@ use std::path::PathBuf;
 const KERNEL: &str = "kernel";
 
 /// A Python notebook that can grow again from any cell it ever ran.
+///
+/// A notebook whose name is that of a command is opened by `ratoon -- NAME`.
 #[derive(Clone, Debug, Parser)]
-#[command(version, about)]
+#[command(version, about, args_conflicts_with_subcommands = true)]
 pub struct Options {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub care: Option<Care>,
+
     /// The notebook to open.
     #[arg(default_value = "main")]
     pub name: String,
@@ -57,6 +63,30 @@ pub struct Options {
     /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
     #[arg(skip)]
     pub data_dir: Option<PathBuf>,
+
+    /// Where the key of this install is: `$XDG_CONFIG_HOME/ratoon`, else `~/.config/ratoon`.
+    #[arg(skip)]
+    pub config_dir: Option<PathBuf>,
+}
+
+/// What can be done to a notebook that no server has open.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Care {
+    /// Verify every digest and reference of a notebook, and say what is damaged.
+    Check {
+        /// The notebook's directory, NAME.ratoon.
+        dir: PathBuf,
+    },
+    /// Remove what no state of a notebook needs any more from its directory.
+    Gc {
+        /// The notebook's directory, NAME.ratoon.
+        dir: PathBuf,
+    },
+    /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their states are used.
+    Trust {
+        /// The notebook's directory, NAME.ratoon.
+        dir: PathBuf,
+    },
 }
 
 /// A text that is not shown by mistake.
@@ -100,6 +130,8 @@ impl Options {
         let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let share = of("XDG_DATA_HOME").or_else(|| of("HOME").map(|home| home.join(".local/share")));
         options.data_dir = share.map(|dir| dir.join("ratoon"));
+        let config = of("XDG_CONFIG_HOME").or_else(|| of("HOME").map(|home| home.join(".config")));
+        options.config_dir = config.map(|dir| dir.join("ratoon"));
         options
     }
 }
@@ -122,6 +154,16 @@ mod tests {
                 && options.timeout.is_none()
                 && !options.dangerously_listen_beyond_loopback
         );
+    }
+
+    #[test]
+    fn a_command_is_told_from_a_name() {
+        assert!(matches!(parsed(&["check", "x.ratoon"]).care, Some(Care::Check { .. })));
+        for (args, name) in [(&["other", "--bind", "x:1"][..], "other"), (&["--", "check"], "check")] {
+            let options = parsed(args);
+            assert_eq!((options.name.as_str(), options.care.is_none()), (name, true));
+        }
+        assert!(Options::try_parse_from(["ratoon", "--bind", "x:1", "gc", "x.ratoon"]).is_err());
     }
 
     #[test]
