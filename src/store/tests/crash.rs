@@ -154,9 +154,10 @@ fn killed_anywhere_everything_acknowledged_is_there() {
     }
     let pictures = pictures(&script());
     let mut kills = 0;
+    // All of them takes a minute: `RATOON_TEST_ALL=1`.
+    let step = if std::env::var("RATOON_TEST_ALL").is_ok() { 1 } else { 5 };
     for calls in CALLS {
-        // Most of the `openat` are the linker's.
-        for n in 1..400 {
+        for n in (1..600).step_by(step) {
             let dir = Dir::new("killed");
             let _ = dir.key();
             let what = format!("killed at {calls} {n}");
@@ -168,7 +169,7 @@ fn killed_anywhere_everything_acknowledged_is_there() {
             kills += 1;
             let acked = acked(&ended);
             // And while it recovers from that.
-            if n % 3 == 0 {
+            if n % 3 == 1 {
                 drive(&dir, &format!("{}:signal=KILL:when={}", CALLS[n % 6], 1 + n % 7));
                 let again = CALLS[(n + 1) % 6];
                 drive(&dir, &format!("{again}:signal=KILL:when={}", 1 + n % 5));
@@ -177,7 +178,7 @@ fn killed_anywhere_everything_acknowledged_is_there() {
         }
     }
     println!("killed {kills} times");
-    assert!(kills > 60);
+    assert!(kills > 60 / step);
 }
 
 #[test]
