@@ -203,7 +203,7 @@ impl Machine {
                 head
             }
             None if self.has_to_wait_for_its_checkpoint(state) => {
-                return self.await_checkpoint(exec_id, state);
+                return self.wait_for_checkpoint(exec_id, state);
             }
             None => match self.branch(state, Doing::Begin(exec_id.clone())) {
                 Some(head) => head,
