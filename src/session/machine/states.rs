@@ -197,6 +197,7 @@ impl Machine {
             looks.iter().filter(|(_, (_, at))| *at == state).map(|(p, _)| *p).collect::<Vec<_>>()
         };
         for look in at_it(&self.looks) {
+            self.effects.push(Effect::Kill(look));
             self.fork_failed(look, why);
         }
         if self.saver.is_at(&state) {
