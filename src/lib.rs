@@ -17,7 +17,7 @@
 pub mod notebook;
 mod blobs;
 pub mod kernel;
-mod store;
+pub mod store;
 pub mod session;
 pub mod http;
 pub mod options;
