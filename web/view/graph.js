@@ -196,7 +196,7 @@ function mark(node, place, progress, isHere, isOnLine) {
                 : html`<circle class="dot" r=${size} />${status === 'running' && html`<circle class="spin" r="7.5" />`}`}
             ${arc !== null && html`<circle class="arc" data-late=${progress ? null : ''} r=${isHere ? 12 : 7.5} pathLength="100" stroke-dasharray=${`${Math.max(4, 100 * arc)} 100`} transform="rotate(-90)" />`}
             ${sign === 'partial' && html`<circle class="speck" cx="5" cy="5" r="2.75" />`}
-            ${sign === 'failed' && html`<path class="alarm" d="M8 -8v4.5M8 -0.5v.01" />`}
+            ${sign === 'failed' && html`<path class="alarm" d="M0 -8v4.5M0 -0.5v.01" transform=${`translate(${isHere ? 13 : 8} 0)`} />`}
         </g>`;
 }
 
