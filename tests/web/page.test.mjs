@@ -335,7 +335,7 @@ test('a run at a state that has no process asks first, and only then', async () 
     const { page, sent, questions, decisions } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')], living: { a: 'disk', b: 'replay' } });
     page.runFrom();
     assert.deepEqual(sent, []);
-    assert.match(questions[0].title, /no process. Run its cell again first/);
+    assert.match(questions[0].title, /no process. Run its 2 cells again first/);
     decisions[0](false);
     await settle();
     assert.deepEqual(sent, [], 'no is no');

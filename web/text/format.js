@@ -15,9 +15,10 @@ export function duration(ms) {
 /** @param {number} n @returns {string} such as "512 B", "3.1 MB", "12 GB" */
 export function bytes(n) {
     if (n < 1000) return `${n} B`;
-    const unit = Math.min(4, Math.floor(Math.log10(n) / 3));
-    const value = n / 1000 ** unit;
-    return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${['B', 'kB', 'MB', 'GB', 'TB'][unit]}`;
+    const units = ['kB', 'MB', 'GB', 'TB'];
+    let value = n / 1000;
+    for (; value >= 999.5 && units.length > 1; value /= 1000) units.shift();
+    return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[0]}`;
 }
 
 /** The first line of code that says something: a blank line or a bare cell marker does not. @param {string} code */
