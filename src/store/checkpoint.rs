@@ -93,26 +93,30 @@ pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Res
     if row[2].text() != new.parent.as_ref().map(StateId::as_str) {
         return Ok(Err(format!("state {} has another parent", new.state)));
     }
-    let verified = new.manifest.parse::<Digest>().map_err(|error| error.to_string()).and_then(|manifest| {
-        let chunks = chunks(writer.blobs(), &manifest, Some(new.form)).map_err(|error| error.to_string())?;
-        let all = chunks.iter().try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
-        all.map_err(|error| error.to_string())
-    });
+    let verified =
+        new.about.checkpoint_id.parse::<Digest>().map_err(|error| error.to_string()).and_then(|manifest| {
+            let chunks =
+                chunks(writer.blobs(), &manifest, Some(new.about.form)).map_err(|error| error.to_string())?;
+            let all =
+                chunks.iter().try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
+            all.map_err(|error| error.to_string())
+        });
     if let Err(why) = verified {
         return Ok(Err(why));
     }
     let about = Checkpoint {
-        checkpoint_id: new.manifest.clone(),
         session_id: seal.notebook().to_owned(),
         state_id: new.state.clone(),
-        form: new.form,
-        is_trusted: true,
         ..new.about.clone()
     };
     let body = serde_json::to_string(&about)?;
-    let hmac = seal.checkpoint(new.state.as_str(), new.parent.as_ref(), &new.manifest, &body);
-    let form = form_name(new.form);
-    let row = [new.state.as_str().into(), form.into(), new.manifest.as_str().into(), body.into(), hmac];
+    let manifest = new.about.checkpoint_id.as_str();
+    let hmac = match about.is_trusted {
+        true => seal.checkpoint(new.state.as_str(), new.parent.as_ref(), manifest, &body),
+        false => Cell::Null,
+    };
+    let form = form_name(new.about.form);
+    let row = [new.state.as_str().into(), form.into(), manifest.into(), body.into(), hmac];
     writer.tables.put(&CHECKPOINTS, &row)?;
     Ok(Ok(Box::new(about)))
 }

@@ -19,7 +19,7 @@ mod write;
 pub use care::{Checked, Trusted, check, gc, trust};
 pub use key::InstallKey;
 
-use crate::notebook::{Checkpoint, Event, Form, KeptLink, Notebook, Parts, StateId, Trouble};
+use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};
 use key::Seal;
 use open::Paths;
 use serde_json::{Map, Value};
@@ -76,6 +76,8 @@ pub enum News {
         /// The checkpoint.
         checkpoint: Result<Box<Checkpoint>, String>,
     },
+    /// The checkpoints of these states were not this install's own, and are now; or why not.
+    Trusted(Result<Vec<StateId>, Trouble>),
 }
 
 /// A checkpoint whose blobs are written and that is to become part of the notebook.
@@ -85,11 +87,8 @@ pub struct NewCheckpoint {
     pub state: StateId,
     /// The state's parent, to which the signature binds it.
     pub parent: Option<StateId>,
-    /// What it holds.
-    pub form: Form,
-    /// The digest of its manifest, in hex.
-    pub manifest: String,
-    /// What is known about it. `session_id`, `is_trusted` and `checkpoint_id` are set by the store.
+    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the store. One with `is_trusted`
+    /// unset comes from elsewhere, and is not signed.
     pub about: Checkpoint,
 }
 
@@ -165,6 +164,11 @@ impl Store {
         self.send(Job::Fact(number, bytes.map(|_| Box::new(fact.clone())), bytes.unwrap_or_default()));
     }
 
+    /// Somebody waits for the facts so far: they are not kept waiting for more.
+    pub fn hurry(&self) {
+        self.send(Job::Hurry);
+    }
+
     /// Writes the whole notebook anew: after a failure, when facts were let go.
     pub fn rewrite(&self, number: u64, notebook: &Notebook) {
         self.send(Job::Whole(number, Box::new(parts_of(notebook))));
@@ -180,9 +184,9 @@ impl Store {
         self.send(Job::Relabel(state.clone(), label, metadata));
     }
 
-    /// Signs all checkpoints as this install's own. Answers those that were not, in `done`.
-    pub fn trust(&self, done: impl FnOnce(Result<Vec<StateId>, Trouble>) + Send + 'static) {
-        self.send(Job::Trust(Box::new(done)));
+    /// Signs all checkpoints as this install's own; answered by `News::Trusted`.
+    pub fn trust(&self) {
+        self.send(Job::Trust);
     }
 
     /// Keeps the share links, in place of those before.
@@ -230,6 +234,7 @@ fn bytes_of(fact: &Event) -> Option<usize> {
     Some(match fact {
         Event::PromptChanged { .. }
         | Event::SavingChanged { .. }
+        | Event::MemoryMeasured { .. }
         | Event::Replaying { .. }
         | Event::StateSaved { .. }
         | Event::TroubleChanged { .. } => return None,

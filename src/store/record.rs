@@ -56,6 +56,7 @@ pub(super) struct StoredState {
     label: Option<String>,
     prose: Vec<String>,
     warnings: Vec<String>,
+    forks: bool,
     pinned: bool,
 }
 
@@ -75,6 +76,7 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
         label: state.label.clone(),
         prose: state.prose.clone(),
         warnings: state.warnings.clone(),
+        forks: state.forks,
         pinned: state.pinned,
     };
     let mut cells = place.cells();
@@ -101,6 +103,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
         label: body.label,
         prose: body.prose,
         warnings: body.warnings,
+        forks: body.forks,
         pinned: body.pinned,
         living,
         checkpoint: None,
@@ -119,6 +122,7 @@ pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
         label: None,
         prose: Vec::new(),
         warnings: vec!["its record on disk was damaged: its label and prose are lost".into()],
+        forks: true,
         pinned: false,
     };
     state(place, body)

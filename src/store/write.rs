@@ -141,6 +141,7 @@ impl Writer {
             }
             Event::PromptChanged { .. }
             | Event::SavingChanged { .. }
+            | Event::MemoryMeasured { .. }
             | Event::Replaying { .. }
             | Event::StateSaved { .. }
             | Event::TroubleChanged { .. } => Ok(()),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const UNSAFE: &[&str] = &[
     "src/kernel/ring.rs",
     "src/kernel/state/capture.rs",
+    "src/kernel/state/checkpoint.rs",
     "src/kernel/state/control.rs",
     "src/kernel/state/files.rs",
     "src/kernel/state/fork.rs",
@@ -43,7 +44,7 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
     ("src/kernel/tree", &["pyo3", "crate::kernel::state"], "the server has no Python in it"),
     (
         "src/session",
-        &["crate::store", "crate::http", "crate::serve", "crate::options", "actix", "pyo3"],
+        &["crate::http", "crate::serve", "crate::options", "actix", "pyo3", "rusqlite"],
         "arrows go one way",
     ),
     (

@@ -80,6 +80,11 @@ impl Shell {
         Ok(Self(module.unbind()))
     }
 
+    /// The root is complete: nothing in it changes any more.
+    pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.call_method0(py, "settle").map(drop)
+    }
+
     /// Runs a cell.
     pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool) -> Ran {
         let answer =
@@ -98,9 +103,9 @@ impl Shell {
         let _ = self.0.call_method0(py, "rehearse");
     }
 
-    /// What does not survive a branch.
-    pub(super) fn warnings(&self, py: Python<'_>) -> Vec<String> {
-        self.ask(py, "warnings_of_state").unwrap_or_default()
+    /// What does not survive a branch, and whether this process may be forked at all.
+    pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool) {
+        self.ask(py, "hazards").unwrap_or((Vec::new(), true))
     }
 
     /// The user's variables.
