@@ -46,7 +46,7 @@ fn about(state: &str) -> Checkpoint {
         execution_count: 1,
         total_execution_time_ms: 0.3,
         missing: vec![],
-        is_trusted: false,
+        is_trusted: true,
     }
 }
 
@@ -54,9 +54,7 @@ fn new_checkpoint(state: &str, parent: &str, manifest: &str) -> NewCheckpoint {
     NewCheckpoint {
         state: StateId::new(state),
         parent: Some(StateId::new(parent)),
-        form: Form::Environment,
-        manifest: manifest.into(),
-        about: about(state),
+        about: Checkpoint { checkpoint_id: manifest.into(), ..about(state) },
     }
 }
 
@@ -112,8 +110,13 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
     assert!(kept_with(&opened, &news, "b", "a", &manifest).unwrap_err().contains("90000"));
     fs::remove_file(&path).unwrap();
     assert!(kept_with(&opened, &news, "b", "a", &manifest).unwrap_err().contains("missing"));
+    // One that was made elsewhere is kept, and not signed.
+    let mut foreign = new_checkpoint("b", "a", &blobs(&dir, 5));
+    foreign.about.is_trusted = false;
+    opened.store.keep_checkpoint(foreign);
+    assert!(!kept(&news).unwrap().is_trusted);
     opened.store.close();
-    assert_eq!(trusted(&dir), [Some(true), Some(true)]);
+    assert_eq!(trusted(&dir), [Some(true), Some(false)]);
 }
 
 fn kept_with(
@@ -232,12 +235,16 @@ fn another_install_gets_values_only_and_no_links() {
     opened.store.close();
     assert_eq!(dir.open().0.links, [link]);
     let other = InstallKey::load_or_make(&dir.0.join("other")).unwrap();
-    let (opened, _) = open_at(&dir.notebook(), &other).unwrap();
+    let (opened, news) = open_at(&dir.notebook(), &other).unwrap();
     assert_eq!((opened.links.len(), opened.damage.len()), (0, 0));
     assert!(opened.parts.states[1..].iter().all(|s| !s.checkpoint.as_ref().unwrap().is_trusted));
-    let (tell, told) = channel();
-    opened.store.trust(move |done| tell.send(done).unwrap());
-    assert_eq!(told.recv().unwrap().unwrap(), [StateId::new("a"), StateId::new("b")]);
+    opened.store.trust();
+    let taken = loop {
+        if let News::Trusted(taken) = news.recv_timeout(Duration::from_secs(30)).unwrap() {
+            break taken.unwrap();
+        }
+    };
+    assert_eq!(taken, [StateId::new("a"), StateId::new("b")]);
     opened.store.close();
     let (opened, _) = open_at(&dir.notebook(), &other).unwrap();
     assert!(opened.parts.states[1..].iter().all(|s| s.checkpoint.as_ref().unwrap().is_trusted));
