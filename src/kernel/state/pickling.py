@@ -216,6 +216,8 @@ class _Reducers:
         if make.__name__ == "_make_skeleton_class":
             # (metaclass, name, bases, kwargs, tracker, extra). The tracker is random: the same class would be other bytes.
             arguments[4] = None
+            if value.__qualname__ != value.__name__:
+                arguments[3] = {**arguments[3], "__qualname__": value.__qualname__}
             slots = vars(value).get("__slots__")
             if isinstance(slots, (str, tuple, list)) and arguments[2] == value.__bases__:
                 # Given at birth, or the instances would have a dictionary besides.
