@@ -446,7 +446,7 @@ class Encoder:
         self._head(0x90, 0xDC, len(blocks))
         for block in blocks:
             self._head(0x90, 0xDC, 2)
-            self._plain([int(place) for place in block.mgr_locs])
+            self._plain([0] if is_series else [int(place) for place in block.mgr_locs])
             values = block.values
             if type(values).__name__ == "ndarray" and not values.dtype.hasobject:
                 # As it lies in memory: its bytes are those of the environment part.
