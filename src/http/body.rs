@@ -25,6 +25,9 @@ type Reading<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
 /// A body that must be JSON of this shape.
 pub(crate) struct Json<T>(pub(crate) T);
 
+/// A body that may be left out, which means what `{}` means.
+pub(crate) struct MaybeJson<T>(pub(crate) T);
+
 /// A body that may be left out; if it is there it must be JSON, and is not looked at.
 pub(crate) struct NoBody;
 
@@ -35,6 +38,20 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = read(limit(request), payload.take());
         Box::pin(async move { json::parse(&body.await?).map(Self).map_err(malformed) })
+    }
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
+    type Error = HttpError;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = read(limit(request), payload.take());
+        Box::pin(async move {
+            let body = body.await?;
+            let body = if body.is_empty() { b"{}" } else { &body[..] };
+            json::parse(body).map(Self).map_err(malformed)
+        })
     }
 }
 

@@ -7,7 +7,7 @@
 use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
-use super::{api, assets, pages, seed, socket};
+use super::{api, assets, links, pages, seed, socket, states, tasks};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, web};
@@ -97,9 +97,22 @@ pub(crate) const TABLE: &[Route] = routes! {
     // The scope that a command needs is in the command; see `Scope::needed_for`.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE_BODY => api::command;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  0           => api::variables;
-    GET    "/api/links"                           OWNER  Server Data  0           => api::links;
-    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => api::add_link;
-    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => api::take_back_link;
+    GET    "/api/states"                          VIEW   Start  Data  0           => states::states;
+    GET    "/api/states/{}/checkpoint"            VIEW   Start  Data  0           => states::checkpoint;
+    POST   "/api/states/{}/checkpoint"            RUN    Start  Data  SOURCE_BODY => states::save;
+    POST   "/api/states/{}/replay"                RUN    Start  Data  SMALL_BODY  => states::replay;
+    POST   "/api/states/{}/pin"                   RUN    Start  Data  SMALL_BODY  => states::pin;
+    POST   "/api/states/{}/label"                 RUN    Start  Data  SMALL_BODY  => states::label;
+    POST   "/api/states/{}/clear_namespace"       RUN    Start  Data  SMALL_BODY  => states::clear_namespace;
+    POST   "/api/trust"                           OWNER  Start  Data  SMALL_BODY  => states::trust;
+    GET    "/api/tasks/{}/checkpoints"            VIEW   Start  Data  0           => tasks::list;
+    POST   "/api/tasks/{}/checkpoints"            RUN    Start  Data  SOURCE_BODY => tasks::save;
+    GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  0           => tasks::latest;
+    GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  0           => tasks::version;
+    POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL_BODY  => tasks::restore;
+    GET    "/api/links"                           OWNER  Server Data  0           => links::links;
+    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => links::add_link;
+    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => links::take_back_link;
     DELETE "/api/session"                         VIEW   Server Data  SMALL_BODY  => api::sign_out;
     GET    "/api/openapi.json"                    VIEW   Server Data  0           => api::openapi;
 };
