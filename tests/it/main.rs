@@ -21,5 +21,6 @@ mod seed;
 mod server;
 mod sockets;
 mod start;
+mod tasks;
 mod tidy;
 mod wire;
