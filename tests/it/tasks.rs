@@ -182,7 +182,6 @@ fn restoring_a_state_answers_it_ready_to_run() {
 }
 
 #[test]
-#[ignore = "needs the store"]
 fn tasks_and_their_versions_survive_a_kill() {
     let room = Room::new();
     let saved: Vec<Value> = {

@@ -59,6 +59,7 @@ impl HeldLink {
     pub(crate) fn to_kept(&self) -> KeptLink {
         KeptLink {
             id: self.shown.id.clone(),
+            notebook: self.shown.notebook.clone(),
             token_sha256: self.token.to_string(),
             scope: self.shown.scope.word().to_owned(),
             label: self.shown.label.clone(),
@@ -68,12 +69,12 @@ impl HeldLink {
         }
     }
 
-    /// A link as it was kept; none when it has ended, or says what no link of ours says.
+    /// A link as it was kept; none when it has ended, is for another notebook, or says what no link of ours says.
     pub(super) fn from_kept(notebook: &str, kept: &KeptLink, now: Now) -> Option<Self> {
         let scope = [Scope::View, Scope::Run].into_iter().find(|s| s.word() == kept.scope)?;
         let expires_at = kept.expires_at.map(|at| at as u64);
         let left = expires_at.map(|at| at.saturating_sub(now.wall_ms));
-        if left == Some(0) {
+        if left == Some(0) || kept.notebook != notebook {
             return None;
         }
         let ends = left.map(|ms| now.at.checked_add(Duration::from_millis(ms)));

@@ -207,8 +207,7 @@ impl Keys {
         kept.links.push(link);
     }
 
-    /// Adds the links of a notebook that were kept on disk. Of two with the same token, as in a notebook's copy, only the first
-    /// counts: a link opens one notebook.
+    /// Adds the links of a notebook that were kept on disk.
     pub(crate) fn add_kept(&self, notebook: &str, links: &[KeptLink], now: Now) {
         let mut kept = self.lock();
         for link in links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
