@@ -1,4 +1,4 @@
-//! JSON bodies: bounded in size, in time and in depth, and read strictly.
+//! Bodies: JSON, bounded in size, in time and in depth, and read strictly; and files.
 
 use super::error::HttpError;
 use super::json;
@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// How long a body may take in all. actix has no limit of its own here, and a slow sender holds memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a file may take in all: a gigabyte over a slow line.
+const FILE_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// How long a sender may pause. A program that means it has the body at hand.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -72,24 +75,46 @@ impl FromRequest for NoBody {
 }
 
 fn limit(request: &HttpRequest) -> usize {
-    request.extensions().get::<Found>().map_or(0, |found| found.route().body)
+    request.extensions().get::<Found>().map_or(0, |found| found.route().body.limit())
 }
 
-async fn read(limit: usize, mut payload: Payload) -> Result<Bytes, HttpError> {
-    let all = async {
-        let mut body = BytesMut::new();
-        while let Some(chunk) =
-            tokio::time::timeout(PAUSE_TIMEOUT, payload.next()).await.map_err(|_| too_slow())?
-        {
-            let chunk = chunk.map_err(broken)?;
-            if body.len() + chunk.len() > limit {
-                return Err(too_large(limit));
-            }
-            body.extend_from_slice(&chunk);
+async fn read(limit: usize, payload: Payload) -> Result<Bytes, HttpError> {
+    let mut body = BytesMut::new();
+    let all = chunks(limit, payload, async |chunk| {
+        body.extend_from_slice(&chunk);
+        Ok(())
+    });
+    tokio::time::timeout(BODY_TIMEOUT, all).await.map_err(|_| too_slow())??;
+    Ok(body.freeze())
+}
+
+/// Takes a body that is a file, chunk by chunk.
+pub(crate) async fn each_chunk(
+    request: &HttpRequest,
+    payload: Payload,
+    take: impl AsyncFnMut(Bytes) -> Result<(), HttpError>,
+) -> Result<(), HttpError> {
+    let all = chunks(limit(request), payload, take);
+    tokio::time::timeout(FILE_TIMEOUT, all).await.map_err(|_| too_slow())?
+}
+
+async fn chunks(
+    limit: usize,
+    mut payload: Payload,
+    mut take: impl AsyncFnMut(Bytes) -> Result<(), HttpError>,
+) -> Result<(), HttpError> {
+    let mut length = 0;
+    while let Some(chunk) =
+        tokio::time::timeout(PAUSE_TIMEOUT, payload.next()).await.map_err(|_| too_slow())?
+    {
+        let chunk = chunk.map_err(broken)?;
+        length += chunk.len();
+        if length > limit {
+            return Err(too_large(limit));
         }
-        Ok(body.freeze())
-    };
-    tokio::time::timeout(BODY_TIMEOUT, all).await.map_err(|_| too_slow())?
+        take(chunk).await?;
+    }
+    Ok(())
 }
 
 fn malformed(error: serde_json::Error) -> HttpError {

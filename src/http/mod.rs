@@ -10,6 +10,7 @@ mod assets;
 mod auth;
 mod body;
 mod error;
+mod exchange;
 mod guard;
 mod json;
 mod limits;
@@ -39,6 +40,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Connections at a time, for each worker. One notebook page needs one; this is room for hundreds of clients while
@@ -69,6 +71,8 @@ pub struct Door {
     sessions: Sessions,
     /// Held while links change or a notebook is opened: what is on disk and what is good are then the same.
     changes_links: tokio::sync::Mutex<()>,
+    /// How many more files may come and go.
+    exchanges: Arc<tokio::sync::Semaphore>,
     /// The notebook given at start, which the REST API at the root is about.
     start: Session,
     /// The limit of runs that give none.
@@ -114,6 +118,7 @@ impl Door {
             throttle: Throttle::new(Instant::now()),
             cookie: format!("ratoon_{}", bound.port()),
             changes_links: tokio::sync::Mutex::default(),
+            exchanges: Arc::new(tokio::sync::Semaphore::new(exchange::MAX_AT_ONCE)),
             start,
             sessions,
             timeout: options.timeout,

@@ -1,6 +1,6 @@
 //! The description of the REST API that the server serves about itself.
 
-use super::{api, links, seed, states, tasks};
+use super::{api, exchange, links, seed, states, tasks};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -12,6 +12,7 @@ use utoipa::{Modify, OpenApi};
         seed::execute, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
         api::health, api::notebooks, api::open_notebook, api::snapshot, api::command, api::variables,
         api::sign_out, api::openapi,
+        exchange::export, exchange::import,
         states::states, states::checkpoint, states::save, states::replay, states::pin, states::label,
         states::clear_namespace, states::trust,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,

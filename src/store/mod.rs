@@ -6,6 +6,7 @@
 
 mod care;
 mod checkpoint;
+mod exchange;
 mod key;
 mod load;
 mod lock;
@@ -17,6 +18,7 @@ mod wal;
 mod write;
 
 pub use care::{Checked, Trusted, check, gc, trust};
+pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
 
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};

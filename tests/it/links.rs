@@ -64,6 +64,8 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (Request::post("/api/states/none/label", r#"{"label":"x"}"#), false, true),
         (Request::post("/api/states/none/clear_namespace", "{}"), false, true),
         (Request::post("/api/trust", "{}"), false, false),
+        (Request::get("/api/notebooks/main/states/none/export"), false, true),
+        (Request::post("/api/notebooks/main/import", "{}"), false, false),
         (Request::get("/api/tasks/none/checkpoints"), true, true),
         (Request::get("/api/tasks/none/checkpoints/latest"), true, true),
         (Request::get("/api/tasks/none/checkpoints/1"), true, true),
