@@ -7,6 +7,7 @@ mod bodies;
 mod branches;
 mod cells;
 mod crashes;
+mod exchange;
 mod hostile;
 mod interrupts;
 mod lifetime;
