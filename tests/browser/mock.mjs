@@ -24,7 +24,8 @@ export async function start(port = 0, fixture = null) {
     sockets.on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
-    return { url, notebook, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
+    const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
+    return { url, notebook, restart, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
 
 /** What is known of a new state's keeping. */
