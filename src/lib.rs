@@ -21,4 +21,5 @@ pub mod store;
 pub mod session;
 pub mod http;
 pub mod options;
+pub mod commands;
 pub mod serve;

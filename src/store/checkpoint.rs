@@ -93,11 +93,14 @@ pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Res
     if row[2].text() != new.parent.as_ref().map(StateId::as_str) {
         return Ok(Err(format!("state {} has another parent", new.state)));
     }
-    let verified = new.about.checkpoint_id.parse::<Digest>().map_err(|error| error.to_string()).and_then(|manifest| {
-        let chunks = chunks(writer.blobs(), &manifest, Some(new.about.form)).map_err(|error| error.to_string())?;
-        let all = chunks.iter().try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
-        all.map_err(|error| error.to_string())
-    });
+    let verified =
+        new.about.checkpoint_id.parse::<Digest>().map_err(|error| error.to_string()).and_then(|manifest| {
+            let chunks =
+                chunks(writer.blobs(), &manifest, Some(new.about.form)).map_err(|error| error.to_string())?;
+            let all =
+                chunks.iter().try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
+            all.map_err(|error| error.to_string())
+        });
     if let Err(why) = verified {
         return Ok(Err(why));
     }

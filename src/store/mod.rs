@@ -4,6 +4,7 @@
 //! on disk. What fails is told and tried again by the session, which has everything in memory. Knows no session, no
 //! process, no HTTP.
 
+mod care;
 mod checkpoint;
 mod key;
 mod load;
@@ -15,6 +16,7 @@ mod thread;
 mod wal;
 mod write;
 
+pub use care::{Checked, Trusted, check, gc, trust};
 pub use key::InstallKey;
 
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};

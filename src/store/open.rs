@@ -66,8 +66,8 @@ impl Paths {
 /// A notebook's directory, locked, and what is in it.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) lock: Lock,
     pub(super) tables: Tables,
+    pub(super) lock: Lock,
     pub(super) loaded: Loaded,
     /// Its indexes have to be made again.
     bad_indexes: bool,
@@ -106,7 +106,7 @@ fn examine_locked(
     }
     if version < newest {
         back_up(paths).map_err(|e| paths.failed(e))?;
-        transaction(&tables, |tables| tables.bring_forward(version)).map_err(fault)?;
+        transaction(&mut tables, |tables| tables.bring_forward(version)).map_err(fault)?;
     }
     let bad_indexes = match tables.health().map_err(fault)? {
         Health::Well => false,
@@ -201,8 +201,8 @@ fn make(paths: &Paths) -> Result<(), Fault> {
     fs::create_dir_all(paths.blobs())?;
     let draft = paths.temporary().join("notebook.db");
     Tables::make(&draft)?;
-    let tables = Tables::open(&draft)?;
-    transaction(&tables, |tables| {
+    let mut tables = Tables::open(&draft)?;
+    transaction(&mut tables, |tables| {
         let id = uuid::Uuid::new_v4().simple().to_string();
         tables.put(&META, &["notebook_id".into(), id.into()])?;
         tables.put(&META, &["commits".into(), 0.into()])?;
@@ -225,11 +225,11 @@ fn make(paths: &Paths) -> Result<(), Fault> {
 }
 
 pub(super) fn transaction(
-    tables: &Tables,
-    work: impl FnOnce(&Tables) -> Result<(), Fault>,
+    tables: &mut Tables,
+    work: impl FnOnce(&mut Tables) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     tables.begin()?;
-    let done = work(tables).and_then(|()| tables.commit());
+    let done = work(&mut *tables).and_then(|()| tables.commit());
     if done.is_err() {
         tables.roll_back();
     }

@@ -261,8 +261,10 @@ impl Writer {
         let Some(row) = self.tables.get(&STATES, &[id.into()])? else { return Ok(()) };
         self.tables.put(&STATES, &state_row(state, row[1].clone())?)?;
         if state.living == Living::Deleted {
-            self.tables.remove(&NAMES, "state", id)?;
-            self.tables.remove(&DRAFTS, "state", id)?;
+            // Nothing runs against it any more.
+            for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {
+                self.tables.remove(table, "state", id)?;
+            }
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         label: None,
         prose: vec![],
         warnings: vec![],
+        forks: true,
         pinned: false,
         living: Living::Freezing,
         checkpoint: None,
