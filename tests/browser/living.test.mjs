@@ -139,7 +139,7 @@ test('a restart of the server leaves the tab as it was: place, typing, focus, sc
         document.querySelector('main').scrollTop -= 200;
         window.frame = document.querySelector('iframe.frame');
     });
-    const look = () => page.evaluate(() => [location.hash, document.querySelector('main').scrollTop, document.activeElement.closest('.cell')?.textContent, window.frame.isConnected, document.querySelectorAll('[data-edited]').length]);
+    const look = () => page.evaluate(() => [location.hash, document.querySelector('main').scrollTop, document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent, window.frame.isConnected, document.querySelectorAll('[data-edited]').length]);
     const before = await look();
     server.restart();
     await page.keyboard.insertText(', and more');

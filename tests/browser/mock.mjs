@@ -29,7 +29,7 @@ export async function start(port = 0, fixture = null) {
 }
 
 /** What is known of a new state's keeping. */
-export const KEPT = { pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+export const KEPT = { forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
 
 const links = new Map();
 
@@ -265,7 +265,7 @@ class Notebook {
             this.tell({ event: 'saving_changed', state, saving: { now: 'writing', percent } });
             await pause(5);
         }
-        const checkpoint = { checkpoint_id: state, compressed_size_bytes: 1_200_000, missing: [], is_trusted: true };
+        const checkpoint = { checkpoint_id: state, form: 'environment', compressed_size_bytes: 1_200_000, missing: [], is_trusted: true };
         this.change(state, { checkpoint, saving: { now: 'idle' } });
         return { kind: 'checkpointed', checkpoint };
     }
