@@ -40,7 +40,11 @@ test('three cells, kill -9, a new start: the open tab goes on, and the middle on
         await ran(i + 1, tab);
     }
     // A checkpoint is made when the processor has time for it.
-    await tab.locator('.where', { hasText: 'on disk' }).waitFor();
+    for (const at of [1, 2, 3]) {
+        await node(at, tab).click();
+        await ran(at, tab);
+        await tab.locator('.where', { hasText: 'on disk' }).waitFor();
+    }
     await tab.locator('.cell[data-fresh] .editor').click();
     await tab.keyboard.insertText('y = "typed and not run"');
     await sees('typed and not run', tab);
