@@ -78,7 +78,6 @@ fn a_state_without_a_checkpoint_is_not_exported() {
 }
 
 #[test]
-#[ignore = "needs the kernel's end of checkpoints"]
 fn a_state_goes_from_one_notebook_to_another() {
     let (here, there) = (Room::new(), Room::new());
     let source = TestServer::in_dir(here.path());
@@ -121,7 +120,6 @@ fn a_state_goes_from_one_notebook_to_another() {
 }
 
 #[test]
-#[ignore = "needs the kernel's end of checkpoints"]
 fn an_altered_file_is_refused_and_nothing_is_kept() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
@@ -141,7 +139,6 @@ fn an_altered_file_is_refused_and_nothing_is_kept() {
 }
 
 #[test]
-#[ignore = "needs the kernel's end of checkpoints"]
 fn a_file_of_values_holds_no_code() {
     let (here, there) = (Room::new(), Room::new());
     let source = TestServer::in_dir(here.path());
