@@ -12,7 +12,7 @@ impl TestServer {
     /// Saves a state; answers what was said.
     pub fn checkpoint(&self, state: &str, wish: Value) -> Value {
         let answer = self.post(&format!("/api/states/{state}/checkpoint"), wish);
-        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()
     }
 
