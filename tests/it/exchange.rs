@@ -142,15 +142,22 @@ fn an_altered_file_is_refused_and_nothing_is_kept() {
 fn a_file_of_values_holds_no_code() {
     let (here, there) = (Room::new(), Room::new());
     let source = TestServer::in_dir(here.path());
-    let code = "class Mine:\n    def __reduce__(self):\n        return (open, ('marker', 'w'))\nm = Mine()\nx = {'a': (1, 2), 'b': {3}}";
+    let code = "import os\nclass Mine:\n    def __reduce__(self):\n        return (open, ('marker', 'w'))\n\
+                class Other: pass\nm, o = Mine(), Other()\no.large = os.urandom(3 << 20)\nbig = bytes(range(256)) * 4000\n\
+                x = {'a': (1, 2), 'b': {3}}";
     let state = source.run("initial", code);
     source.checkpoint(state.state(), json!({}));
     let file = source.export(state.state(), "?form=data");
-    assert_eq!(file.status, 200, "{file:?}");
+    assert_eq!(file.status, 200, "{}", file.text());
+    assert!(file.body.len() < 1 << 20, "what only objects hold is left behind: {}", file.body.len());
+    assert!(source.export(state.state(), "").body.len() > 3 << 20);
     let target = TestServer::in_dir(there.path());
     let imported = target.import(&file.body).json()["state"].as_str().unwrap().to_owned();
     target.owner(Request::new("POST", "/api/trust"));
-    assert_eq!(target.run(&imported, "print(x)").text(), "{'a': (1, 2), 'b': {3}}\n");
+    assert_eq!(
+        target.run(&imported, "print(x, len(big), big[255])").text(),
+        "{'a': (1, 2), 'b': {3}} 1024000 255\n"
+    );
     assert_eq!(target.run(&imported, "m").ename(), "NameError");
     assert!(!there.file("marker").exists());
 }
