@@ -107,9 +107,11 @@ fn a_state_goes_from_one_notebook_to_another() {
     assert_eq!(run["outputs"][0]["text"], "made\n");
     let kept = target.get(&format!("/api/states/{state}/checkpoint")).json();
     assert_eq!((&kept["is_trusted"], &kept["state_id"]), (&json!(false), &json!(state)));
-    // Values are there, code is not, until it is trusted.
+    // Values are there, code is not, until it is trusted. Saving what is there would lose the code.
     assert_eq!(target.run(state, "print(x, len(big))").text(), "[1, 2] 1024000\n");
     assert_eq!(target.run(state, "f()").ename(), "NameError");
+    let saved = target.post(&format!("/api/states/{state}/checkpoint"), json!({}));
+    assert_eq!((saved.status, saved.error_code().as_str()), (409, "conflict"));
     let trusted = target.owner(Request::new("POST", "/api/trust")).json();
     assert_eq!(trusted, json!({"trusted": 1}));
     assert_eq!(target.run(state, "print(f(), x)").text(), "[1, 2] [1, 2]\n");
