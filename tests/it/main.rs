@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod ancestors;
 mod auth;
 mod bodies;
 mod branches;
