@@ -4,7 +4,7 @@ use crate::http::{self, Door, DoorOptions};
 use crate::kernel::{Launch, interpreter, provision};
 use crate::notebook::Refused;
 use crate::options::{Options, Secret};
-use crate::session::Sessions;
+use crate::session::{Budget, Keeping, Sessions};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -13,8 +13,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How long the notebooks may take to end their processes. The whole is to be over in five seconds.
-const CLOSING: Duration = Duration::from_millis(3500);
+/// How long the notebooks may take to end their processes. Two of them are for checkpoints that are
+/// still to be written.
+const CLOSING: Duration = Duration::from_millis(5500);
 
 /// How long the connections may take after that to hear it and to end.
 const HANGING_UP: Duration = Duration::from_millis(1000);
@@ -62,10 +63,11 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, StartError> {
     set_limits();
     let listener = listen(options)?;
     let launch = launch(options)?;
+    let keeping = keeping(options, &launch)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime =
         runtime.map_err(|e| StartError::new("start", e.to_string(), "close some programs and try again"))?;
-    let code = runtime.block_on(serve(options, token, listener, launch));
+    let code = runtime.block_on(serve(options, token, listener, launch, keeping));
     // Whatever is still under way belongs to nobody now.
     runtime.shutdown_background();
     code
@@ -76,11 +78,12 @@ async fn serve(
     token: String,
     listener: TcpListener,
     launch: Launch,
+    keeping: Keeping,
 ) -> Result<ExitCode, StartError> {
     let broken = |e: io::Error| StartError::new("serve", e.to_string(), "try again");
     let mut stop = StopSignals::new().map_err(broken)?;
     let address = listener.local_addr().map_err(broken)?;
-    let sessions = Sessions::new(launch);
+    let sessions = Sessions::new(launch, keeping);
     let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
     let door_options =
         DoorOptions { token, reachable_as: options.reachable_as.clone(), timeout: options.timeout };
@@ -117,6 +120,21 @@ fn launch(options: &Options) -> Result<Launch, StartError> {
     let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line))
         .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
     Ok(Launch { python: interpreter.executable, support, cwd })
+}
+
+/// Where notebooks are kept: in the directory in which cells run.
+fn keeping(options: &Options, launch: &Launch) -> Result<Keeping, StartError> {
+    let Some(config_dir) = &options.config_dir else {
+        let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
+        return Err(StartError::new("find a place for its key", why, "set HOME"));
+    };
+    let own = Budget::of_this_machine();
+    let budget = Budget {
+        processes: options.max_frozen.unwrap_or(own.processes),
+        bytes: options.max_memory.unwrap_or(own.bytes),
+        ..own
+    };
+    Ok(Keeping::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)?)
 }
 
 fn working_directory(options: &Options) -> Result<PathBuf, StartError> {

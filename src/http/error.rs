@@ -104,6 +104,7 @@ pub(crate) fn status_of(refused: &Refused) -> StatusCode {
         "forbidden" => StatusCode::FORBIDDEN,
         "too_large" => StatusCode::PAYLOAD_TOO_LARGE,
         "timeout" => StatusCode::GATEWAY_TIMEOUT,
+        "disk" => StatusCode::INSUFFICIENT_STORAGE,
         // The server is well, but this cannot be had now: too much is going on, or a process is gone.
         "busy" | "kernel" | "closed" => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,

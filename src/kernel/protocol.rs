@@ -189,6 +189,8 @@ pub enum Report {
         exec_count: u32,
         /// What of this state does not survive a branch.
         warnings: Vec<String>,
+        /// Whether this process may be forked; a library that is known to hang in forks may be in use.
+        forks: bool,
     },
     /// The variables of a state.
     Variables(Vec<Variable>),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// A fact. Every event that is published is also what the store saves, but for those that concern only what is alive
-/// now: prompts, `SavingChanged`, `Replaying`, `StateSaved`, `TroubleChanged`.
+/// now: prompts, `SavingChanged`, `MemoryMeasured`, `Replaying`, `StateSaved`, `TroubleChanged`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -102,7 +102,15 @@ pub enum Event {
         /// What is being done.
         saving: Saving,
     },
-    /// The cells of a state's lineage run again to bring it back.
+    /// What a state's frozen process holds for itself alone.
+    MemoryMeasured {
+        /// The state.
+        state: StateId,
+        /// In bytes.
+        memory_bytes: u64,
+    },
+    /// The cells of a state's lineage run again to bring it back. When all are done it is there; with a `total` of 0 it was
+    /// given up.
     Replaying {
         /// The state that is to come back.
         state: StateId,
@@ -131,6 +139,21 @@ pub enum Event {
         /// The notebook as it is now.
         notebook: Snapshot,
     },
+}
+
+impl Event {
+    /// Whether it belongs to what is kept, and not only to what is alive now.
+    pub fn is_kept(&self) -> bool {
+        !matches!(
+            self,
+            Self::PromptChanged { .. }
+                | Self::SavingChanged { .. }
+                | Self::MemoryMeasured { .. }
+                | Self::Replaying { .. }
+                | Self::StateSaved { .. }
+                | Self::TroubleChanged { .. }
+        )
+    }
 }
 
 /// A whole notebook as a client sees it when it joins.

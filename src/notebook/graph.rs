@@ -50,6 +50,7 @@ impl Notebook {
             label: None,
             prose: Vec::new(),
             warnings: Vec::new(),
+            forks: true,
             pinned: false,
             living: Living::Freezing,
             checkpoint: None,
@@ -82,7 +83,9 @@ impl Notebook {
         }
         let is_named =
             |notebook: &Self, id: &StateId| notebook.state(id).is_some_and(|s| s.living != Living::Deleted);
-        notebook.names.clear();
+        if !parts.names.is_empty() {
+            notebook.names.clear();
+        }
         for (name, id) in parts.names {
             if is_named(&notebook, &id) {
                 notebook.names.insert(name, id);
@@ -104,7 +107,7 @@ impl Notebook {
     }
 
     /// States in creation order, deleted ones that still carry descendants included.
-    pub fn states(&self) -> impl Iterator<Item = &State> {
+    pub fn states(&self) -> impl DoubleEndedIterator<Item = &State> {
         self.states.values()
     }
 

@@ -52,4 +52,9 @@ impl StateId {
     pub fn root() -> Self {
         Self::new(ROOT_NAME)
     }
+
+    /// Whether it is that of the root state.
+    pub fn is_root(&self) -> bool {
+        self.0 == ROOT_NAME
+    }
 }

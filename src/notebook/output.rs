@@ -66,7 +66,7 @@ pub enum Output {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
     /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`,
-    /// `ForkFailed`.
+    /// `ForkFailed`, `RestoreFailed`, `ReplayFailed`.
     pub ename: String,
     /// Its message.
     pub evalue: String,

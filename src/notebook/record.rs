@@ -26,6 +26,8 @@ pub struct State {
     pub prose: Vec<String>,
     /// What of this state does not survive a branch, in plain words.
     pub warnings: Vec<String>,
+    /// Whether its process may be forked. Else (a library in it is known to hang) branches come from its checkpoint.
+    pub forks: bool,
     /// Whether it is to stay in memory as long as that is possible.
     pub pinned: bool,
     /// Where it can be run from.

@@ -37,6 +37,19 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
 
+    /// How many states of a notebook may live in memory, as processes; the others live on disk and come back when they are
+    /// used [default: 1000].
+    #[arg(long, value_name = "COUNT")]
+    pub max_frozen: Option<usize>,
+
+    /// How much memory the states of a notebook may hold, for example 8G [default: half of the machine's].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+
+    /// Write no checkpoints by itself. After a restart states need their cells to be run again.
+    #[arg(long)]
+    pub no_checkpoints: bool,
+
     /// A further address, as browsers write it, under which this server is reached. May be given several times.
     #[arg(long, value_name = "HOST:PORT")]
     pub reachable_as: Vec<String>,
@@ -57,6 +70,25 @@ pub struct Options {
     /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
     #[arg(skip)]
     pub data_dir: Option<PathBuf>,
+
+    /// Where the key of this install is: `$XDG_CONFIG_HOME/ratoon`, else `~/.config/ratoon`.
+    #[arg(skip)]
+    pub config_dir: Option<PathBuf>,
+}
+
+/// Bytes, as `1500000`, `800M` or `8G`.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err("use a number of bytes, or one with K, M, G or T".into()),
+    };
+    let count: u64 = digits.parse().map_err(|_| "it does not begin with a number")?;
+    count.checked_mul(1 << shift).ok_or_else(|| "it is too large".into())
 }
 
 /// A text that is not shown by mistake.
@@ -100,6 +132,8 @@ impl Options {
         let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let share = of("XDG_DATA_HOME").or_else(|| of("HOME").map(|home| home.join(".local/share")));
         options.data_dir = share.map(|dir| dir.join("ratoon"));
+        let config = of("XDG_CONFIG_HOME").or_else(|| of("HOME").map(|home| home.join(".config")));
+        options.config_dir = config.map(|dir| dir.join("ratoon"));
         options
     }
 }
@@ -122,6 +156,13 @@ mod tests {
                 && options.timeout.is_none()
                 && !options.dangerously_listen_beyond_loopback
         );
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = ["0", "1500000", "2k", "8G", "1MiB", "3gb"].map(|text| size(text).unwrap());
+        assert_eq!(sizes, [0, 1_500_000, 2048, 8 << 30, 1 << 20, 3 << 30]);
+        assert!(["", "G", "-1", "1x", "99999999999T"].iter().all(|text| size(text).is_err()));
     }
 
     #[test]

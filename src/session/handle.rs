@@ -1,7 +1,9 @@
 //! The cloneable handle on one open notebook: ask, read, subscribe. Everything goes through the task's inbox, so that
 //! there is one order of things and no lock.
 
-use crate::notebook::{Command, Notebook, Refused, Reply};
+use super::machine::Adopted;
+use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -11,6 +13,10 @@ pub(super) enum Ask {
     Command(Command, oneshot::Sender<Reply>),
     /// Look at the notebook.
     Read(Box<dyn FnOnce(&Notebook) + Send>),
+    /// Keep the share links on disk, in place of those before.
+    KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Refused>>),
+    /// Take in a state that came in a file.
+    Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send what came after a position, and everything from now on.
     Subscribe(Option<Position>, oneshot::Sender<Subscription>),
     /// End all processes and stop.
@@ -39,12 +45,31 @@ pub struct Subscription {
 #[derive(Clone, Debug)]
 pub struct Session {
     name: Arc<str>,
+    home: Arc<Home>,
     inbox: mpsc::Sender<Ask>,
 }
 
+/// Where a notebook is kept, and what was found there when it was opened.
+#[derive(Debug)]
+pub struct Home {
+    /// The notebook's own id.
+    pub notebook_id: String,
+    /// The folder of its blobs.
+    pub blobs: PathBuf,
+    /// Its share links.
+    pub links: Vec<KeptLink>,
+    /// What was damaged and set aside, as sentences for people.
+    pub damage: Vec<String>,
+}
+
 impl Session {
-    pub(super) fn new(name: &str, inbox: mpsc::Sender<Ask>) -> Self {
-        Self { name: name.into(), inbox }
+    pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>) -> Self {
+        Self { name: name.into(), home: Arc::new(home), inbox }
+    }
+
+    /// Where the notebook is kept, as it was when it was opened.
+    pub fn home(&self) -> &Home {
+        &self.home
     }
 
     /// The notebook's name.
@@ -85,6 +110,21 @@ impl Session {
     pub async fn subscribe(&self, since: Option<Position>) -> Result<Subscription, Refused> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Subscribe(since, tx), rx).await
+    }
+
+    /// Keeps the share links on disk, in place of those before.
+    ///
+    /// # Errors
+    /// `Refused` when the disk refuses, or the notebook has been closed; then those before are still there.
+    pub async fn keep_links(&self, links: Vec<KeptLink>) -> Result<(), Refused> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::KeepLinks(links, tx), rx).await?
+    }
+
+    /// Takes in a state that came in a file, whose blobs are in place already. Answered like a run that has ended.
+    pub async fn adopt(&self, adopted: Adopted) -> Reply {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
     }
 
     /// Ends all processes of the notebook.

@@ -45,8 +45,8 @@ impl Log {
         Self { epoch, seq: 0, kept: VecDeque::new(), kept_bytes: 0, clients: Vec::new() }
     }
 
-    /// Numbers an event, keeps it and sends it to everybody.
-    pub(super) fn publish(&mut self, event: &Event) {
+    /// Numbers an event, keeps it and sends it to everybody. Answers its number.
+    pub(super) fn publish(&mut self, event: &Event) -> u64 {
         self.seq += 1;
         let text = text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what: event });
         self.kept_bytes += text.len();
@@ -58,6 +58,7 @@ impl Log {
         }
         // Full or gone: either way it is not a listener any longer.
         self.clients.retain(|client| client.try_send(text.clone()).is_ok());
+        self.seq
     }
 
     /// A place at the stream, with what was missed since a position.
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn who_comes_back_gets_exactly_the_rest() {
         let mut log = Log::new();
-        (1..=5).for_each(|n| log.publish(&event(n)));
+        (1..=5).for_each(|n| drop(log.publish(&event(n))));
         for seen in 0..=5 {
             let position = Position { epoch: log.epoch.clone(), seq: seen };
             let missed = log.subscribe(Some(&position), || panic!("no snapshot is needed")).missed;
@@ -131,7 +132,7 @@ mod tests {
     fn old_events_are_let_go() {
         let mut log = Log::new();
         let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
-        (0..3).for_each(|_| log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() }));
+        (0..3).for_each(|_| drop(log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() })));
         let position = Position { epoch: log.epoch.clone(), seq: 0 };
         assert!(log.subscribe(Some(&position), snapshot).missed[0].contains("snapshot"));
     }

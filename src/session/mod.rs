@@ -1,13 +1,16 @@
 //! WHEN things happen: one task owns one notebook, and all decisions are in a pure machine.
 //!
 //! `handle` is what others hold, `machine` decides (no clock, no IO), `task` is the loop that feeds the machine and
-//! carries out its effects, `sessions` is the map of open notebooks. Knows no actix, no pyo3, no database.
+//! carries out its effects and has every fact saved, `sessions` is the map of open notebooks. Knows no actix, no pyo3,
+//! no database.
 
 mod handle;
 mod log;
 mod machine;
 mod sessions;
+mod measure;
 mod task;
 
-pub use handle::{Position, Session, Subscription};
-pub use sessions::Sessions;
+pub use handle::{Home, Position, Session, Subscription};
+pub use machine::{Adopted, Budget};
+pub use sessions::{Keeping, Sessions};

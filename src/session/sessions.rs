@@ -1,27 +1,56 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::{Session, task};
+use super::{Budget, Session, task};
 use crate::kernel::{Launch, end_all_below};
 use crate::notebook::Refused;
+use crate::store::{InstallKey, StoreError};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
 /// How many notebooks may be open at once. Each has a Python process of some 100 MB.
 const MAX_OPEN_NOTEBOOKS: usize = 64;
+/// What the directory of a notebook is called after its name.
+const SUFFIX: &str = ".ratoon";
+
+/// Where and how notebooks are kept.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// The directory that holds them.
+    pub dir: PathBuf,
+    /// By which this install knows what it has written itself.
+    pub(super) key: InstallKey,
+    /// How many of a notebook's states may live in memory.
+    pub budget: Budget,
+    /// Whether checkpoints are written without being asked for.
+    pub saves: bool,
+}
+
+impl Keeping {
+    /// Notebooks in `dir`, signed with the key in `config_dir`.
+    ///
+    /// # Errors
+    /// `Refused` when the key cannot be used.
+    pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Refused> {
+        Ok(Self { dir, key: InstallKey::load_or_make(config_dir).map_err(refused)?, budget, saves })
+    }
+}
 
 /// All open notebooks by name. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     launch: Arc<Launch>,
+    keeping: Arc<Keeping>,
     runtime: Handle,
     open: Arc<Mutex<BTreeMap<String, Session>>>,
 }
 
 impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
-    pub fn new(launch: Launch) -> Self {
-        Self { launch: Arc::new(launch), runtime: Handle::current(), open: Arc::default() }
+    pub fn new(launch: Launch, keeping: Keeping) -> Self {
+        let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
+        Self { launch, keeping, runtime: Handle::current(), open: Arc::default() }
     }
 
     /// The names of the open notebooks, sorted.
@@ -29,15 +58,25 @@ impl Sessions {
         self.lock().keys().cloned().collect()
     }
 
+    /// The names of the notebooks that are in the directory, open or not, sorted.
+    pub fn kept(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.keeping.dir).into_iter().flatten().flatten();
+        let name =
+            |entry: std::fs::DirEntry| entry.file_name().to_str()?.strip_suffix(SUFFIX).map(str::to_owned);
+        let mut names: Vec<String> = entries.filter_map(name).filter(|name| !name.is_empty()).collect();
+        names.sort();
+        names
+    }
+
     /// An open notebook.
     pub fn get(&self, name: &str) -> Option<Session> {
         self.lock().get(name).cloned()
     }
 
-    /// Opens a notebook, or answers the one that is open under this name.
+    /// Opens a notebook, made when it is not there yet, or answers the one that is open under this name. Reads the disk.
     ///
     /// # Errors
-    /// `Refused` when too many are open.
+    /// `Refused` when too many are open, or what is kept under this name cannot be used.
     pub fn open(&self, name: &str) -> Result<Session, Refused> {
         let mut open = self.lock();
         if let Some(session) = open.get(name) {
@@ -51,7 +90,9 @@ impl Sessions {
                 "close one of them first",
             ));
         }
-        let session = task::spawn(&self.runtime, name, self.launch.clone());
+        let dir = self.keeping.dir.join(format!("{name}{SUFFIX}"));
+        let session =
+            task::spawn(&self.runtime, name, &dir, self.launch.clone(), &self.keeping).map_err(refused)?;
         open.insert(name.to_owned(), session.clone());
         Ok(session)
     }
@@ -67,4 +108,8 @@ impl Sessions {
         // The map is whole after every statement that touches it, so a panic elsewhere does not spoil it.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn refused(error: StoreError) -> Refused {
+    Refused::new("conflict", error.what, error.why, error.how)
 }

@@ -3,19 +3,21 @@
 //! Two inboxes: what clients ask goes before what processes report, so that an interrupt is never behind a flood of
 //! output. Both are bounded: a full one holds back whoever fills it. The loop waits for nothing else.
 
-use super::Session;
 use super::handle::Ask;
 use super::log::Log;
 use super::machine::{Alarm, Effect, Input, Machine, Ticket};
+use super::{Home, Keeping, Session, measure};
 use crate::kernel::{Heard, Launch, News, ProcId, Tree};
-use crate::notebook::Reply;
-use std::collections::{BTreeMap, HashMap};
+use crate::notebook::{Event, Notebook, Refused, Reply, StateId, Trouble};
+use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// How many wishes may wait.
 const ASKS: usize = 256;
@@ -24,78 +26,218 @@ const REPORTS: usize = 64;
 /// How long closing waits for the processes to be gone; they were killed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Starts the task of a notebook.
-pub(super) fn spawn(runtime: &Handle, name: &str, launch: Arc<Launch>) -> Session {
+/// How long closing may go on writing checkpoints.
+const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
+/// How much may wait to be written before the cells that print it are held back, in bytes.
+const MAX_UNSAVED_BYTES: usize = 64 * 1024 * 1024;
+
+/// Opens a notebook and starts its task.
+///
+/// # Errors
+/// When what is kept of it cannot be used.
+pub(super) fn spawn(
+    runtime: &Handle,
+    name: &str,
+    dir: &Path,
+    launch: Arc<Launch>,
+    keeping: &Keeping,
+) -> Result<Session, StoreError> {
     let (asks, asked) = mpsc::channel(ASKS);
-    let session = Session::new(name, asks);
-    let name = name.to_owned();
+    let (tell, told) = mpsc::unbounded_channel();
+    // The task has gone: then nobody waits for the news.
+    let tell = move |news| drop(tell.send(news));
+    let Opened { store, parts, links, damage } = Store::open(dir, name, &keeping.key, tell)?;
+    let home = Home { notebook_id: store.notebook_id().to_owned(), blobs: store.blobs(), links, damage };
+    let blobs = home.blobs.clone();
+    let session = Session::new(name, home, asks);
+    let (budget, saves) = (keeping.budget, keeping.saves);
     runtime.spawn(async move {
         let (reports, heard) = mpsc::channel(REPORTS);
+        let (measures, measured) = mpsc::channel(1);
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
         let task = Task {
-            machine: Machine::new(&name, now_ms(), new_id),
-            tree: Tree::new(launch, std::path::PathBuf::new(), reports),
+            machine: Machine::new(Notebook::from_parts(parts, now_ms()), new_id, budget, saves),
+            tree: Tree::new(launch, blobs, reports),
             log: Log::new(),
+            store,
+            unsaved: Unsaved::default(),
             waiting: HashMap::new(),
             last_ticket: 0,
             alarms: BTreeMap::new(),
             last_alarm: 0,
+            measures,
         };
-        task.run(asked, heard).await;
+        task.run(Inboxes { asked, heard, told, measured }).await;
     });
-    session
+    Ok(session)
 }
 
 struct Task {
     machine: Machine,
     tree: Tree,
     log: Log,
+    store: Store,
+    unsaved: Unsaved,
     waiting: HashMap<Ticket, oneshot::Sender<Reply>>,
     last_ticket: u64,
     alarms: BTreeMap<(Instant, u64), Alarm>,
     last_alarm: u64,
+    measures: mpsc::Sender<Measured>,
+}
+
+/// What processes hold for themselves, and what the machine has left, in bytes.
+type Measured = (Vec<(ProcId, u64)>, Option<u64>);
+
+/// All that the task hears.
+struct Inboxes {
+    asked: mpsc::Receiver<Ask>,
+    heard: mpsc::Receiver<(ProcId, Heard)>,
+    told: mpsc::UnboundedReceiver<store::News>,
+    measured: mpsc::Receiver<Measured>,
+}
+
+/// What was said and done, and is not on disk yet.
+#[derive(Default)]
+struct Unsaved {
+    /// Answers that are let go when the fact with this number is on disk.
+    answers: VecDeque<(u64, oneshot::Sender<Reply>, Reply)>,
+    states: VecDeque<(u64, StateId)>,
+    /// The last fact that was given to the store, and the last that is on disk.
+    given: u64,
+    saved: u64,
+    /// After a failure: the number with which everything is on disk again.
+    rewritten: u64,
+}
+
+impl Unsaved {
+    /// Facts up to a number are on disk: lets the answers go that waited for them; answers the states among them.
+    fn let_go(&mut self, up_to: u64) -> Vec<StateId> {
+        self.saved = self.saved.max(up_to);
+        while let Some((_, waiting, reply)) = self.answers.pop_front_if(|(number, ..)| *number <= up_to) {
+            // The asker may have gone; the deed is done all the same.
+            let _ = waiting.send(reply);
+        }
+        let mut states = Vec::new();
+        while let Some((_, state)) = self.states.pop_front_if(|(number, _)| *number <= up_to) {
+            states.push(state);
+        }
+        states
+    }
+}
+
+/// What was done and could not be written.
+fn not_on_disk(reply: &Reply, trouble: &Trouble) -> Reply {
+    let what = match reply {
+        Reply::Ended { exec_id, .. } => format!("keep the end of run {exec_id}"),
+        _ => "keep what was done".into(),
+    };
+    let how = format!("{}; it is done in memory, and is saved when this is over", trouble.how);
+    Reply::Refused(Refused::new("disk", what, trouble.why.clone(), how))
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut heard: mpsc::Receiver<(ProcId, Heard)>) {
+    async fn run(mut self, mut inboxes: Inboxes) {
         self.feed(Input::Opened);
         let closed = loop {
-            let next_alarm = self.alarms.keys().next().copied();
-            let alarm = async {
-                match next_alarm {
-                    Some((at, _)) => sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
-                ask = asked.recv() => match ask {
+                ask = inboxes.asked.recv() => match ask {
                     Some(Ask::Close(done)) => break Some(done),
                     Some(ask) => self.asked(ask),
                     None => break None,
                 },
-                () = alarm => self.ring(),
-                Some((process, heard)) = heard.recv() => self.heard(process, heard),
+                () = self.hear(&mut inboxes.heard, &mut inboxes.told, &mut inboxes.measured) => {}
             }
         };
-        self.close(&mut heard).await;
+        self.close(inboxes).await;
         if let Some(done) = closed {
             // Whoever closed may not wait for it.
             let _ = done.send(());
         }
     }
 
-    async fn close(&mut self, heard: &mut mpsc::Receiver<(ProcId, Heard)>) {
+    /// Waits for one thing that happens by itself, and takes it up.
+    async fn hear(
+        &mut self,
+        heard: &mut mpsc::Receiver<(ProcId, Heard)>,
+        told: &mut mpsc::UnboundedReceiver<store::News>,
+        measured: &mut mpsc::Receiver<Measured>,
+    ) {
+        let next_alarm = self.alarms.keys().next().copied();
+        let alarm = async {
+            match next_alarm {
+                Some((at, _)) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        // Cells that print faster than the disk takes it wait. When the disk takes nothing, all goes on in memory.
+        let has_room = self.store.backlog_bytes() < MAX_UNSAVED_BYTES;
+        tokio::select! {
+            biased;
+            Some(news) = told.recv() => self.told(news),
+            () = alarm => self.ring(),
+            Some((processes, available)) = measured.recv() => self.feed(Input::Measured(processes, available)),
+            Some((process, what)) = heard.recv(), if has_room => self.heard(process, what),
+        }
+    }
+
+    /// Writes what is left to write, ends all processes, and closes the store.
+    async fn close(mut self, mut inboxes: Inboxes) {
+        self.feed(Input::Closing);
+        let deadline = Instant::now() + SAVE_TIMEOUT;
+        while !self.machine.is_all_saved() {
+            let Inboxes { heard, told, measured, .. } = &mut inboxes;
+            if timeout_at(deadline, self.hear(heard, told, measured)).await.is_err() {
+                break;
+            }
+        }
         self.tree.kill_all();
         let all_gone = async {
             while !self.tree.is_empty()
-                && let Some((process, what)) = heard.recv().await
+                && let Some((process, what)) = inboxes.heard.recv().await
             {
                 self.tree.note(process, what);
             }
         };
         // What is not gone by then is ended by the lifeline.
         let _ = timeout(CLOSE_TIMEOUT, all_gone).await;
+        let store = self.store;
+        // It writes what waits; if that panics there is nothing more to be done here.
+        let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        while let Ok(news) = inboxes.told.try_recv() {
+            if let store::News::Saved { up_to } = news {
+                self.unsaved.let_go(up_to);
+            }
+        }
+    }
+
+    /// The store says something.
+    fn told(&mut self, news: store::News) {
+        match news {
+            store::News::Saved { up_to } => {
+                let states = self.unsaved.let_go(up_to);
+                if up_to >= self.unsaved.rewritten && self.machine.notebook().trouble().is_some() {
+                    self.feed(Input::Trouble(None));
+                }
+                for state in states {
+                    self.log.publish(&Event::StateSaved { state });
+                }
+            }
+            store::News::Failed { trouble } => {
+                self.feed(Input::Trouble(Some(trouble.clone())));
+                for (_, waiting, reply) in self.unsaved.answers.drain(..) {
+                    // The asker may have gone.
+                    let _ = waiting.send(not_on_disk(&reply, &trouble));
+                }
+                self.unsaved.rewritten = u64::MAX;
+            }
+            store::News::Usable => {
+                self.store.rewrite(self.unsaved.given, self.machine.notebook());
+                self.unsaved.rewritten = self.unsaved.given;
+            }
+            store::News::Kept { state, checkpoint } => self.feed(Input::Kept(state, checkpoint)),
+            store::News::Trusted(states) => self.feed(Input::Trusted(states)),
+        }
     }
 
     fn asked(&mut self, ask: Ask) {
@@ -111,6 +253,16 @@ impl Task {
                 let subscription = self.log.subscribe(since.as_ref(), || self.machine.notebook().snapshot());
                 // The client may have gone meanwhile; its place is cleared with the next event.
                 let _ = answer.send(subscription);
+            }
+            Ask::KeepLinks(links, done) => self.store.keep_links(links, move |kept| {
+                // Whoever wanted it may have gone.
+                let _ = done.send(kept.map_err(|t| Refused::new("disk", t.what, t.why, t.how)));
+            }),
+            Ask::Adopt(adopted, answer) => {
+                self.last_ticket += 1;
+                let ticket = Ticket(self.last_ticket);
+                self.waiting.insert(ticket, answer);
+                self.feed(Input::Adopt(ticket, adopted));
             }
             Ask::Close(_) => {}
         }
@@ -138,13 +290,8 @@ impl Task {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Publish(event) => self.log.publish(&event),
-            Effect::Answer(ticket, reply) => {
-                if let Some(waiting) = self.waiting.remove(&ticket) {
-                    // The asker may have gone; the deed is done all the same.
-                    let _ = waiting.send(reply);
-                }
-            }
+            Effect::Publish(event) => self.publish(&event),
+            Effect::Answer(ticket, reply) => self.answer(ticket, reply),
             Effect::Plant(root) => {
                 let done = self.tree.plant(root);
                 self.check(root, done);
@@ -159,11 +306,57 @@ impl Task {
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
             Effect::Kill(process) => self.tree.kill(process),
+            Effect::Keep { state, parent, about } => {
+                self.store.keep_checkpoint(NewCheckpoint { state, parent, about: *about })
+            }
+            Effect::Trust => self.store.trust(),
+            Effect::Measure(processes) => self.measure(&processes),
             Effect::Wake(after, alarm) => {
                 self.last_alarm += 1;
                 self.alarms.insert((Instant::now() + after, self.last_alarm), alarm);
             }
         }
+    }
+
+    /// Tells everybody, and has it saved.
+    fn publish(&mut self, event: &Event) {
+        let number = self.log.publish(event);
+        if event.is_kept() {
+            self.unsaved.given = number;
+            if let Event::StateAdded { state } = event {
+                self.unsaved.states.push_back((number, state.id.clone()));
+            }
+            self.store.save(number, event);
+        }
+    }
+
+    /// Answers a command: what changed something, when that is on disk.
+    fn answer(&mut self, ticket: Ticket, reply: Reply) {
+        let Some(waiting) = self.waiting.remove(&ticket) else { return };
+        let changed =
+            !matches!(reply, Reply::Refused(_) | Reply::Variables { .. } | Reply::Interrupted { .. });
+        if changed && self.unsaved.given > self.unsaved.saved {
+            match self.machine.notebook().trouble() {
+                Some(trouble) => drop(waiting.send(not_on_disk(&reply, trouble))),
+                None => self.unsaved.answers.push_back((self.unsaved.given, waiting, reply)),
+            }
+        } else {
+            // The asker may have gone; the deed is done all the same.
+            let _ = waiting.send(reply);
+        }
+    }
+
+    /// Measures processes beside the loop: it takes milliseconds each.
+    fn measure(&self, processes: &[ProcId]) {
+        let pids: Vec<(ProcId, i32)> =
+            processes.iter().filter_map(|p| Some((*p, self.tree.pid(*p)?))).collect();
+        let tell = self.measures.clone();
+        tokio::task::spawn_blocking(move || {
+            let bytes =
+                pids.into_iter().filter_map(|(p, pid)| Some((p, measure::private_bytes(pid)?))).collect();
+            // The notebook was closed: then nobody wants to know.
+            let _ = tell.blocking_send((bytes, measure::available_bytes()));
+        });
     }
 
     fn check(&mut self, process: ProcId, done: io::Result<()>) {

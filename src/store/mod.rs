@@ -4,13 +4,23 @@
 //! on disk. What fails is told and tried again by the session, which has everything in memory. Knows no session, no
 //! process, no HTTP.
 
-use crate::notebook::{Checkpoint, Event, Form, KeptLink, Notebook, Parts, StateId, Trouble};
-use serde_json::{Map, Value};
+use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};
 use std::path::{Path, PathBuf};
 
 /// The key of this install, by which it knows what it has written itself.
 #[derive(Clone)]
 pub struct InstallKey([u8; 32]);
+
+impl InstallKey {
+    /// Reads the key from the config directory, or makes one there.
+    ///
+    /// # Errors
+    /// When it cannot be read or made, or others could read it too.
+    pub fn load_or_make(config_dir: &Path) -> Result<Self, StoreError> {
+        let _ = config_dir;
+        Ok(Self([0; 32]))
+    }
+}
 
 impl std::fmt::Debug for InstallKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -65,6 +75,8 @@ pub enum News {
         /// The checkpoint.
         checkpoint: Result<Box<Checkpoint>, String>,
     },
+    /// The checkpoints of these states were not this install's own, and are now; or why not.
+    Trusted(Result<Vec<StateId>, Trouble>),
 }
 
 /// A checkpoint whose blobs are written and that is to become part of the notebook.
@@ -74,17 +86,21 @@ pub struct NewCheckpoint {
     pub state: StateId,
     /// The state's parent, to which the signature binds it.
     pub parent: Option<StateId>,
-    /// What it holds.
-    pub form: Form,
-    /// The digest of its manifest, in hex.
-    pub manifest: String,
-    /// What is known about it. `session_id`, `is_trusted` and `checkpoint_id` are set by the store.
+    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the store. One with `is_trusted`
+    /// unset comes from elsewhere, and is not signed.
     pub about: Checkpoint,
 }
 
 /// A handle on the store's thread. When the last is dropped the thread writes what waits and ends.
-#[derive(Debug)]
-pub struct Store {}
+pub struct Store {
+    news: Box<dyn Fn(News) + Send>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Store")
+    }
+}
 
 impl Store {
     /// Opens a notebook's directory, or makes it. Takes the lock, checks every record's digest, sets aside what is damaged.
@@ -98,9 +114,9 @@ impl Store {
         key: &InstallKey,
         news: impl Fn(News) + Send + 'static,
     ) -> Result<Opened, StoreError> {
-        let _ = (dir, key, news);
+        let _ = (dir, key);
         Ok(Opened {
-            store: Self {},
+            store: Self { news: Box::new(news) },
             parts: Parts { name: name.to_owned(), ..Parts::default() },
             links: Vec::new(),
             damage: Vec::new(),
@@ -119,7 +135,8 @@ impl Store {
 
     /// Saves a fact. Never waits; facts are written in the order in which they come. `number` grows.
     pub fn save(&self, number: u64, fact: &Event) {
-        let _ = (number, fact);
+        let _ = fact;
+        (self.news)(News::Saved { up_to: number });
     }
 
     /// Writes the whole notebook anew: after a failure, when facts were let go.
@@ -132,15 +149,8 @@ impl Store {
         let _ = checkpoint;
     }
 
-    /// Changes what people say about a checkpoint; answered by `News::Kept`.
-    pub fn relabel_checkpoint(&self, state: &StateId, label: Option<String>, metadata: Map<String, Value>) {
-        let _ = (state, label, metadata);
-    }
-
-    /// Signs all checkpoints as this install's own. Answers those that were not, in `done`.
-    pub fn trust(&self, done: impl FnOnce(Result<Vec<StateId>, Trouble>) + Send + 'static) {
-        let _ = done;
-    }
+    /// Signs all checkpoints as this install's own; answered by `News::Trusted`.
+    pub fn trust(&self) {}
 
     /// Keeps the share links, in place of those before.
     pub fn keep_links(&self, links: Vec<KeptLink>, done: impl FnOnce(Result<(), Trouble>) + Send + 'static) {

@@ -1,5 +1,6 @@
 //! A server of one's own for a test: started on a free port, ended when the test is over.
 
+use crate::cells::Room;
 use crate::request::{Answer, Request};
 use crate::wire::Wire;
 use std::io::{BufRead, BufReader, Read};
@@ -17,6 +18,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct TestServer {
     child: Child,
+    /// Its directory, when it was given none.
+    _room: Option<Room>,
     pub address: SocketAddr,
     /// The line with the URL.
     pub greeting: String,
@@ -31,9 +34,14 @@ impl TestServer {
     }
 
     pub fn start_with(options: &[&str]) -> Self {
+        let room = (!options.contains(&"--dir")).then(Room::new);
+        let dir = room.as_ref().map(|room| ["--dir", room.path().to_str().unwrap()]);
         let mut child = Command::new(env!("CARGO_BIN_EXE_ratoon"))
             .args(["--bind", "127.0.0.1:0", "--token", TOKEN])
+            .args(dir.iter().flatten())
             .args(options)
+            // Not the user's own key.
+            .env("XDG_CONFIG_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/config"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -54,7 +62,7 @@ impl TestServer {
         });
         let address = greeting.split(['/', ' ']).find_map(|part| part.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address in {greeting:?}"));
-        Self { child, address, greeting, errors, reader: Some(reader) }
+        Self { child, _room: room, address, greeting, errors, reader: Some(reader) }
     }
 
     pub fn pid(&self) -> u32 {

@@ -43,7 +43,7 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
     ("src/kernel/tree", &["pyo3", "crate::kernel::state"], "the server has no Python in it"),
     (
         "src/session",
-        &["crate::store", "crate::http", "crate::serve", "crate::options", "actix", "pyo3"],
+        &["crate::http", "crate::serve", "crate::options", "actix", "pyo3", "rusqlite"],
         "arrows go one way",
     ),
     (

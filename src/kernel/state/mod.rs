@@ -207,7 +207,12 @@ impl Process {
 
     fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool) {
         if !self.kept.is_true() {
-            control::report(&Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new() });
+            control::report(&Report::Ended {
+                how: How::Refused,
+                exec_count: 0,
+                warnings: Vec::new(),
+                forks: true,
+            });
             return;
         }
         interrupt::allow();
@@ -223,15 +228,18 @@ impl Process {
         while let Err(late) = py.check_signals() {
             drop(late);
         }
-        let warnings = match ran.how {
-            How::Ok => self.shell.warnings(py).into_iter().chain(children::warning(&self.forked)).collect(),
-            _ => Vec::new(),
+        let (mut warnings, forks) = match ran.how {
+            How::Ok => self.shell.hazards(py),
+            _ => (Vec::new(), true),
         };
+        if matches!(ran.how, How::Ok) {
+            warnings.extend(children::warning(&self.forked));
+        }
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
         }
         self.kept = Kept::No;
-        control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings });
+        control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings, forks });
     }
 }
 

@@ -98,9 +98,9 @@ impl Shell {
         let _ = self.0.call_method0(py, "rehearse");
     }
 
-    /// What does not survive a branch.
-    pub(super) fn warnings(&self, py: Python<'_>) -> Vec<String> {
-        self.ask(py, "warnings_of_state").unwrap_or_default()
+    /// What does not survive a branch, and whether this process may be forked at all.
+    pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool) {
+        self.ask(py, "hazards").unwrap_or((Vec::new(), true))
     }
 
     /// The user's variables.

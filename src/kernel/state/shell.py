@@ -138,18 +138,32 @@ class _NoEvents:
         pass
 
 
-def warnings_of_state():
-    """What of the state as it is now does not survive a branch, as a JSON list of sentences."""
-    told = []
+def hazards():
+    """What of the state as it is now does not survive a fork, as JSON: [sentences, whether it may be forked at all]."""
+    told, forks = [], True
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
         names = ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in threads[:5])
         told.append(f"threads do not go on in a branch: {names}")
-    if "polars" in sys.modules:
-        told.append("polars' own threads do not survive a branch: a branch that uses polars may wait for ever")
+    if "polars" in sys.modules and _has_threads("polars"):
+        told.append("polars' own threads do not survive a fork: branches come from the checkpoint")
+        forks = False
     if _uses_cuda():
-        told.append("CUDA does not survive a branch: run the cells again from a state before it was used")
-    return _json(told)
+        told.append("CUDA does not survive a fork: branches come from the checkpoint")
+        forks = False
+    return _json([told, forks])
+
+
+def _has_threads(prefix):
+    """Whether threads that Python does not know of run under this name."""
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/comm") as comm:
+                if comm.read().startswith(prefix):
+                    return True
+        except OSError:
+            pass  # it has just ended
+    return False
 
 
 def _uses_cuda():

@@ -161,6 +161,11 @@ impl Tree {
         }
     }
 
+    /// A process' id, when it is known.
+    pub fn pid(&self, process: ProcId) -> Option<i32> {
+        self.processes.get(&process)?.pid.map(Pid::as_raw)
+    }
+
     /// Whether no process is left.
     pub fn is_empty(&self) -> bool {
         self.processes.is_empty()

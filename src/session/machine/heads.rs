@@ -32,13 +32,15 @@ pub(super) enum Doing {
     Begin(ExecId),
     /// It runs this.
     Run(ExecId),
+    /// It runs the cells again that lead to this state.
+    Replay(StateId),
 }
 
 impl Doing {
     /// The run it is busy with.
     pub(super) fn run(&self) -> Option<&ExecId> {
         match self {
-            Self::Rest => None,
+            Self::Rest | Self::Replay(_) => None,
             Self::Begin(run) | Self::Run(run) => Some(run),
         }
     }
@@ -75,7 +77,7 @@ impl Heads {
 
     /// Whether some head has not left a state yet: it waits there, or has not begun to run on.
     pub(super) fn hold(&self, state: &StateId) -> bool {
-        self.all.values().any(|h| &h.at == state && !matches!(h.doing, Doing::Run(_)))
+        self.all.values().any(|h| &h.at == state && !matches!(h.doing, Doing::Run(_) | Doing::Replay(_)))
     }
 
     /// The head that is busy with a run.
@@ -103,6 +105,31 @@ impl Heads {
         resting.sort_unstable();
         let count = resting.len().saturating_sub(MAX_IDLE_HEADS);
         resting.into_iter().take(count).filter(|(_, _, at)| is_frozen(at)).map(|(_, id, _)| id).collect()
+    }
+
+    /// Whether some head stands at a state or is being forked from it.
+    pub(super) fn stand_at(&self, state: &StateId) -> bool {
+        self.all.values().any(|h| &h.at == state && (!h.is_ready || !matches!(h.doing, Doing::Run(_))))
+    }
+
+    /// The heads at a state that are not ready yet.
+    pub(super) fn coming_to(&self, state: &StateId) -> Vec<ProcId> {
+        self.all.iter().filter(|(_, h)| &h.at == state && !h.is_ready).map(|(id, _)| *id).collect()
+    }
+
+    /// The state that a head's replay is to bring back.
+    pub(super) fn replaying(&self, id: ProcId) -> Option<StateId> {
+        match &self.all.get(&id)?.doing {
+            Doing::Replay(target) => Some(target.clone()),
+            _ => None,
+        }
+    }
+
+    /// Notes that a head stands at another state.
+    pub(super) fn move_to(&mut self, id: ProcId, at: &StateId) {
+        if let Some(head) = self.all.get_mut(&id) {
+            head.at.clone_from(at);
+        }
     }
 
     /// Takes all heads away.

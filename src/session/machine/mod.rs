@@ -8,19 +8,29 @@
 //! process. When a cell succeeds its head is told to fork the frozen process of the new state and stands there. When a
 //! cell fails in any way its head is ended; the state it ran against was never touched.
 
+mod budget;
 mod drafts;
 mod heads;
 mod outputs;
+mod replay;
 mod runs;
+mod saving;
 mod states;
 mod stops;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
 use crate::kernel::{Exit, Load, ProcId, Report, Role};
-use crate::notebook::{Command, Event, ExecId, Notebook, Refused, Reply, StateId};
+use crate::notebook::{
+    Checkpoint, Command, Event, ExecId, Notebook, Output, Refused, Reply, StateId, Trouble,
+};
+pub use budget::Budget;
+use budget::Memory;
 use heads::Heads;
+use replay::Replay;
 use runs::Requests;
+use saving::Saver;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -48,6 +58,31 @@ pub(super) enum Input {
     Unable(ProcId, String),
     /// An alarm that was set has rung.
     Rang(Alarm),
+    /// A checkpoint is part of the notebook on disk, or could not become so.
+    Kept(StateId, Result<Box<Checkpoint>, String>),
+    /// The checkpoints of these states are trusted from now on.
+    Trusted(Result<Vec<StateId>, Trouble>),
+    /// What processes hold for themselves alone, in bytes, and how much memory the machine has available.
+    Measured(Vec<(ProcId, u64)>, Option<u64>),
+    /// Something is wrong with the disk, or (none) it is well again.
+    Trouble(Option<Trouble>),
+    /// A state that came in a file.
+    Adopt(Ticket, Box<Adopted>),
+    /// The notebook is about to be closed.
+    Closing,
+}
+
+/// A state that came in a file, with its blobs already in place.
+#[derive(Clone, Debug)]
+pub struct Adopted {
+    /// The code of its whole lineage.
+    pub code: String,
+    /// The outputs of its cell.
+    pub outputs: Vec<Output>,
+    /// A name for people.
+    pub label: Option<String>,
+    /// What is known about its checkpoint. It is not trusted.
+    pub about: Checkpoint,
 }
 
 /// Something to be done.
@@ -71,6 +106,12 @@ pub(super) enum Effect {
     Kill(ProcId),
     /// Let an alarm ring after a while.
     Wake(Duration, Alarm),
+    /// Make a checkpoint, whose blobs are written, part of the notebook on disk.
+    Keep { state: StateId, parent: Option<StateId>, about: Box<Checkpoint> },
+    /// Sign all checkpoints as our own.
+    Trust,
+    /// Measure what processes hold for themselves alone.
+    Measure(Vec<ProcId>),
 }
 
 /// What was to happen by now.
@@ -86,6 +127,12 @@ pub(super) enum Alarm {
     Stopped(ExecId, Serial),
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
+    /// There may be a moment to save.
+    Save,
+    /// A saving process should have been heard.
+    SavingStalled(ProcId),
+    /// Processes are to be measured.
+    Measure,
 }
 
 /// The machine of one notebook.
@@ -100,16 +147,28 @@ pub(super) struct Machine {
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
     requests: Requests,
     backlog: VecDeque<ExecId>,
+    /// States that are being loaded from their checkpoints.
+    loads: BTreeMap<ProcId, StateId>,
+    saver: Saver,
+    replays: BTreeMap<StateId, Replay>,
+    memory: Memory,
+    trusting: Vec<Ticket>,
     effects: Vec<Effect>,
 }
 
 impl Machine {
-    /// A notebook with nothing but its root. `new_id` makes the ids of states.
-    pub(super) fn new(name: &str, now_ms: f64, new_id: Box<dyn FnMut() -> String + Send>) -> Self {
+    /// A notebook as it was opened. `new_id` makes the ids of states; with `saves`, checkpoints are written without being
+    /// asked for.
+    pub(super) fn new(
+        notebook: Notebook,
+        new_id: Box<dyn FnMut() -> String + Send>,
+        budget: Budget,
+        saves: bool,
+    ) -> Self {
         Self {
-            notebook: Notebook::new(name, now_ms),
+            notebook,
             new_id,
-            now_ms,
+            now_ms: 0.0,
             last_proc: 0,
             root: None,
             frozen: BTreeMap::new(),
@@ -117,6 +176,11 @@ impl Machine {
             looks: BTreeMap::new(),
             requests: Requests::default(),
             backlog: VecDeque::new(),
+            loads: BTreeMap::new(),
+            saver: Saver::new(saves),
+            replays: BTreeMap::new(),
+            memory: Memory::new(budget),
+            trusting: Vec::new(),
             effects: Vec::new(),
         }
     }
@@ -130,12 +194,18 @@ impl Machine {
     pub(super) fn step(&mut self, now_ms: f64, input: Input) -> Vec<Effect> {
         self.now_ms = now_ms;
         match input {
-            Input::Opened => self.plant(),
+            Input::Opened => self.opened(),
             Input::Command(ticket, command) => self.command(ticket, command),
             Input::Reported(process, report) => self.reported(process, report),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_failed(process, &why),
             Input::Rang(alarm) => self.rang(alarm),
+            Input::Kept(state, kept) => self.kept(&state, kept),
+            Input::Trusted(states) => self.trusted(states),
+            Input::Measured(processes, available) => self.measured(processes, available),
+            Input::Trouble(trouble) => self.trouble(trouble),
+            Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
+            Input::Closing => self.closing(),
         }
         std::mem::take(&mut self.effects)
     }
@@ -158,11 +228,19 @@ impl Machine {
             Command::DeleteState { state } => Some(self.delete_state(&state)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
-            Command::Pin { .. }
-            | Command::Checkpoint { .. }
-            | Command::Replay { .. }
-            | Command::Trust
-            | Command::SaveTask { .. } => None,
+            Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
+            Command::Checkpoint { state, form, label, metadata } => {
+                self.ask_checkpoint(ticket, &state, form, label, metadata)
+            }
+            Command::Replay { state } => self.ask_replay(ticket, &state),
+            Command::Trust => {
+                self.trusting.push(ticket);
+                self.effects.push(Effect::Trust);
+                None
+            }
+            Command::SaveTask { task_id, state, values, token_usage, metadata } => {
+                Some(self.save_task(task_id, state, values, token_usage, metadata))
+            }
         };
         if let Some(reply) = answer {
             self.answer(ticket, reply);
@@ -171,7 +249,11 @@ impl Machine {
 
     fn reported(&mut self, process: ProcId, report: Report) {
         match report {
-            Report::Ready { .. } => self.ready(process),
+            Report::Ready { missing, .. } => self.ready(process, missing),
+            Report::LoadFailed { why } => self.load_failed(process, &why),
+            Report::Saving { percent } => self.saving(process, percent),
+            Report::Saved(contents) => self.written(process, contents),
+            Report::SaveFailed { why } => self.saving_failed(process, &why),
             Report::Failed { why } => self.root_failed(process, &why),
             Report::ForkFailed { child, why } => self.fork_failed(child, &why),
             Report::Started => self.started(process),
@@ -179,14 +261,12 @@ impl Machine {
             Report::Update { display_id, data, metadata } => self.update(process, display_id, data, metadata),
             Report::Clear { wait } => self.clear(process, wait),
             Report::Ask(prompt) => self.prompt(process, Some(prompt)),
-            Report::Ended { how, exec_count, warnings } => self.ended(process, how, exec_count, warnings),
+            Report::Ended { how, exec_count, warnings, forks } => {
+                self.ended(process, how, exec_count, warnings, forks)
+            }
             Report::Variables(variables) => self.looked(process, variables),
             // The tree's own business.
             Report::Forked { .. } | Report::Reaped { .. } | Report::Doorbell => {}
-            Report::LoadFailed { .. }
-            | Report::Saving { .. }
-            | Report::Saved(_)
-            | Report::SaveFailed { .. } => {}
         }
     }
 
@@ -197,6 +277,9 @@ impl Machine {
             Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
+            Alarm::Save => self.time_to_save(),
+            Alarm::SavingStalled(process) => self.saving_stalled(process),
+            Alarm::Measure => self.measure(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::heads::Doing;
 use super::stops::{Stop, interrupted};
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
-use crate::kernel::{How, ProcId, Role};
+use crate::kernel::{How, ProcId};
 use crate::notebook::{
     Asked, Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError,
     RunStatus, StateId,
@@ -22,6 +22,8 @@ pub(super) struct Request {
     instead_of: Option<Line>,
     pub(super) timeout: Option<Duration>,
     allow_stdin: bool,
+    /// Whether a state that can only come back by running its cells again is brought back so.
+    replay: bool,
     waiting: Vec<Ticket>,
     pub(super) stop: Option<Stop>,
     pub(super) serial: Serial,
@@ -84,7 +86,7 @@ impl Machine {
             instead_of,
             timeout,
             allow_stdin,
-            replay: _,
+            replay,
         } = command
         else {
             return None;
@@ -97,12 +99,14 @@ impl Machine {
             instead_of,
             timeout,
             allow_stdin,
+            replay,
             waiting: vec![ticket],
             stop: None,
             serial: Serial(0),
         };
         let asked = Asked { on: on.clone(), new_state_name };
-        let on = match self.resolve(on) {
+        self.saver.note_asked(self.now_ms);
+        let on = match self.resolve(on, replay) {
             Ok(on) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
         };
@@ -153,7 +157,7 @@ impl Machine {
     }
 
     /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
-    fn resolve(&self, on: Base) -> Result<Base, Refused> {
+    fn resolve(&self, on: Base, replay: bool) -> Result<Base, Refused> {
         let state = match on {
             Base::State(state) => state,
             Base::Run(earlier) => {
@@ -172,12 +176,18 @@ impl Machine {
                 }
             }
         };
-        self.runnable(&state)?;
-        Ok(Base::State(state))
+        match self.runnable(&state) {
+            Err(refused) if refused.code != "lost" || !replay => Err(refused),
+            _ => Ok(Base::State(state)),
+        }
     }
 
     /// Starts a run, or lets it wait for room.
     pub(super) fn begin(&mut self, exec_id: &ExecId, state: &StateId) {
+        if self.notebook.run(exec_id).is_none_or(|r| r.status.has_ended()) {
+            return;
+        }
+        self.memory.note_used(state);
         if !self.heads.has_room() {
             self.backlog.push_back(exec_id.clone());
             return;
@@ -192,18 +202,13 @@ impl Machine {
                 self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Begun(head, exec_id.clone(), serial)));
                 head
             }
-            None => match self.source_of(state) {
-                Some(frozen) => {
-                    let head = self.new_proc();
-                    self.heads.add(head, state.clone(), Doing::Begin(exec_id.clone()));
-                    self.effects.push(Effect::Fork {
-                        from: frozen,
-                        child: head,
-                        role: Role::Head,
-                        load: None,
-                    });
-                    self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(head)));
-                    head
+            None if self.has_to_wait_for_its_checkpoint(state) => {
+                return self.await_checkpoint(exec_id, state);
+            }
+            None => match self.branch(state, Doing::Begin(exec_id.clone())) {
+                Some(head) => head,
+                None if self.requests.get(exec_id).is_some_and(|r| r.replay) => {
+                    return self.run_after_replay(exec_id, state);
                 }
                 None => {
                     let error = RunError::new("StateLost", format!("the process of state {state} is gone"));
@@ -229,8 +234,9 @@ impl Machine {
             let Some(Base::State(state)) = self.notebook.run(&exec_id).map(|r| r.on.clone()) else {
                 continue;
             };
-            match self.runnable(&state) {
-                Ok(()) => self.begin(&exec_id, &state),
+            let replay = self.requests.get(&exec_id).is_some_and(|r| r.replay);
+            match self.resolve(Base::State(state.clone()), replay) {
+                Ok(_) => self.begin(&exec_id, &state),
                 Err(refused) => self.end(&exec_id, RunStatus::Interrupted, Some(aborted(&refused.why))),
             }
         }
@@ -265,10 +271,20 @@ impl Machine {
     }
 
     /// A cell ended in its own process.
-    pub(super) fn ended(&mut self, head: ProcId, how: How, exec_count: u32, warnings: Vec<String>) {
+    pub(super) fn ended(
+        &mut self,
+        head: ProcId,
+        how: How,
+        exec_count: u32,
+        warnings: Vec<String>,
+        forks: bool,
+    ) {
+        if let Some(target) = self.heads.replaying(head) {
+            return self.replayed(&target, how, warnings, forks);
+        }
         let Some(exec_id) = self.run_of(head) else { return };
         match how {
-            How::Ok => self.succeeded(head, &exec_id, exec_count, warnings),
+            How::Ok => self.succeeded(head, &exec_id, exec_count, warnings, forks),
             How::Refused => {
                 let at = self.heads.get(head).map(|h| h.at.clone());
                 if let Some(at) = at {
@@ -286,14 +302,22 @@ impl Machine {
         self.serve_backlog();
     }
 
-    fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, warnings: Vec<String>) {
+    fn succeeded(
+        &mut self,
+        head: ProcId,
+        exec_id: &ExecId,
+        exec_count: u32,
+        warnings: Vec<String>,
+        forks: bool,
+    ) {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
         let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.instead_of.take());
         if let Some(head) = self.heads.get_mut(head) {
             head.is_needed = !warnings.is_empty();
         }
-        let state = self.grow(&parent, exec_id, name, exec_count, warnings);
+        let state = self.grow(&parent, exec_id, name, exec_count, warnings, forks);
+        self.memory.note_used(&state);
         self.heads.rest(head, state.clone());
         if let Some(run) = self.notebook.run_mut(exec_id) {
             run.state = Some(state.clone());

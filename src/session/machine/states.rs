@@ -2,17 +2,51 @@
 
 use super::heads::Doing;
 use super::runs::READY_TIMEOUT;
+use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::kernel::{Exit, ProcId, Role};
-use crate::notebook::{Event, ExecId, Living, Refused, Reply, Saving, State, StateId, Variable};
+use crate::kernel::{Exit, Load, ProcId, Role};
+use crate::notebook::{
+    Event, ExecId, Form, Living, Missing, Refused, Reply, Revival, RunError, RunStatus, Saving, State,
+    StateId, Variable,
+};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How many states may be looked at at once: each look is a process, and view links may look too.
 const MAX_LOOKS: usize = 8;
+/// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
+/// What a run is told that was going on when the server stopped.
+const STOPPED: &str = "interrupted by server stop";
 /// How long a look at variables may take.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Machine {
+    /// The notebook was opened: its first process starts, and runs that the last server did not see the end of are over.
+    pub(super) fn opened(&mut self) {
+        self.plant();
+        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
+        for run in open {
+            self.end(&run, RunStatus::Interrupted, Some(interrupted(STOPPED)));
+        }
+    }
+
+    /// The notebook is about to be closed: cells that run are over, and what can still be saved is saved without waiting for
+    /// a moment of rest.
+    pub(super) fn closing(&mut self) {
+        self.stop_all_replays();
+        self.backlog.clear();
+        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
+        for run in open {
+            if let Some(head) = self.heads.of_run(&run) {
+                self.discard(head);
+            }
+            self.end(&run, RunStatus::Interrupted, Some(interrupted(STOPPED)));
+        }
+        self.saver.in_haste = true;
+        self.save_next();
+    }
+
     /// Starts the root process.
     pub(super) fn plant(&mut self) {
         let root = self.new_proc();
@@ -29,6 +63,7 @@ impl Machine {
         name: Option<String>,
         exec_count: u32,
         warnings: Vec<String>,
+        forks: bool,
     ) -> StateId {
         let id = StateId::new((self.new_id)());
         let state = State {
@@ -41,6 +76,7 @@ impl Machine {
             label: None,
             prose: Vec::new(),
             warnings,
+            forks,
             pinned: false,
             living: Living::Freezing,
             checkpoint: None,
@@ -75,12 +111,102 @@ impl Machine {
         state.is_some_and(|s| s.living == Living::Freezing)
     }
 
-    /// The process from which a state can be forked. The root is planted anew when it has gone.
+    /// The process from which a state can be forked. The root is planted anew when it has gone, any other state is loaded
+    /// from its checkpoint.
     pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
-        if *state == StateId::root() && self.root.is_none() {
+        if state.is_root() && self.root.is_none() {
             self.plant();
         }
-        self.frozen.get(state).copied()
+        let held = self.frozen.get(state).copied();
+        held.or_else(|| self.load(state))
+    }
+
+    /// Makes a state's frozen process from its checkpoint, as a fork of the root.
+    fn load(&mut self, state: &StateId) -> Option<ProcId> {
+        if self.notebook.state(state).is_none_or(|s| s.living != Living::Disk) {
+            return None;
+        }
+        let load = self.load_of(state)?;
+        let root = self.source_of(&StateId::root())?;
+        let frozen = self.new_proc();
+        self.frozen.insert(state.clone(), frozen);
+        self.loads.insert(frozen, state.clone());
+        self.effects.push(Effect::Fork { from: root, child: frozen, role: Role::Frozen, load: Some(load) });
+        self.effects.push(Effect::Wake(LOAD_TIMEOUT, Alarm::Ready(frozen)));
+        self.memory.note_used(state);
+        self.set_living(state, Living::Freezing);
+        Some(frozen)
+    }
+
+    /// What a process is to load to be a state: objects only from a checkpoint of our own, else only plain values.
+    fn load_of(&self, state: &StateId) -> Option<Load> {
+        let checkpoint = self.notebook.state(state)?.checkpoint.as_ref()?;
+        let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
+        Some(Load { manifest: checkpoint.checkpoint_id.clone(), form })
+    }
+
+    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks.
+    /// None when there is nothing to make it from.
+    pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
+        let load = if self.forks(state) { None } else { self.load_of(state) };
+        let (from, limit) = match load {
+            Some(_) => (self.source_of(&StateId::root())?, LOAD_TIMEOUT),
+            None => (self.source_of(state)?, READY_TIMEOUT),
+        };
+        let head = self.new_proc();
+        self.heads.add(head, state.clone(), doing);
+        self.effects.push(Effect::Fork { from, child: head, role: Role::Head, load });
+        self.effects.push(Effect::Wake(limit, Alarm::Ready(head)));
+        Some(head)
+    }
+
+    fn forks(&self, state: &StateId) -> bool {
+        self.notebook.state(state).is_none_or(|s| s.forks)
+    }
+
+    /// Whether a branch has to come from a checkpoint that is not there yet.
+    pub(super) fn has_to_wait_for_its_checkpoint(&self, state: &StateId) -> bool {
+        !self.forks(state) && self.load_of(state).is_none() && self.frozen.contains_key(state)
+    }
+
+    /// A process could not load its checkpoint. What waits for it is told; the checkpoint stays as it is.
+    pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
+        let state = match self.loads.remove(&process) {
+            Some(state) => {
+                self.frozen.remove(&state);
+                state
+            }
+            None => match self.heads.get(process).map(|h| h.at.clone()) {
+                Some(state) => state,
+                None => return,
+            },
+        };
+        self.effects.push(Effect::Kill(process));
+        for head in self.heads.coming_to(&state) {
+            let doing = self.heads.remove(head).map(|h| h.doing);
+            self.effects.push(Effect::Kill(head));
+            match doing {
+                Some(Doing::Begin(run)) => {
+                    self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
+                }
+                Some(Doing::Replay(target)) => self.replay_failed(&target, why),
+                _ => {}
+            }
+        }
+        let at_it = |looks: &BTreeMap<ProcId, (Vec<Ticket>, StateId)>| {
+            looks.iter().filter(|(_, (_, at))| *at == state).map(|(p, _)| *p).collect::<Vec<_>>()
+        };
+        for look in at_it(&self.looks) {
+            self.fork_failed(look, why);
+        }
+        if self.saver.is_at(&state) {
+            self.stop_saving(&state);
+        }
+        if !self.frozen.contains_key(&state) {
+            self.set_living(&state, Living::Replay);
+        }
+        self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
+        self.serve_backlog();
     }
 
     /// Whether a state can be run against.
@@ -91,17 +217,36 @@ impl Machine {
         if state.living.can_run() || state.parent.is_none() {
             return Ok(());
         }
-        let how = "run its cell again from its parent";
-        Err(Refused::new("lost", format!("run against state {id}"), "its process is gone", how))
+        let how = "replay it: its cells run again from the nearest state that is whole";
+        let why = "it has neither a process nor a checkpoint";
+        Err(Refused::new("lost", format!("run against state {id}"), why, how))
     }
 
     /// A process says that it is what it was forked to be.
-    pub(super) fn ready(&mut self, process: ProcId) {
+    pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>) {
         if let Some(head) = self.heads.get_mut(process) {
             head.is_ready = true;
+            let at = head.at.clone();
+            if !missing.is_empty() {
+                self.set_revival(&at, missing);
+            }
         } else if let Some(state) = self.state_of(process) {
+            if self.loads.remove(&process).is_some() {
+                self.set_revival(&state, missing);
+            }
             self.set_living(&state, Living::Memory);
             self.let_idle_heads_go();
+            self.measure_soon(&state);
+            self.live_within_budget();
+            self.save_next();
+        }
+    }
+
+    fn set_revival(&mut self, id: &StateId, missing: Vec<Missing>) {
+        if let Some(state) = self.notebook.state_mut(id) {
+            state.revival = Some(Revival::Checkpoint { missing });
+            let state = state.clone();
+            self.publish(Event::StateChanged { state });
         }
     }
 
@@ -112,11 +257,11 @@ impl Machine {
         }
     }
 
-    fn state_of(&self, frozen: ProcId) -> Option<StateId> {
+    pub(super) fn state_of(&self, frozen: ProcId) -> Option<StateId> {
         self.frozen.iter().find(|(_, p)| **p == frozen).map(|(s, _)| s.clone())
     }
 
-    fn set_living(&mut self, id: &StateId, living: Living) {
+    pub(super) fn set_living(&mut self, id: &StateId, living: Living) {
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.living != Living::Deleted) else { return };
         if state.living != living {
             state.living = living;
@@ -157,6 +302,7 @@ impl Machine {
                 Doing::Begin(run) if self.is_stopping(&run) => self.head_gone(&run, exit),
                 Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
                 Doing::Begin(run) => self.head_not_made(&run, "the forked process died before it was ready"),
+                Doing::Replay(target) => self.replay_failed(&target, "the process that ran its cells died"),
             }
             self.left(&head.at);
         } else if let Some((tickets, state)) = self.looks.remove(&process) {
@@ -164,6 +310,8 @@ impl Machine {
             let how = "some variable's repr may have ended it";
             let refused = Refused::new("kernel", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
+        } else if self.saved_by(process).is_some() {
+            self.saving_failed(process, "the process that wrote it died");
         } else if self.root == Some(process) && self.notebook.state(&StateId::root()).is_some_and(is_new) {
             self.root_failed(process, "Python ended while it was starting; the terminal may say more");
         } else if let Some(state) = self.state_of(process) {
@@ -173,9 +321,10 @@ impl Machine {
 
     /// A frozen process is gone: if a head still rests at its state it is frozen again, else the state is lost.
     fn frozen_gone(&mut self, state: &StateId) {
-        if *state == StateId::root() {
+        if state.is_root() {
             self.root = None;
         }
+        self.loads.retain(|_, s| s != state);
         let was_ready = self.notebook.state(state).is_some_and(|s| s.living == Living::Memory);
         if !was_ready {
             // It could not become what it was forked to be, and another one could not either.
@@ -189,10 +338,20 @@ impl Machine {
         }
     }
 
-    /// A head has left a state: if nothing else holds it, it is lost.
-    pub(super) fn left(&mut self, state: &StateId) {
-        if !self.frozen.contains_key(state) && !self.heads.hold(state) {
-            self.set_living(state, Living::Replay);
+    /// A head has left a state: if nothing else holds it, it lives on disk, or nowhere.
+    pub(super) fn left(&mut self, id: &StateId) {
+        if self.frozen.contains_key(id) || self.heads.hold(id) {
+            return;
+        }
+        let has_checkpoint =
+            self.notebook.state(id).is_some_and(|s| s.checkpoint.is_some() && !s.id.is_root());
+        if let Some(state) = self.notebook.state_mut(id) {
+            (state.revival, state.memory_bytes) = (None, None);
+        }
+        // One whose checkpoint could not be loaded stays what it is.
+        let is_known = self.notebook.state(id).is_some_and(|s| s.living == Living::Replay);
+        if !is_known {
+            self.set_living(id, if has_checkpoint { Living::Disk } else { Living::Replay });
         }
     }
 
@@ -202,9 +361,13 @@ impl Machine {
             return self.root_failed(child, why);
         }
         if let Some(head) = self.heads.remove(child) {
-            if let Some(run) = head.doing.run().cloned() {
-                self.head_not_made(&run, why);
+            match head.doing {
+                Doing::Begin(run) | Doing::Run(run) => self.head_not_made(&run, why),
+                Doing::Replay(target) => self.replay_failed(&target, why),
+                Doing::Rest => {}
             }
+        } else if self.saved_by(child).is_some() {
+            self.saving_failed(child, why);
         } else if let Some((tickets, state)) = self.looks.remove(&child) {
             let refused = Refused::new("kernel", format!("look at state {state}"), why, "try again later");
             self.answer_all(tickets, &Reply::Refused(refused));
@@ -215,7 +378,9 @@ impl Machine {
 
     /// A state could not be frozen. While its head rests there nothing is lost: it is tried again before the next cell.
     fn not_kept(&mut self, state: &StateId) {
-        self.frozen.remove(state);
+        if let Some(process) = self.frozen.remove(state) {
+            self.loads.remove(&process);
+        }
         self.set_living(state, Living::Freezing);
         self.left(state);
     }
@@ -223,6 +388,9 @@ impl Machine {
     /// A forked process did not say that it is there: the fork hung. It is ended, and who waits is told.
     pub(super) fn not_ready(&mut self, process: ProcId) {
         let why = "the fork did not come to life in time: a library in this state may not survive one";
+        if self.waits_for_a_load(process) {
+            return self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(process)));
+        }
         if self.heads.get(process).is_some_and(|h| !h.is_ready) {
             self.effects.push(Effect::Kill(process));
             self.fork_failed(process, why);
@@ -232,6 +400,13 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
             self.fork_failed(process, why);
         }
+    }
+
+    /// Whether a process cannot be there yet, as the one that it is forked from is still being loaded.
+    fn waits_for_a_load(&self, process: ProcId) -> bool {
+        let head = self.heads.get(process).filter(|h| !h.is_ready).map(|h| &h.at);
+        let at = head.or_else(|| self.looks.get(&process).map(|(_, at)| at));
+        at.and_then(|at| self.frozen.get(at)).is_some_and(|frozen| self.loads.contains_key(frozen))
     }
 
     /// Ends a head; nothing more is heard from it.
@@ -258,6 +433,7 @@ impl Machine {
             return busy("too many states are being looked at");
         }
         let Some(frozen) = self.source_of(state) else { return busy("its process is being made again") };
+        self.memory.note_used(state);
         let look = self.new_proc();
         self.looks.insert(look, (vec![ticket], state.clone()));
         self.effects.push(Effect::Fork { from: frozen, child: look, role: Role::Look, load: None });
@@ -274,6 +450,9 @@ impl Machine {
 
     /// A look takes too long.
     pub(super) fn look_took_too_long(&mut self, process: ProcId) {
+        if self.waits_for_a_load(process) {
+            return self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(process)));
+        }
         if let Some((tickets, state)) = self.looks.remove(&process) {
             self.effects.push(Effect::Kill(process));
             let why = format!("it took longer than {} s", LOOK_TIMEOUT.as_secs());
@@ -303,12 +482,16 @@ impl Machine {
         if *id != StateId::root()
             && let Some(frozen) = self.frozen.remove(id)
         {
+            self.loads.remove(&frozen);
             self.effects.push(Effect::Kill(frozen));
         }
         while let Some(head) = self.heads.resting_at(id) {
             self.discard(head);
         }
         self.requests.forget(&runs);
+        self.stop_saving(id);
+        self.memory.forget(id);
+        self.replay_failed(id, "the state was deleted");
         for id in before.iter().filter(|id| !states.contains(id)) {
             if let Some(state) = self.notebook.state(id).filter(|s| s.living == Living::Deleted) {
                 let state = state.clone();
@@ -333,6 +516,9 @@ impl Machine {
 
     /// Stops everything and forgets all but the root.
     pub(super) fn reset(&mut self) -> Reply {
+        self.stop_all_replays();
+        self.stop_all_saving();
+        self.loads.clear();
         self.end_all_runs();
         for head in self.heads.take_all() {
             self.effects.push(Effect::Kill(head));

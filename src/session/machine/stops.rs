@@ -34,7 +34,7 @@ impl Machine {
 
     /// Stops a run; false when there is none to stop.
     pub(super) fn interrupt(&mut self, exec_id: &ExecId) -> bool {
-        self.stop(exec_id, Stop::Asked)
+        self.stop_replay(exec_id) || self.stop(exec_id, Stop::Asked)
     }
 
     fn stop(&mut self, exec_id: &ExecId, why: Stop) -> bool {

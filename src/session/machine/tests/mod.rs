@@ -8,7 +8,7 @@ mod runs;
 mod states;
 mod storm;
 
-use super::{Alarm, Effect, Input, Machine, Serial, Ticket};
+use super::{Alarm, Budget, Effect, Input, Machine, Serial, Ticket};
 use crate::kernel::{Exit, How, ProcId, Report};
 use crate::notebook::{
     Base, Command, Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Notebook, Output, Prompt, Reply,
@@ -23,7 +23,7 @@ pub(super) fn machine() -> Machine {
         last += 1;
         format!("s{last}")
     };
-    Machine::new("n", 0.0, Box::new(new_id))
+    Machine::new(Notebook::new("n", 0.0), Box::new(new_id), Budget::default(), false)
 }
 
 /// What a script brings about: effects as lines, then the graph.
@@ -141,12 +141,17 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         [_, "clears"] => reported(Report::Clear { wait: false }),
         [_, "asks"] => reported(Report::Ask(Prompt { number: 1, text: "name?".into(), password: false })),
-        [_, "ok"] => reported(Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new() }),
-        [_, "refuses"] => reported(Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new() }),
+        [_, "ok"] => {
+            reported(Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new(), forks: true })
+        }
+        [_, "refuses"] => {
+            reported(Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new(), forks: true })
+        }
         [_, "raises", name] => reported(Report::Ended {
             how: How::Error(RunError::new(name, "message")),
             exec_count: 1,
             warnings: Vec::new(),
+            forks: true,
         }),
         [_, "tells"] => reported(Report::Variables(Vec::new())),
         [_, "cannot", "fork", child] => {
@@ -176,7 +181,18 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
-        Effect::Wake(_, Alarm::Ready(_) | Alarm::Looked(_) | Alarm::Begun(..)) => return None,
+        Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
+        Effect::Trust => "trust all".into(),
+        Effect::Measure(processes) => format!("measure {}", processes.len()),
+        Effect::Wake(
+            _,
+            Alarm::Ready(_)
+            | Alarm::Looked(_)
+            | Alarm::Begun(..)
+            | Alarm::Save
+            | Alarm::SavingStalled(_)
+            | Alarm::Measure,
+        ) => return None,
         Effect::Wake(after, Alarm::Stopped(run, _)) => {
             format!("wake in {} s: has {run} stopped?", after.as_secs())
         }
@@ -231,6 +247,7 @@ fn event_text(event: &Event) -> Option<String> {
         }
         Event::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
         Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
+        Event::MemoryMeasured { state, memory_bytes } => format!("{state} holds {memory_bytes}"),
         Event::StateSaved { state } => format!("{state} is saved"),
         Event::TroubleChanged { trouble } => {
             format!("trouble: {}", trouble.as_ref().map_or("none", |t| &t.why))

@@ -352,9 +352,9 @@ fn a_state_whose_process_dies_is_lost_unless_a_head_rests_there() {
             s1 is in Freezing
             s1 is in Replay
         run c on s1
-            answer 13: refused, lost: run against state s1: its process is gone
+            answer 13: refused, lost: run against state s1: it has neither a process nor a checkpoint
         look s1
-            answer 14: refused, lost: run against state s1: its process is gone
+            answer 14: refused, lost: run against state s1: it has neither a process nor a checkpoint
         initial Freezing
         └─ s1 (a) Replay
            └─ s2 (b)

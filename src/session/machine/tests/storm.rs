@@ -181,7 +181,7 @@ impl World {
                     1 => How::Error(RunError::new("ValueError", "")),
                     _ => How::Ok,
                 };
-                (Life::Waits, Report::Ended { how, exec_count: 1, warnings: Vec::new() })
+                (Life::Waits, Report::Ended { how, exec_count: 1, warnings: Vec::new(), forks: true })
             }
         };
         self.processes.insert(id, report.0);

@@ -1,0 +1,224 @@
+//! Bringing a state back by running the cells of its lineage again, from the nearest ancestor that is whole.
+//!
+//! A head runs them one after the other; what they print goes nowhere, as it is in the notebook already. Each state on the
+//! way gets a process again, as a head never runs on from a state that is not kept.
+
+use super::heads::Doing;
+use super::{Effect, Machine, Ticket, not_found};
+use crate::kernel::{How, ProcId, Role};
+use crate::notebook::{
+    Event, ExecId, Form, Living, Refused, Reply, Revival, RunError, RunStatus, State, StateId,
+};
+
+/// A lineage that runs again.
+#[derive(Debug)]
+pub(super) struct Replay {
+    head: ProcId,
+    /// The states whose cells run, in order; the last is the one that is to come back.
+    steps: Vec<StateId>,
+    done: usize,
+    tickets: Vec<Ticket>,
+    /// Runs that wait for the state.
+    runs: Vec<ExecId>,
+    /// Processes of deleted states on the way, which nobody needs afterwards.
+    spare: Vec<ProcId>,
+}
+
+impl Machine {
+    /// A replay is asked for. Answers at once only when there is nothing to wait for.
+    pub(super) fn ask_replay(&mut self, ticket: Ticket, target: &StateId) -> Option<Reply> {
+        let Some(state) = self.notebook.state(target).filter(|s| s.living != Living::Deleted) else {
+            return Some(Reply::Refused(not_found("state", target)));
+        };
+        if is_whole_in_memory(state) {
+            return Some(Reply::Done);
+        }
+        match self.replay(target) {
+            Ok(replay) => {
+                replay.tickets.push(ticket);
+                None
+            }
+            Err(refused) => Some(Reply::Refused(refused)),
+        }
+    }
+
+    /// A run waits until its state has come back.
+    pub(super) fn run_after_replay(&mut self, exec_id: &ExecId, target: &StateId) {
+        match self.replay(target) {
+            Ok(replay) => replay.runs.push(exec_id.clone()),
+            Err(refused) => {
+                let error = RunError::new("ReplayFailed", format!("{}; {}", refused.why, refused.how));
+                self.end(exec_id, RunStatus::Error, Some(error));
+            }
+        }
+    }
+
+    /// The replay that brings a state back; begun, if it was not going on.
+    fn replay(&mut self, target: &StateId) -> Result<&mut Replay, Refused> {
+        if !self.replays.contains_key(target) {
+            let (from, steps) = self.way_to(target)?;
+            let refused = |why: &str| {
+                Refused::new(
+                    "lost",
+                    format!("replay state {target}"),
+                    why,
+                    "run the cells again from the first state",
+                )
+            };
+            if !self.heads.has_room() {
+                return Err(Refused::new(
+                    "busy",
+                    format!("replay state {target}"),
+                    "too many cells are running",
+                    "try again",
+                ));
+            }
+            let head = self
+                .branch(&from, Doing::Replay(target.clone()))
+                .ok_or_else(|| refused("the state that it would start from has no process"))?;
+            let total = steps.len();
+            let (tickets, runs, spare) = (Vec::new(), Vec::new(), Vec::new());
+            self.replays.insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, spare });
+            self.publish(Event::Replaying { state: target.clone(), done: 0, total });
+            self.run_step(target);
+        }
+        self.replays.get_mut(target).ok_or_else(|| not_found("state", target))
+    }
+
+    /// Where a replay starts, and the states that it makes again.
+    fn way_to(&self, target: &StateId) -> Result<(StateId, Vec<StateId>), Refused> {
+        let lineage = self.notebook.lineage(target);
+        let before = &lineage[..lineage.len().saturating_sub(1)];
+        let start = before.iter().rposition(|s| self.is_whole(s)).unwrap_or(0);
+        let steps: Vec<StateId> = lineage[start + 1..].iter().map(|s| s.id.clone()).collect();
+        for id in &steps {
+            if self.code_of(id).is_none() {
+                let why = format!("the code of state {id} is lost");
+                return Err(Refused::new(
+                    "lost",
+                    format!("replay state {target}"),
+                    why,
+                    "run what you remember of it",
+                ));
+            }
+        }
+        Ok((lineage[start].id.clone(), steps))
+    }
+
+    fn code_of(&self, id: &StateId) -> Option<String> {
+        let run = self.notebook.state(id)?.exec_id.as_ref()?;
+        self.notebook.run(run).map(|r| r.code.clone())
+    }
+
+    /// Whether a state has everything that its cells left.
+    fn is_whole(&self, state: &State) -> bool {
+        let whole_on_disk = |s: &State| {
+            s.checkpoint
+                .as_ref()
+                .is_some_and(|c| c.missing.is_empty() && c.is_trusted && c.form == Form::Environment)
+        };
+        state.id.is_root()
+            || is_whole_in_memory(state) && (state.forks || whole_on_disk(state))
+            || state.living == Living::Disk && whole_on_disk(state)
+    }
+
+    fn run_step(&mut self, target: &StateId) {
+        let Some(replay) = self.replays.get(target) else { return };
+        let (head, step) = (replay.head, replay.steps[replay.done].clone());
+        let Some(code) = self.code_of(&step) else {
+            return self.replay_failed(target, "the code of a state on the way is lost");
+        };
+        let exec_id = replay_id(target);
+        self.effects.push(Effect::Run { head, exec_id, code, allow_stdin: false });
+    }
+
+    /// A cell of a replay has ended.
+    pub(super) fn replayed(&mut self, target: &StateId, how: How, warnings: Vec<String>, forks: bool) {
+        let Some(replay) = self.replays.get(target) else { return };
+        let (head, step) = (replay.head, replay.steps[replay.done].clone());
+        match how {
+            How::Ok => {}
+            How::Refused => return self.replay_failed(target, "a state on the way could not be kept"),
+            How::Error(error) => {
+                let number = self.notebook.state(&step).map_or(0, |s| s.exec_count);
+                let why =
+                    format!("this time the cell In[{number}] failed: {}: {}", error.ename, error.evalue);
+                return self.replay_failed(target, &why);
+            }
+        }
+        self.come_back(head, &step, warnings, forks);
+        let Some(replay) = self.replays.get_mut(target) else { return };
+        replay.done += 1;
+        let (done, total) = (replay.done, replay.steps.len());
+        self.publish(Event::Replaying { state: target.clone(), done, total });
+        if done < total {
+            return self.run_step(target);
+        }
+        self.heads.rest(head, step);
+        let Some(replay) = self.replays.remove(target) else { return };
+        self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
+        self.answer_all(replay.tickets, &Reply::Done);
+        for run in replay.runs {
+            self.begin(&run, target);
+        }
+    }
+
+    /// A head stands at a state again: its frozen process is made anew, in place of one that had not everything.
+    fn come_back(&mut self, head: ProcId, id: &StateId, warnings: Vec<String>, forks: bool) {
+        let frozen = self.new_proc();
+        self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen, load: None });
+        self.heads.move_to(head, id);
+        let Some(state) = self.notebook.state_mut(id) else { return };
+        if state.living == Living::Deleted {
+            if let Some(replay) = self.replays.values_mut().find(|r| r.head == head) {
+                replay.spare.push(frozen);
+            }
+            return;
+        }
+        (state.living, state.revival) = (Living::Freezing, Some(Revival::Replay));
+        (state.warnings, state.forks) = (warnings, forks);
+        let state = state.clone();
+        self.publish(Event::StateChanged { state });
+        if let Some(old) = self.frozen.insert(id.clone(), frozen) {
+            self.effects.push(Effect::Kill(old));
+        }
+        self.effects.push(Effect::Wake(super::runs::READY_TIMEOUT, super::Alarm::Ready(frozen)));
+    }
+
+    /// A replay cannot go on. What came back on the way stays.
+    pub(super) fn replay_failed(&mut self, target: &StateId, why: &str) {
+        let Some(replay) = self.replays.remove(target) else { return };
+        self.discard(replay.head);
+        self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
+        self.publish(Event::Replaying { state: target.clone(), done: 0, total: 0 });
+        let how = "run its cells by hand and change what fails";
+        let refused = Refused::new("lost", format!("replay state {target}"), why, how);
+        self.answer_all(replay.tickets, &Reply::Refused(refused));
+        for run in replay.runs {
+            self.end(&run, RunStatus::Error, Some(RunError::new("ReplayFailed", why)));
+        }
+        self.serve_backlog();
+    }
+
+    /// Stops a replay that is known by the exec id of its runs; false when there is none.
+    pub(super) fn stop_replay(&mut self, exec_id: &ExecId) -> bool {
+        let target = self.replays.keys().find(|target| replay_id(target) == *exec_id).cloned();
+        target.inspect(|target| self.replay_failed(target, "it was stopped")).is_some()
+    }
+
+    /// Stops all replays.
+    pub(super) fn stop_all_replays(&mut self) {
+        let all: Vec<StateId> = self.replays.keys().cloned().collect();
+        all.iter().for_each(|target| self.replay_failed(target, "it was stopped"));
+    }
+}
+
+fn is_whole_in_memory(state: &State) -> bool {
+    let is_partial = matches!(&state.revival, Some(Revival::Checkpoint { missing }) if !missing.is_empty());
+    matches!(state.living, Living::Memory | Living::Freezing) && !is_partial
+}
+
+/// By this a replay can be interrupted.
+fn replay_id(target: &StateId) -> ExecId {
+    ExecId::new(format!("replay:{target}"))
+}

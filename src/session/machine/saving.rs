@@ -1,0 +1,404 @@
+//! When checkpoints are written: one at a time, newest first, and only when nobody is waiting for a cell.
+//!
+//! A throw-away fork of the frozen process writes it (`Role::Save`), so the state is never touched and nobody waits. What
+//! was written becomes part of the notebook when the store says so.
+
+use super::{Alarm, Effect, Machine, Ticket, not_found};
+use crate::kernel::{Contents, ProcId, Role};
+use crate::notebook::{
+    Checkpoint, Event, ExecId, Form, Living, Refused, Reply, Saving, State, StateId, Trouble,
+};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// How long nobody must have asked for a run before a checkpoint is begun: cells that follow each other quickly are not
+/// slowed down, and of a quick series the last is saved first.
+const REST: Duration = Duration::from_millis(300);
+/// How long a checkpoint waits for such a moment at most, in milliseconds.
+const MAX_WAIT_MS: f64 = 5000.0;
+/// How long a saving process may be silent. It reports its progress many times a second; one that hangs never does.
+const STALL: Duration = Duration::from_secs(180);
+
+/// A checkpoint that somebody asked for.
+#[derive(Debug)]
+struct Wish {
+    state: StateId,
+    form: Form,
+    label: Option<String>,
+    metadata: Map<String, Value>,
+    tickets: Vec<Ticket>,
+}
+
+/// The checkpoint that is being written.
+#[derive(Debug)]
+struct Writing {
+    wish: Wish,
+    /// The process that writes it; none: it is written, and the store makes it part of the notebook.
+    process: Option<ProcId>,
+    heard_ms: f64,
+}
+
+/// What is saved, and what is to be.
+#[derive(Debug, Default)]
+pub(super) struct Saver {
+    writing: Option<Writing>,
+    wishes: VecDeque<Wish>,
+    by_itself: bool,
+    /// Whether the notebook is being closed: then there is no time to rest.
+    pub(super) in_haste: bool,
+    alarm_is_set: bool,
+    asked_ms: f64,
+    waiting_since_ms: Option<f64>,
+    /// Runs that wait for the checkpoint of a state that cannot be forked.
+    runs: BTreeMap<StateId, Vec<ExecId>>,
+}
+
+impl Saver {
+    /// Nothing is being saved. With `by_itself`, checkpoints are written without being asked for.
+    pub(super) fn new(by_itself: bool) -> Self {
+        Self { by_itself, ..Self::default() }
+    }
+
+    /// Whether a process is busy with a state.
+    pub(super) fn is_at(&self, state: &StateId) -> bool {
+        self.writing.as_ref().is_some_and(|w| &w.wish.state == state)
+    }
+
+    /// Notes that somebody asked for a run.
+    pub(super) fn note_asked(&mut self, now_ms: f64) {
+        self.asked_ms = now_ms;
+    }
+}
+
+impl Machine {
+    /// A checkpoint is asked for. Answers at once only when there is nothing to wait for.
+    pub(super) fn ask_checkpoint(
+        &mut self,
+        ticket: Ticket,
+        id: &StateId,
+        form: Form,
+        label: Option<String>,
+        metadata: Map<String, Value>,
+    ) -> Option<Reply> {
+        if let Err(refused) = self.runnable(id) {
+            return Some(Reply::Refused(refused));
+        }
+        let wish = Wish { state: id.clone(), form, label, metadata, tickets: vec![ticket] };
+        let same = |w: &Wish| {
+            &w.state == id && w.form == form && w.label == wish.label && w.metadata == wish.metadata
+        };
+        if let Some(known) = self.saver.wishes.iter_mut().find(|w| same(w)) {
+            known.tickets.push(ticket);
+            return None;
+        }
+        self.saver.wishes.push_back(wish);
+        if !self.saver.is_at(id) {
+            self.set_saving(id, Saving::Waiting);
+        }
+        self.save_next();
+        None
+    }
+
+    /// A run has to wait for the checkpoint of its state.
+    pub(super) fn await_checkpoint(&mut self, exec_id: &ExecId, state: &StateId) {
+        self.saver.runs.entry(state.clone()).or_default().push(exec_id.clone());
+        let is_wished = self.saver.is_at(state) || self.saver.wishes.iter().any(|w| &w.state == state);
+        if !is_wished {
+            let (form, metadata) = (Form::Environment, Map::new());
+            self.saver.wishes.push_front(Wish {
+                state: state.clone(),
+                form,
+                label: None,
+                metadata,
+                tickets: Vec::new(),
+            });
+        }
+        self.save_next();
+    }
+
+    /// Begins the next checkpoint, when there is one and it is time.
+    pub(super) fn save_next(&mut self) {
+        while self.saver.writing.is_none() && self.notebook.trouble().is_none() {
+            if let Some(wish) = self.saver.wishes.pop_front() {
+                self.begin_saving(wish);
+                continue;
+            }
+            let Some(state) = self.newest_unsaved() else {
+                self.saver.waiting_since_ms = None;
+                return;
+            };
+            if !self.is_time_to_save() {
+                return self.wake_to_save();
+            }
+            let (form, metadata) = (Form::Environment, Map::new());
+            self.begin_saving(Wish { state, form, label: None, metadata, tickets: Vec::new() });
+        }
+    }
+
+    fn newest_unsaved(&self) -> Option<StateId> {
+        let is_due = |s: &&State| {
+            s.living == Living::Memory
+                && s.checkpoint.is_none()
+                && s.saving == Saving::Idle
+                && !s.id.is_root()
+        };
+        if !self.saver.by_itself {
+            None
+        } else {
+            self.notebook.states().rev().find(is_due).map(|s| s.id.clone())
+        }
+    }
+
+    fn is_time_to_save(&mut self) -> bool {
+        let since = *self.saver.waiting_since_ms.get_or_insert(self.now_ms);
+        let rested = self.now_ms - self.saver.asked_ms >= REST.as_secs_f64() * 1000.0;
+        self.saver.in_haste || rested || self.now_ms - since >= MAX_WAIT_MS || self.is_over_budget()
+    }
+
+    fn wake_to_save(&mut self) {
+        if !self.saver.alarm_is_set {
+            self.saver.alarm_is_set = true;
+            self.effects.push(Effect::Wake(REST, Alarm::Save));
+        }
+    }
+
+    /// The moment of rest may have come.
+    pub(super) fn time_to_save(&mut self) {
+        self.saver.alarm_is_set = false;
+        self.save_next();
+    }
+
+    fn begin_saving(&mut self, wish: Wish) {
+        let state = wish.state.clone();
+        if self.has_what_is_wished(&wish) {
+            return;
+        }
+        let source = match self.runnable(&state) {
+            Ok(()) => self.source_of(&state),
+            Err(_) => None,
+        };
+        let Some(source) = source else {
+            return self.refuse_wish(wish, "the state has no process that could be saved");
+        };
+        let process = self.new_proc();
+        self.effects.push(Effect::Fork {
+            from: source,
+            child: process,
+            role: Role::Save(wish.form),
+            load: None,
+        });
+        self.effects.push(Effect::Wake(STALL, Alarm::SavingStalled(process)));
+        self.saver.waiting_since_ms = None;
+        self.saver.writing = Some(Writing { wish, process: Some(process), heard_ms: self.now_ms });
+        self.set_saving(&state, Saving::Writing { percent: 0 });
+    }
+
+    /// A state is immutable: what has been saved is not written again, only called otherwise.
+    fn has_what_is_wished(&mut self, wish: &Wish) -> bool {
+        let saved = self.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
+        let Some(mut checkpoint) = saved.filter(|c| c.form == wish.form && c.is_trusted) else {
+            return false;
+        };
+        self.set_saving(&wish.state, Saving::Idle);
+        if wish.label.is_some() || !wish.metadata.is_empty() {
+            (checkpoint.label, checkpoint.metadata) = (wish.label.clone(), wish.metadata.clone());
+            self.keep_checkpoint(&wish.state, checkpoint);
+            let tickets = wish.tickets.clone();
+            let wish =
+                Wish { metadata: Map::new(), label: None, tickets, state: wish.state.clone(), ..*wish };
+            self.saver.writing = Some(Writing { wish, process: None, heard_ms: self.now_ms });
+        } else {
+            let reply = Reply::Checkpointed { checkpoint: Box::new(checkpoint) };
+            self.answer_all(wish.tickets.clone(), &reply);
+        }
+        true
+    }
+
+    fn keep_checkpoint(&mut self, state: &StateId, about: Checkpoint) {
+        let parent = self.notebook.state(state).and_then(|s| s.parent.clone());
+        self.effects.push(Effect::Keep { state: state.clone(), parent, about: Box::new(about) });
+    }
+
+    /// A saving process says how far it is.
+    pub(super) fn saving(&mut self, process: ProcId, percent: u8) {
+        let now_ms = self.now_ms;
+        if let Some(writing) = self.saver.writing.as_mut().filter(|w| w.process == Some(process)) {
+            writing.heard_ms = now_ms;
+            let state = writing.wish.state.clone();
+            self.set_saving(&state, Saving::Writing { percent: percent.min(100) });
+        }
+    }
+
+    /// A saving process has written everything.
+    pub(super) fn written(&mut self, process: ProcId, contents: Contents) {
+        let Some(writing) = self.saver.writing.as_mut().filter(|w| w.process == Some(process)) else {
+            return;
+        };
+        writing.process = None;
+        let (state, form) = (writing.wish.state.clone(), writing.wish.form);
+        let (label, metadata) = (writing.wish.label.clone(), writing.wish.metadata.clone());
+        let lineage = self.notebook.lineage(&state);
+        let duration =
+            |s: &&State| s.exec_id.as_ref().and_then(|r| self.notebook.run(r)).and_then(|r| r.duration_ms);
+        let about = Checkpoint {
+            checkpoint_id: contents.manifest,
+            session_id: String::new(),
+            state_id: state.clone(),
+            form,
+            created_at: self.now_ms,
+            label,
+            metadata,
+            namespace_size_bytes: contents.namespace_bytes,
+            compressed_size_bytes: contents.stored_bytes,
+            new_bytes: contents.new_bytes,
+            compression_ratio: contents.namespace_bytes as f64 / contents.stored_bytes.max(1) as f64,
+            entry_count: contents.entry_count,
+            includes_source: contents.includes_source,
+            parent_checkpoint: lineage
+                .iter()
+                .rev()
+                .filter(|s| s.id != state)
+                .find_map(|s| s.checkpoint.as_ref().map(|c| c.checkpoint_id.clone())),
+            execution_count: lineage.last().map_or(0, |s| s.exec_count),
+            total_execution_time_ms: lineage.iter().filter_map(duration).sum(),
+            missing: contents.missing,
+            is_trusted: true,
+        };
+        self.keep_checkpoint(&state, about);
+    }
+
+    /// The store has made a checkpoint part of the notebook, or could not.
+    pub(super) fn kept(&mut self, id: &StateId, kept: Result<Box<Checkpoint>, String>) {
+        let checkpoint = match kept {
+            Ok(checkpoint) => checkpoint,
+            Err(why) => return self.not_saved(id, &why),
+        };
+        if let Some(state) = self.notebook.state_mut(id) {
+            // A data-only checkpoint beside a whole one does not replace it.
+            if checkpoint.form == Form::Environment || state.checkpoint.is_none() {
+                state.checkpoint = Some((*checkpoint).clone());
+            }
+            state.saving = Saving::Idle;
+            if state.living == Living::Replay {
+                state.living = Living::Disk;
+            }
+            let state = state.clone();
+            self.publish(Event::StateChanged { state });
+        }
+        if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
+            self.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
+        }
+        for run in self.saver.runs.remove(id).unwrap_or_default() {
+            self.begin(&run, id);
+        }
+        self.live_within_budget();
+        self.save_next();
+    }
+
+    /// The checkpoint that was being written for a state will not be. The state is unharmed.
+    fn not_saved(&mut self, id: &StateId, why: &str) {
+        if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
+            self.effects.extend(writing.process.map(Effect::Kill));
+            self.refuse_wish(writing.wish, why);
+        }
+        self.save_next();
+    }
+
+    fn refuse_wish(&mut self, wish: Wish, why: &str) {
+        self.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
+        let how = "the state itself is unharmed; try again, or look at what it holds";
+        let refused = Refused::new("disk", format!("save state {}", wish.state), why, how);
+        self.answer_all(wish.tickets, &Reply::Refused(refused));
+        for run in self.saver.runs.remove(&wish.state).unwrap_or_default() {
+            let why = format!(
+                "this state can only be branched from its checkpoint, and that could not be written: {why}"
+            );
+            self.head_not_made(&run, &why);
+        }
+    }
+
+    /// A saving process could not do it, or is gone.
+    pub(super) fn saving_failed(&mut self, process: ProcId, why: &str) {
+        if let Some(state) = self.saved_by(process) {
+            self.not_saved(&state, why);
+        }
+    }
+
+    /// The state that a process writes the checkpoint of.
+    pub(super) fn saved_by(&self, process: ProcId) -> Option<StateId> {
+        let writing = self.saver.writing.as_ref().filter(|w| w.process == Some(process));
+        writing.map(|w| w.wish.state.clone())
+    }
+
+    /// A saving process may hang.
+    pub(super) fn saving_stalled(&mut self, process: ProcId) {
+        let Some(writing) = self.saver.writing.as_ref().filter(|w| w.process == Some(process)) else {
+            return;
+        };
+        if self.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
+            let why = format!(
+                "nothing was written for {} s: a library in this state may not survive a fork",
+                STALL.as_secs()
+            );
+            self.saving_failed(process, &why);
+        } else {
+            self.effects.push(Effect::Wake(STALL, Alarm::SavingStalled(process)));
+        }
+    }
+
+    /// A state is deleted: nothing is written for it any longer.
+    pub(super) fn stop_saving(&mut self, id: &StateId) {
+        let gone = Reply::Refused(not_found("state", id));
+        let wishes = std::mem::take(&mut self.saver.wishes);
+        let (theirs, others): (VecDeque<Wish>, _) = wishes.into_iter().partition(|w| &w.state == id);
+        self.saver.wishes = others;
+        for wish in theirs {
+            self.answer_all(wish.tickets, &gone);
+        }
+        if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
+            self.effects.extend(writing.process.map(Effect::Kill));
+            self.answer_all(writing.wish.tickets, &gone);
+        }
+        for run in self.saver.runs.remove(id).unwrap_or_default() {
+            self.head_not_made(&run, "the state was deleted");
+        }
+    }
+
+    /// All states but the root are forgotten.
+    pub(super) fn stop_all_saving(&mut self) {
+        let ids: Vec<StateId> = self.notebook.states().map(|s| s.id.clone()).collect();
+        for id in ids {
+            self.stop_saving(&id);
+        }
+    }
+
+    /// Whether everything that could be saved is.
+    pub(in crate::session) fn is_all_saved(&self) -> bool {
+        self.saver.writing.is_none() && (self.newest_unsaved().is_none() || self.notebook.trouble().is_some())
+    }
+
+    /// Something is wrong with the disk, or is no longer.
+    pub(super) fn trouble(&mut self, trouble: Option<Trouble>) {
+        let is_over = trouble.is_none();
+        self.notebook.set_trouble(trouble.clone());
+        self.publish(Event::TroubleChanged { trouble });
+        if is_over {
+            let failed = |s: &&State| matches!(s.saving, Saving::Failed { .. });
+            let again: Vec<StateId> = self.notebook.states().filter(failed).map(|s| s.id.clone()).collect();
+            for state in again {
+                self.set_saving(&state, Saving::Idle);
+            }
+            self.save_next();
+        }
+    }
+
+    pub(super) fn set_saving(&mut self, id: &StateId, saving: Saving) {
+        if let Some(state) = self.notebook.state_mut(id)
+            && state.saving != saving
+        {
+            state.saving = saving.clone();
+            self.publish(Event::SavingChanged { state: id.clone(), saving });
+        }
+    }
+}

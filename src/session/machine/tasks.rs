@@ -1,0 +1,122 @@
+//! What else is kept: the checkpoints of tasks, whose versions are never used again, and states that come in files.
+
+use super::{Adopted, Effect, Machine, Ticket, not_found};
+use crate::notebook::{
+    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, Run, RunStatus, Saving, State, StateId,
+    TaskCheckpoint, Trouble,
+};
+
+use serde_json::{Map, Value};
+
+impl Machine {
+    /// A task wants another checkpoint.
+    pub(super) fn save_task(
+        &mut self,
+        task_id: String,
+        state: Option<StateId>,
+        values: Map<String, Value>,
+        token_usage: Map<String, Value>,
+        metadata: Map<String, Value>,
+    ) -> Reply {
+        if task_id.is_empty() {
+            let how = "give the task a name";
+            return Reply::Refused(Refused::new("bad_request", "save a task", "its task_id is empty", how));
+        }
+        if let Some(id) = &state
+            && self.notebook.state(id).is_none_or(|s| s.living == Living::Deleted)
+        {
+            return Reply::Refused(not_found("state", id));
+        }
+        let version =
+            self.notebook.task(&task_id).and_then(|all| all.last()).map_or(1, |last| last.version + 1);
+        let created_at = self.now_ms;
+        let checkpoint =
+            TaskCheckpoint { task_id, version, state, values, token_usage, metadata, created_at };
+        self.notebook.add_task(checkpoint.clone());
+        self.publish(Event::TaskSaved { checkpoint: checkpoint.clone() });
+        Reply::TaskSaved { checkpoint: Box::new(checkpoint) }
+    }
+
+    /// A state came in a file: it stands beside the root's other children, with a run that holds all its code.
+    pub(super) fn adopt(&mut self, ticket: Ticket, adopted: Adopted) {
+        let exec_id = ExecId::new(format!("import-{}", (self.new_id)()));
+        let on = Base::State(StateId::root());
+        let mut outputs = Outputs::default();
+        for output in adopted.outputs {
+            outputs.push(output);
+        }
+        let id = StateId::new((self.new_id)());
+        let asked = Asked { on: on.clone(), new_state_name: None };
+        let run = Run {
+            exec_id: exec_id.clone(),
+            on,
+            code: adopted.code,
+            status: RunStatus::Ok,
+            draft: None,
+            outputs,
+            error: None,
+            prompt: None,
+            started_at: Some(self.now_ms),
+            duration_ms: None,
+            state: Some(id.clone()),
+            asked,
+        };
+        self.notebook.add_run(run.clone());
+        self.publish(Event::RunAdded { run });
+        let state = State {
+            name: id.as_str().to_owned(),
+            id: id.clone(),
+            parent: Some(StateId::root()),
+            exec_id: Some(exec_id.clone()),
+            exec_count: adopted.about.execution_count,
+            created_at: self.now_ms,
+            label: adopted.label,
+            prose: Vec::new(),
+            warnings: Vec::new(),
+            forks: true,
+            pinned: false,
+            living: Living::Replay,
+            checkpoint: None,
+            saving: Saving::Idle,
+            revival: None,
+            memory_bytes: None,
+        };
+        self.notebook.add_state(state.clone());
+        self.publish(Event::StateAdded { state });
+        let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
+        self.effects.push(Effect::Keep { state: id.clone(), parent, about });
+        let reply = Reply::Ended {
+            exec_id,
+            status: RunStatus::Ok,
+            state_name: Some(id.as_str().to_owned()),
+            state: Some(id),
+            error: None,
+        };
+        self.answer(ticket, reply);
+    }
+
+    /// Checkpoints were signed as our own, or could not be.
+    pub(super) fn trusted(&mut self, states: Result<Vec<StateId>, Trouble>) {
+        let tickets = std::mem::take(&mut self.trusting);
+        let states = match states {
+            Ok(states) => states,
+            Err(Trouble { what, why, how }) => {
+                return self.answer_all(tickets, &Reply::Refused(Refused::new("disk", what, why, how)));
+            }
+        };
+        for id in &states {
+            let Some(state) = self.notebook.state_mut(id) else { continue };
+            if let Some(checkpoint) = &mut state.checkpoint {
+                checkpoint.is_trusted = true;
+            }
+            // What was loaded of it are its values only.
+            let is_partial = state.revival.is_some() && state.living == Living::Memory;
+            let state = state.clone();
+            self.publish(Event::StateChanged { state });
+            if is_partial && !self.heads.stand_at(id) && !self.saver.is_at(id) {
+                self.let_go(id);
+            }
+        }
+        self.answer_all(tickets, &Reply::Trusted { count: states.len() });
+    }
+}

@@ -1,0 +1,38 @@
+//! How much memory processes and the machine have, as the kernel tells (proc_pid_smaps(5), proc_meminfo(5)).
+
+/// What a process holds for itself alone, in bytes. None when it is gone.
+pub(super) fn private_bytes(pid: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    Some(
+        ["Private_Clean:", "Private_Dirty:"].iter().filter_map(|field| kilobytes(&text, field)).sum::<u64>()
+            * 1024,
+    )
+}
+
+/// How much memory the machine has left without swapping, in bytes.
+pub(super) fn available_bytes() -> Option<u64> {
+    Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")? * 1024)
+}
+
+/// How much memory the machine has, in bytes.
+pub(super) fn total_bytes() -> Option<u64> {
+    Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")? * 1024)
+}
+
+fn kilobytes(text: &str, field: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_and_this_machine_have_memory() {
+        let pid = i32::try_from(std::process::id()).unwrap_or_default();
+        let (own, left, all) = (private_bytes(pid), available_bytes(), total_bytes());
+        assert!(own > Some(100_000) && own < all && left < all, "{own:?} {left:?} {all:?}");
+        assert_eq!(private_bytes(i32::MAX), None);
+    }
+}
