@@ -17,8 +17,9 @@
 pub mod notebook;
 mod blobs;
 pub mod kernel;
-mod store;
+pub mod store;
 pub mod session;
 pub mod http;
 pub mod options;
+pub mod commands;
 pub mod serve;

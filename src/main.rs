@@ -1,6 +1,6 @@
 //! `ratoon` serves notebooks; `ratoon kernel` is the process in which their cells run.
 
-use ratoon::{kernel, options, serve};
+use ratoon::{commands, kernel, options, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -8,5 +8,9 @@ fn main() -> ExitCode {
     if options::is_kernel() {
         return kernel::child_main();
     }
-    serve::run(options::Options::read())
+    let options = options::Options::read();
+    match &options.care {
+        Some(care) => commands::run(care, &options),
+        None => serve::run(options),
+    }
 }

@@ -12,7 +12,7 @@ import { hasEnded } from './protocol.js';
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
- *     versions: string[], isOutdated: boolean}
+ *     versions: string[], isOutdated: boolean, isHere: boolean, progress: import('./living.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean}
  *   | {kind: 'attempt', key: string, run: Run}} Cell
  */
@@ -24,6 +24,7 @@ import { hasEnded } from './protocol.js';
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
  * @property {boolean} mayRun
+ * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
  * @property {(state: string) => Draft[]} draftsOn
  */
 
@@ -71,7 +72,8 @@ function ranCell(model, look, state, isOutdated) {
     const edit = look.edits.get(state.id);
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
     const versions = model.childrenOf(state.parent ?? '').filter((other) => other.living !== 'deleted' || other === state);
-    return { kind: 'ran', key: state.id, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated };
+    const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
+    return { kind: 'ran', key: state.id, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, progress };
 }
 
 /** @param {Model} model @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
@@ -107,6 +109,16 @@ export function runToWaitFor(cells, key, asked) {
         if (run && !hasEnded(run.status)) return run.exec_id;
     }
     return undefined;
+}
+
+/**
+ * The state that a cell would run at, if it would run now and not after another.
+ * @param {Cell[]} cells @param {Cell} cell @param {string} code @param {Map<string, string>} asked @returns {string | undefined}
+ */
+export function stateUnder(cells, cell, code, asked) {
+    if (cell.kind === 'ran') return cell.state.parent ?? undefined;
+    if (cell.kind === 'attempt' || cell.draft.kind === 'markdown' || !code.trim()) return undefined;
+    return runToWaitFor(cells, cell.key, asked) ? undefined : cell.draft.on;
 }
 
 /** @param {Cell} above @param {Cell} target */

@@ -24,8 +24,10 @@ export class Model {
         this.name = '';
         /** Changes with each event. */
         this.rev = 0;
-        /** `rev` of the last change to the graph's shape or to what its nodes show. */
+        /** `rev` of the last change to the graph's shape. */
         this.graphRev = 0;
+        /** `rev` of the last change to its shape or to what its nodes show. */
+        this.marksRev = 0;
         /** @type {Map<string, State>} in creation order */
         this.states = new Map();
         /** @type {Map<string, Run>} in the order in which they were asked for */
@@ -36,23 +38,33 @@ export class Model {
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
         this.runOfDraft = new Map();
+        /** States that come back by running their cells again. @type {Map<string, {done: number, total: number}>} */
+        this.replays = new Map();
+        /** States that are not on disk yet. @type {Set<string>} */
+        this.unsaved = new Set();
+        /** Why nothing can be written to disk now. @type {import('./protocol.js').Trouble | null} */
+        this.trouble = null;
     }
 
     /** Becomes what the snapshot says. @param {import('./protocol.js').Snapshot} snapshot */
     load(snapshot) {
         this.rev += 1;
-        this.graphRev = this.rev;
+        this.graphRev = this.marksRev = this.rev;
         this.name = snapshot.name;
-        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft]) map.clear();
+        this.trouble = snapshot.trouble;
+        const before = new Map(this.runs);
+        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.replays, this.unsaved]) map.clear();
         for (const state of snapshot.states) this.#addState(state);
-        for (const run of snapshot.runs) this.#addRun(run);
+        for (const run of snapshot.runs) this.#addRun(run, before.get(run.exec_id)?.outputs);
         for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
     }
 
     /** Folds one event in. @param {Event} event */
     fold(event) {
         this.rev += 1;
-        if (EVENTS[event.event]?.graph) this.graphRev = this.rev;
+        const changes = EVENTS[event.event]?.graph;
+        if (changes) this.marksRev = this.rev;
+        if (changes === 'shape') this.graphRev = this.rev;
         switch (event.event) {
             case 'run_added':
                 return this.#addRun(event.run);
@@ -86,9 +98,23 @@ export class Model {
                     Object.assign(run, { status, error, duration_ms, state, prompt: null });
                 });
             case 'state_added':
+                this.unsaved.add(event.state.id);
                 return this.#addState(event.state);
             case 'state_changed':
-                this.states.set(event.state.id, event.state);
+                this.replays.delete(event.state.id);
+                return this.#changeState(event.state.id, event.state);
+            case 'saving_changed':
+                return this.#changeState(event.state, { saving: event.saving });
+            case 'replaying':
+                if (event.done < event.total) this.replays.set(event.state, { done: event.done, total: event.total });
+                else this.replays.delete(event.state);
+                return;
+            case 'state_saved':
+                this.unsaved.delete(event.state);
+                return;
+            case 'trouble_changed':
+                this.trouble = event.trouble;
+                if (!event.trouble) this.unsaved.clear();
                 return;
             case 'removed':
                 return this.#remove(event);
@@ -149,14 +175,22 @@ export class Model {
 
     /** @param {State} state */
     #addState(state) {
-        this.states.set(state.id, state);
+        this.states.set(state.id, { ...state });
         if (state.parent) listAt(this.children, state.parent).push(state.id);
     }
 
-    /** @param {import('./protocol.js').Run} run */
-    #addRun(run) {
+    /** @param {string} id @param {Partial<State>} values */
+    #changeState(id, values) {
+        const state = this.states.get(id);
+        if (state) Object.assign(state, values);
+    }
+
+    /** @param {import('./protocol.js').Run} run @param {Item[]} [before] its outputs as they were known */
+    #addRun(run, before = []) {
+        /** @type {Run} */
         const own = { ...run, outputs: [], rev: this.rev, clearPending: false };
         for (const output of run.outputs) addOutput(own, output);
+        own.outputs = own.outputs.map((item, i) => sameOr(item, before[i]));
         this.runs.set(run.exec_id, own);
         if (run.draft) this.runOfDraft.set(run.draft, run.exec_id);
     }
@@ -175,6 +209,8 @@ export class Model {
             const parent = this.states.get(id)?.parent;
             if (parent) this.children.set(parent, (this.children.get(parent) ?? []).filter((child) => child !== id));
             this.states.delete(id);
+            this.replays.delete(id);
+            this.unsaved.delete(id);
             this.children.delete(id);
             this.drafts.delete(id);
         }
@@ -207,6 +243,20 @@ function addOutput(run, output) {
     } else {
         run.outputs.push({ key: nextKey(), output_type: 'stream', name: output.name, pieces: [output.text] });
     }
+}
+
+/**
+ * What is shown already is kept as it is, so that a new snapshot of the same outputs paints nothing again: frames stay
+ * loaded, and what is read stays where it is.
+ * @param {Item} item @param {Item | undefined} known @returns {Item}
+ */
+function sameOr(item, known) {
+    if (!known || known.output_type !== item.output_type) return item;
+    if (item.output_type !== 'stream' || known.output_type !== 'stream') return JSON.stringify({ ...item, key: 0 }) === JSON.stringify({ ...known, key: 0 }) ? known : item;
+    const [text, before] = [item.pieces.join(''), known.pieces.join('')];
+    if (item.name !== known.name || !text.startsWith(before)) return item;
+    if (text !== before) known.pieces.push(text.slice(before.length));
+    return known;
 }
 
 let keys = 0;

@@ -6,6 +6,7 @@ import { Page } from './page.js';
 import { Socket } from './socket.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './view/app.js';
+import { ask } from './view/dialog.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
@@ -54,6 +55,7 @@ const page = new Page(model, {
     setAddress: (id, replace) => {
         if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
     },
+    ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
 });

@@ -4,7 +4,8 @@
 // Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
 
 import { Drafts } from './drafts.js';
-import { cellsOf, runToWaitFor } from './line.js';
+import { Keeping } from './keeping.js';
+import { cellsOf, runToWaitFor, stateUnder } from './line.js';
 import { hasEnded } from './protocol.js';
 import { newId } from './text/format.js';
 import { Variables } from './variables.js';
@@ -23,6 +24,7 @@ import { WORDS } from './words.js';
  * @property {() => void} changed something has to be painted
  * @property {() => void} now paints it before the next key is pressed
  * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
+ * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember for this tab, across reloads
  */
@@ -50,6 +52,7 @@ export class Page {
         /** Runs that were asked to stop once. @type {Set<string>} */
         this.stopping = new Set();
         this.variables = new Variables(this, around);
+        this.keeping = new Keeping(this, around);
         /** Events that wait for the end of a run; see `happened`. @type {Event[]} */
         this.held = [];
         /** @type {Notice | null} */
@@ -70,7 +73,7 @@ export class Page {
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
         const { here, attempt, edits, freshId, mayRun } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, draftsOn: (state) => this.drafts.on(state) });
+        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
     }
 
     // What comes from the server
@@ -113,11 +116,13 @@ export class Page {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
         if (event.event === 'state_added') this.#keepLaterTyping(event.state);
         if (event.event === 'drafts_changed') this.drafts.hear(event.on, event.drafts);
+        if (event.event === 'state_changed') this.variables.heed(event.state);
         this.model.fold(event);
         if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');
         if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
         if (event.event === 'reset') this.variables.clear();
+        if (event.event === 'state_changed') this.variables.follow();
         if (!this.#exists(this.here)) this.#stand(refuge ?? this.model.newest(), null, true);
     }
 
@@ -169,9 +174,12 @@ export class Page {
     /** Runs a cell as it reads now. @param {Cell} cell @param {string} code */
     run(cell, code) {
         if (!this.mayRun) return;
-        if (cell.kind === 'ran') this.#runAgain(cell, code);
-        else if (cell.kind === 'draft') this.#runDraft(cell, code);
-        else this.copyAsDraft(code);
+        this.keeping.first(stateUnder(this.cells(), cell, code, this.asked), () => {
+            const now = this.cells().find(({ key }) => key === cell.key) ?? cell;
+            if (now.kind === 'ran') this.#runAgain(now, code);
+            else if (now.kind === 'draft') this.#runDraft(now, code);
+            else this.copyAsDraft(code);
+        });
     }
 
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code */
@@ -197,8 +205,11 @@ export class Page {
 
     /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
     runFrom(key) {
-        if (!this.mayRun) return;
-        for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
+        const [first] = this.runnable(key);
+        if (!this.mayRun || !first) return;
+        this.keeping.first(stateUnder(this.cells(), first, first.draft.source, this.asked), () => {
+            for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
+        });
     }
 
     /** A cell that ran, changed or not, runs again beside itself. @param {Extract<Cell, {kind: 'ran'}>} cell @param {string} code */
@@ -218,6 +229,7 @@ export class Page {
 
     /** @param {Extract<Command, {do: 'run'}>} command */
     async #start(command) {
+        if ('state' in command.on && this.keeping.needsReplay(command.on.state)) command.replay = true;
         this.mine.set(command.exec_id, this.here);
         this.#saveTab();
         this.around.changed();

@@ -11,6 +11,18 @@
 /** @typedef {{text: string, password: boolean}} Prompt */
 /** @typedef {Record<string, unknown>} MimeBundle Representations of one object by mime type. */
 /** @typedef {'owner' | 'run' | 'view'} Scope What this browser may do. */
+/** @typedef {{name: string, type: string, reason: string}} Missing A name that a checkpoint could not hold. */
+/** @typedef {{now: 'idle'} | {now: 'waiting'} | {now: 'writing', percent: number} | {now: 'failed', why: string}} Saving */
+/** @typedef {{by: 'checkpoint', missing: Missing[]} | {by: 'replay'}} Revival How a process came to be, if not by running its cell. */
+/** @typedef {{what: string, why: string, how: string}} Trouble Why what happens cannot be written to disk now. */
+
+/**
+ * @typedef {object} Checkpoint A state's durable form; what of it the page shows.
+ * @property {string} checkpoint_id
+ * @property {number} compressed_size_bytes how much it is on disk
+ * @property {Missing[]} missing what could not be saved
+ * @property {boolean} is_trusted whether this install wrote it; else only its values are read
+ */
 
 /**
  * @typedef {object} State A node of the graph.
@@ -23,7 +35,12 @@
  * @property {string | null} label
  * @property {string[]} prose markdown that stands before its code
  * @property {string[]} warnings what of it does not survive a branch
+ * @property {boolean} pinned
  * @property {Living} living
+ * @property {Checkpoint | null} checkpoint
+ * @property {Saving} saving
+ * @property {Revival | null} revival
+ * @property {number | null} memory_bytes what its process holds for itself alone
  */
 
 /**
@@ -49,7 +66,7 @@
  */
 
 /** @typedef {{id: string, on: string, kind: 'code' | 'markdown', source: string}} Draft */
-/** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[]}} Snapshot */
+/** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null}} Snapshot */
 /** @typedef {{name: string, type: string, repr: string, size?: string | null}} Variable */
 
 /**
@@ -65,11 +82,17 @@
  *   | {event: 'state_changed', state: State}
  *   | {event: 'removed', states: string[], runs: string[]}
  *   | {event: 'drafts_changed', on: string, drafts: Draft[]}
+ *   | {event: 'saving_changed', state: string, saving: Saving}
+ *   | {event: 'replaying', state: string, done: number, total: number}
+ *   | {event: 'state_saved', state: string}
+ *   | {event: 'trouble_changed', trouble: Trouble | null}
+ *   | {event: 'task_saved', checkpoint: object}
  *   | {event: 'reset', notebook: Snapshot}} Event
  */
 
 /**
- * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?: {state: string, tip: string}}
+ * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?: {state: string, tip: string},
+ *      replay?: boolean}
  *   | {do: 'interrupt', exec_id: string}
  *   | {do: 'answer_input', exec_id: string, text: string}
  *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean}
@@ -79,6 +102,11 @@
  *   | {do: 'delete_state', state: string}
  *   | {do: 'drop_attempt', exec_id: string}
  *   | {do: 'reset'}
+ *   | {do: 'pin', state: string, pinned: boolean}
+ *   | {do: 'checkpoint', state: string}
+ *   | {do: 'replay', state: string}
+ *   | {do: 'trust'}
+ *   | {do: 'save_task', task_id: string}
  *   | {do: 'look_at_variables', state: string}} Command
  */
 
@@ -86,30 +114,39 @@
  * @typedef {{kind: 'done'}
  *   | {kind: 'ended', exec_id: string, status: RunStatus, state: string | null, state_name: string | null,
  *      error: RunError | null}
+ *   | {kind: 'checkpointed', checkpoint: Checkpoint}
+ *   | {kind: 'task_saved', checkpoint: object}
+ *   | {kind: 'trusted', count: number}
  *   | {kind: 'interrupted', interrupted: boolean}
  *   | {kind: 'variables', variables: Variable[]}
  *   | {kind: 'refused', code: string, what: string, why: string, how: string}} Reply
  */
 
-/** Every event, and whether it changes the shape of the graph or only what hangs on it. */
+/** Every event, and what of the graph it changes: its shape, only how its nodes are marked, or nothing. */
 export const EVENTS = Object.freeze({
-    run_added: { graph: true },
-    run_started: { graph: true },
-    output_added: { graph: false },
-    outputs_cleared: { graph: false },
-    display_updated: { graph: false },
-    prompt_changed: { graph: false },
-    run_ended: { graph: true },
-    state_added: { graph: true },
-    state_changed: { graph: true },
-    removed: { graph: true },
-    drafts_changed: { graph: false },
-    reset: { graph: true },
+    run_added: { graph: 'shape' },
+    run_started: { graph: 'shape' },
+    output_added: { graph: null },
+    outputs_cleared: { graph: null },
+    display_updated: { graph: null },
+    prompt_changed: { graph: null },
+    run_ended: { graph: 'shape' },
+    state_added: { graph: 'shape' },
+    state_changed: { graph: 'marks' },
+    removed: { graph: 'shape' },
+    drafts_changed: { graph: null },
+    saving_changed: { graph: 'marks' },
+    replaying: { graph: 'marks' },
+    state_saved: { graph: 'marks' },
+    trouble_changed: { graph: 'marks' },
+    task_saved: { graph: null },
+    reset: { graph: 'shape' },
 });
 
 /**
  * Every command, and whether it may be sent again when the connection broke before its answer came. A run may, because
- * the server knows its `exec_id`; a reset may not, because something may have grown in between.
+ * the server knows its `exec_id`; a reset may not, because something may have grown in between; nor a replay, because no code
+ * runs again without being asked to.
  */
 export const COMMANDS = Object.freeze({
     run: { again: true },
@@ -122,11 +159,16 @@ export const COMMANDS = Object.freeze({
     delete_state: { again: true },
     drop_attempt: { again: true },
     reset: { again: false },
+    pin: { again: true },
+    checkpoint: { again: true },
+    replay: { again: false },
+    trust: { again: true },
+    save_task: { again: false },
     look_at_variables: { again: true },
 });
 
 /** What a command can be answered. */
-export const REPLIES = Object.freeze(['done', 'ended', 'interrupted', 'variables', 'refused']);
+export const REPLIES = Object.freeze(['done', 'ended', 'checkpointed', 'task_saved', 'trusted', 'interrupted', 'variables', 'refused']);
 
 /** Why the server closed the socket, where the page must know. */
 export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408 });

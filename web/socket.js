@@ -34,11 +34,14 @@ export class Socket {
         this.line = null;
         this.isOpen = false;
         this.wasOpen = false;
+        /** The server that is there now does not know us; whoever signs in again in another tab signs this one in, too. */
+        this.isStranger = false;
         this.failures = 0;
         this.lastId = 0;
         /** @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>} */
         this.asked = new Map();
         addEventListener('online', () => this.#hurry());
+        addEventListener('focus', () => this.#hurry());
         document.addEventListener('visibilitychange', () => !document.hidden && this.#hurry());
         this.#connect();
     }
@@ -140,14 +143,17 @@ export class Socket {
 
     /** A refused handshake looks like a lost line; the page's own address tells the two apart. @param {boolean} askFirst */
     async #retry(askFirst) {
+        this.retry = undefined;
         if (askFirst) {
             const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
             if (answer && (answer.status === 401 || answer.status === 403)) {
                 // A server that was started anew knows nobody; one that goes on says so over the line.
+                this.isStranger = this.wasOpen;
                 this.handlers.onStatus(this.wasOpen ? 'gone' : 'ended');
                 return;
             }
         }
+        this.isStranger = false;
         this.#connect();
     }
 
@@ -171,6 +177,11 @@ export class Socket {
     }
 
     #hurry() {
+        if (this.isStranger) {
+            this.isStranger = false;
+            this.#retry(true);
+            return;
+        }
         if (this.retry === undefined) return;
         this.failures = 0;
         this.#connect();

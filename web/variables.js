@@ -1,6 +1,7 @@
 // @ts-check
 // The variables of the state we stand at. They never change, so they are asked for once per state.
 
+import { missingOf } from './living.js';
 import { canRun } from './protocol.js';
 import { WORDS } from './words.js';
 
@@ -38,6 +39,12 @@ export class Variables {
         this.known.clear();
     }
 
+    /** A state is about to change: if it came back, other variables may be there. @param {import('./protocol.js').State} now */
+    heed(now) {
+        const before = this.page.model.states.get(now.id);
+        if (before && isOther(before, now)) this.known.delete(now.id);
+    }
+
     /** We stand somewhere: looks there, if anyone wants to see it. */
     async follow() {
         const { page } = this;
@@ -56,3 +63,10 @@ export class Variables {
 
 /** @param {Variable[]} all @returns {Variable[]} each kind in the order in which it came */
 const dataFirst = (all) => [...all.filter(({ type }) => !TOOLS.has(type)), ...all.filter(({ type }) => TOOLS.has(type))];
+
+/**
+ * Whether a state came back, or with more or fewer variables.
+ * @param {import('./protocol.js').State} before @param {import('./protocol.js').State} now
+ */
+const isOther = (before, now) => (before.living === 'replay') !== (now.living === 'replay')
+    || before.revival?.by !== now.revival?.by || missingOf(before).length !== missingOf(now).length;

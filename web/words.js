@@ -16,7 +16,8 @@ export const WORDS = Object.freeze({
     offline: 'Reconnecting',
     offlineLong: 'Connection lost. Reconnecting… You can keep typing; it is sent when the line is back.',
     ended: 'Your access to this notebook has ended. What you see can still be copied. To go on, open the link that Ratoon printed when it started, or ask for a new one.',
-    gone: 'Ratoon was stopped or started anew, and the states of this notebook went with it. What you see and typed stays here until you close this tab: copy what you need, then open the link that Ratoon printed.',
+    gone: 'Ratoon was stopped or started anew and does not know this browser any more. What you see and typed stays here until you close this tab. Open the link that Ratoon printed; this tab then goes on by itself.',
+    trouble: (/** @type {{what: string, why: string, how: string}} */ t) => `${sentence(`${t.what}: ${t.why}`)} ${sentence(t.how)} Your work goes on in memory and is saved when this is over.`,
     startedAnew: 'Ratoon was started anew or the notebook was reset: the states that were here are gone. What you had just typed is in a draft below.',
     copyAll: 'Copy all code',
     allCopied: 'The code of all cells was copied.',
@@ -80,7 +81,46 @@ export const WORDS = Object.freeze({
     wait: 'The cell above is still running. Run this one when it is done.',
     goesOn: 'Goes on with',
     empty: 'No output',
-    lostState: 'The process that held this state is gone. Its code and outputs are here, but nothing can run from it; run its cell again from an earlier state.',
+    // Where a state lives
+    lives: Object.freeze({ freezing: 'In memory', memory: 'In memory', disk: 'On disk', replay: 'Needs replay' }),
+    comesBack: 'comes back when you run',
+    savedAs: (/** @type {string} */ size) => `${size} on disk`,
+    saving: (/** @type {number} */ percent) => `saving ${percent} %`,
+    waitsToBeSaved: 'waits to be saved',
+    notSaved: 'not saved',
+    unsaved: 'not on disk yet',
+    saveFailed: (/** @type {string} */ why) => `could not be saved: ${why}`,
+    saveFailedLong: (/** @type {string} */ why) => `${sentence(`This state could not be saved: ${why}`)} Nothing is wrong with the state itself.`,
+    saveAgain: 'Try again',
+    pinned: 'kept in memory',
+    unsavable: (/** @type {number} */ n) => `${names(n)} could not be saved`,
+    namesGone: (/** @type {number} */ n) => `${names(n)} could not come back`,
+    livesOnly: (/** @type {number} */ n) => capital(`${names(n)} cannot be saved: there while this state is in memory`),
+    restored: (/** @type {number} */ n) => `Restored from disk; ${names(n)} could not come back`,
+    onDiskWithout: (/** @type {number} */ n) => capital(`${names(n)} could not be saved and will not come back with this state`),
+    moreNames: (/** @type {number} */ n) => `and ${n} more`,
+    replayed: 'came back by running its cells again',
+    needsReplay: 'No process and no checkpoint holds this state. Its code and outputs are here; running its cells again brings it back.',
+    replay: 'Replay the cells',
+    replayMenu: 'Replay the cells…',
+    replayAsk: (/** @type {number} */ n) => (n === 1 ? 'Run one cell again?' : `Run ${n} cells again?`),
+    replayWhy: (/** @type {number} */ n, /** @type {string} */ from) => `${n === 1 ? `This cell runs again: “${from}”.` : `These are the cells from “${from}” to this state, in order.`} Whatever else they do, such as writing files or asking other servers, happens again, too. Other states stay as they are.`,
+    replayFirst: (/** @type {number} */ n) => `This state has no process. Run its ${n === 1 ? 'cell' : `${n} cells`} again first?`,
+    replayDo: (/** @type {number} */ n) => (n === 1 ? 'Run it' : `Run ${n} cells`),
+    replayRunDo: 'Replay, then run',
+    replaying: (/** @type {number} */ done, /** @type {number} */ total) => (total ? `replaying ${Math.min(done + 1, total)} of ${total}` : 'replaying'),
+    replayingLong: (/** @type {number} */ done, /** @type {number} */ total) => (total ? `Replaying ${Math.min(done + 1, total)} of ${total}` : 'Replaying…'),
+    pin: 'Keep in memory',
+    pinHint: 'As long as that is possible. Other states are let go first.',
+    unpin: 'No longer keep in memory',
+    saveNow: 'Save now',
+    savedNow: (/** @type {string} */ size, /** @type {number} */ n) => `Saved, ${size} on disk.${n ? ` ${capital(names(n))} could not be saved: see below the cell.` : ''}`,
+    foreign: 'Written by another install: only plain values are read.',
+    trust: 'Trust…',
+    trustAsk: 'Trust the checkpoints of this notebook?',
+    trustWhy: 'They were written by another install of Ratoon, or changed since. To bring a state back whole, Ratoon runs the code that lies in its checkpoint, with everything that you may do on this machine. Trust them only if you trust whoever gave you this notebook. This concerns all states of the notebook.',
+    trustDo: 'Trust, and let their code run',
+    trusted: (/** @type {number} */ n) => (n === 1 ? 'One checkpoint is trusted now.' : `${n} checkpoints are trusted now.`),
     deletedState: 'This state was deleted. Nothing can run from it; stand on another state to go on.',
     failed: Object.freeze({ error: 'failed', interrupted: 'stopped', crashed: 'crashed' }),
     answer: 'Answer',
@@ -95,7 +135,7 @@ export const WORDS = Object.freeze({
     graphHint: 'Arrow keys walk, Enter stands on a state.',
     nodeStatus: Object.freeze({
         ok: '', queued: 'waiting', running: 'running', error: 'failed', interrupted: 'stopped', crashed: 'crashed',
-        lost: 'process gone', deleted: 'deleted',
+        replay: 'needs replay', deleted: 'deleted',
     }),
     nodeHere: 'you stand here',
     // Variables
@@ -154,8 +194,14 @@ export const SHORTCUTS = Object.freeze([
     ['G', 'Outside the editor: go to the graph'],
 ]);
 
+/** @param {number} n */
+const names = (n) => (n === 1 ? 'one name' : `${n} names`);
+
 /** As a sentence: the server's words begin small and end without a dot. @param {string} text */
 function sentence(text) {
     const trimmed = text.trim();
-    return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
+    return `${capital(trimmed)}${/[.!?]$/.test(trimmed) ? '' : '.'}`;
 }
+
+/** @param {string} text */
+const capital = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -3,3 +3,285 @@
 //! A blob's name is the BLAKE3 digest of its bytes, unpacked. Written to a temporary file, fsynced, renamed, and its folder
 //! fsynced, so that a name that is there always means whole content. Used by both ends: a saving process writes blobs,
 //! the store counts and checks them, a restoring process reads them. Knows nothing of notebooks. See docs/format.md.
+
+mod digest;
+mod pack;
+
+pub(crate) use digest::Digest;
+
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// What large things are cut into: one changed byte costs one of these. Larger ones pack and hash no faster (measured).
+pub(crate) const CHUNK_BYTES: usize = 4 << 20;
+
+/// How many files may wait for their turn to be made durable: the disk works while the next ones are made.
+const MAX_UNDER_WAY: usize = 8;
+
+/// The blobs of one notebook: a folder of folders, by the first two digits of the digest.
+#[derive(Debug)]
+pub(crate) struct Blobs {
+    folder: PathBuf,
+    /// Where files are written before they have their name.
+    temporary: PathBuf,
+    /// Folders with new names in them that are not fsynced yet.
+    unsettled: BTreeSet<PathBuf>,
+    under_way: Vec<UnderWay>,
+    next_name: u64,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    file: File,
+    path: PathBuf,
+    digest: Digest,
+    bytes: u64,
+}
+
+/// What came of putting a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Put {
+    /// Its name.
+    pub(crate) digest: Digest,
+    /// The size of its file, in bytes.
+    pub(crate) stored_bytes: u64,
+    /// Whether it was not there before.
+    pub(crate) is_new: bool,
+}
+
+/// Why a blob cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BlobError {
+    /// There is no such file.
+    #[error("the blob {0} is missing")]
+    Missing(Digest),
+    /// Its file is not what was written.
+    #[error("the blob {0} is damaged: {1}")]
+    Damaged(Digest, String),
+    /// The disk refuses.
+    #[error("the blob {0} cannot be read: {1}")]
+    Io(Digest, io::Error),
+}
+
+impl Blobs {
+    /// The blobs in this folder, which is made with the first blob. Its sibling `tmp` takes what is being written.
+    pub(crate) fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            temporary: folder.with_file_name("tmp"),
+            unsettled: BTreeSet::new(),
+            under_way: Vec::new(),
+            next_name: 0,
+        }
+    }
+
+    /// Keeps bytes. They have their name, for good, when `settle` has answered.
+    ///
+    /// # Errors
+    /// The disk's. What was put before stays put.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<Put> {
+        let digest = Digest::of(bytes);
+        if let Some(stored_bytes) = self.already(&digest)? {
+            return Ok(Put { digest, stored_bytes, is_new: false });
+        }
+        let (kind, payload) = pack::pack(bytes);
+        let (mut file, path) = self.new_file()?;
+        let written = file.write_all(&[kind]).and_then(|()| file.write_all(&payload));
+        if let Err(error) = written {
+            // It is only litter, which the next start of the server sweeps too.
+            let _ = std::fs::remove_file(&path);
+            return Err(error);
+        }
+        // Starts to write it out, so that the fsync that comes later finds little to do.
+        let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        let stored_bytes = payload.len() as u64 + 1;
+        self.under_way.push(UnderWay { file, path, digest, bytes: stored_bytes });
+        if self.under_way.len() > MAX_UNDER_WAY {
+            let oldest = self.under_way.remove(0);
+            self.name(&oldest)?;
+        }
+        Ok(Put { digest, stored_bytes, is_new: true })
+    }
+
+    /// Makes durable all that was put. Must be called before anybody is told that it is there.
+    ///
+    /// # Errors
+    /// The disk's. After an fsync that failed nothing of what was put may be counted on.
+    pub(crate) fn settle(&mut self) -> io::Result<()> {
+        let mut under_way = std::mem::take(&mut self.under_way).into_iter();
+        for one in under_way.by_ref() {
+            if let Err(error) = self.name(&one) {
+                under_way.for_each(|left| drop(std::fs::remove_file(left.path)));
+                return Err(error);
+            }
+        }
+        for folder in std::mem::take(&mut self.unsettled) {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// The size of a blob's file, in bytes: that it is there.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not there.
+    pub(crate) fn stored_bytes(&self, digest: &Digest) -> io::Result<u64> {
+        let about = std::fs::metadata(self.path(digest))?;
+        if about.is_file() { Ok(about.len()) } else { Err(ErrorKind::NotFound.into()) }
+    }
+
+    /// The bytes of a blob, verified. It is not unpacked further than to `max_bytes`.
+    ///
+    /// # Errors
+    /// When it is not there, is not what its name says, is longer, or the disk refuses.
+    pub(crate) fn get(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
+        let damaged = |what: String| BlobError::Damaged(*digest, what);
+        let (kind, mut file, length) = self.open(digest)?;
+        let bytes = if kind == pack::RAW {
+            if length > max_bytes as u64 {
+                return Err(damaged(format!("it holds {length} bytes, more than {max_bytes}")));
+            }
+            let mut bytes = Vec::new();
+            file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(|e| BlobError::Io(*digest, e))?;
+            bytes
+        } else {
+            let packed = self.packed(digest, &mut file, length, max_bytes)?;
+            pack::unpack(kind, &packed, max_bytes).map_err(damaged)?
+        };
+        self.check(digest, &bytes)?;
+        Ok(bytes)
+    }
+
+    /// Fills memory with the bytes of a blob, verified. After an error the memory holds anything.
+    ///
+    /// # Errors
+    /// As `get`, and when the blob is not exactly as long.
+    pub(crate) fn get_into(&self, digest: &Digest, into: &mut [u8]) -> Result<(), BlobError> {
+        let damaged = |what: String| BlobError::Damaged(*digest, what);
+        let (kind, mut file, length) = self.open(digest)?;
+        if kind == pack::RAW {
+            if length != into.len() as u64 {
+                return Err(damaged(format!("it holds {length} bytes instead of {}", into.len())));
+            }
+            file.read_exact(into).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => damaged("it is cut off".into()),
+                _ => BlobError::Io(*digest, e),
+            })?;
+        } else {
+            let packed = self.packed(digest, &mut file, length, into.len())?;
+            pack::unpack_into(kind, &packed, into).map_err(damaged)?;
+        }
+        self.check(digest, into)
+    }
+
+    /// The kind, the file behind its kind, and how many bytes are left in it.
+    fn open(&self, digest: &Digest) -> Result<(u8, File, u64), BlobError> {
+        let failed = |e: io::Error| match e.kind() {
+            ErrorKind::NotFound => BlobError::Missing(*digest),
+            _ => BlobError::Io(*digest, e),
+        };
+        // Not a pipe that somebody put there: opening it would wait for ever.
+        let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+        let mut file =
+            OpenOptions::new().read(true).custom_flags(flags).open(self.path(digest)).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if !about.is_file() || about.len() == 0 {
+            return Err(BlobError::Damaged(*digest, "it is no file with anything in it".into()));
+        }
+        let mut kind = [0];
+        file.read_exact(&mut kind).map_err(failed)?;
+        Ok((kind[0], file, about.len() - 1))
+    }
+
+    /// What stands packed in a file. It was only packed because that made it smaller.
+    fn packed(
+        &self,
+        digest: &Digest,
+        file: &mut File,
+        length: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, BlobError> {
+        if length > max_bytes as u64 {
+            return Err(BlobError::Damaged(*digest, format!("its {length} packed bytes are too many")));
+        }
+        let mut packed = Vec::new();
+        file.take(length).read_to_end(&mut packed).map_err(|e| BlobError::Io(*digest, e))?;
+        Ok(packed)
+    }
+
+    fn check(&self, digest: &Digest, bytes: &[u8]) -> Result<(), BlobError> {
+        if Digest::of(bytes) == *digest {
+            Ok(())
+        } else {
+            Err(BlobError::Damaged(*digest, "its bytes do not have this digest".into()))
+        }
+    }
+
+    fn already(&self, digest: &Digest) -> io::Result<Option<u64>> {
+        if let Some(one) = self.under_way.iter().find(|one| one.digest == *digest) {
+            return Ok(Some(one.bytes));
+        }
+        match self.stored_bytes(digest) {
+            Ok(0) => Ok(None),
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives a written file its name, when its content is on disk.
+    fn name(&mut self, one: &UnderWay) -> io::Result<()> {
+        let path = self.path(&one.digest);
+        let folder = path.parent().unwrap_or(&self.folder).to_owned();
+        let named = one.file.sync_all().and_then(|()| match std::fs::rename(&one.path, &path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                std::fs::create_dir_all(&folder)?;
+                self.unsettled.insert(self.folder.clone());
+                std::fs::rename(&one.path, &path)
+            }
+            other => other,
+        });
+        if named.is_err() {
+            let _ = std::fs::remove_file(&one.path);
+        }
+        named?;
+        self.unsettled.insert(folder);
+        Ok(())
+    }
+
+    fn new_file(&mut self) -> io::Result<(File, PathBuf)> {
+        loop {
+            let path = self.temporary.join(format!("{}-{}", std::process::id(), self.next_name));
+            self.next_name += 1;
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                Ok(file) => return Ok((file, path)),
+                // Left by an earlier process with this number.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == ErrorKind::NotFound && !self.temporary.is_dir() => {
+                    std::fs::create_dir_all(&self.temporary)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        let name = digest.to_string();
+        self.folder.join(&name[..2]).join(name)
+    }
+}
+
+impl Drop for Blobs {
+    fn drop(&mut self) {
+        for left in &self.under_way {
+            let _ = std::fs::remove_file(&left.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -142,6 +142,11 @@ impl Outputs {
         self.dropped
     }
 
+    /// How many bytes the items hold.
+    pub fn kept_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Adds one item; text of the same stream joins the last item. Answers whether it was kept: an item beyond
     /// `MAX_RUN_OUTPUT_BYTES` is only counted.
     pub fn push(&mut self, output: Output) -> bool {
@@ -155,21 +160,35 @@ impl Outputs {
             self.dropped += output.content_size();
             return false;
         }
-        self.bytes += size;
+        self.append(output);
+        true
+    }
+
+    /// Text of the same stream joins the last item.
+    fn append(&mut self, output: Output) {
         if let (Some(Output::Stream { name: last, text: kept }), Output::Stream { name, text }) =
             (self.items.last_mut(), &output)
             && last == name
         {
             kept.push_str(text);
+            self.bytes += text.len();
         } else {
+            self.bytes += output.size();
             self.items.push(output);
         }
-        true
+    }
+
+    /// Adds an item that was kept before, as when outputs are read back: the limit has been seen to.
+    pub fn keep(&mut self, output: Output) {
+        if self.clear_pending {
+            self.clear(false);
+        }
+        self.append(output);
     }
 
     /// Adds the error that ended the run: the one item that is kept however much there is.
     pub fn push_last(&mut self, error: RunError) {
-        self.items.push(Output::Error(error));
+        self.keep(Output::Error(error));
     }
 
     /// Says how much was dropped as a last stderr item, if anything was. Answers that item.
@@ -181,7 +200,7 @@ impl Outputs {
             StreamName::Stderr,
             format!("\n[ratoon: {} more bytes of output were not kept]\n", self.dropped),
         );
-        self.items.push(note.clone());
+        self.keep(note.clone());
         Some(note)
     }
 

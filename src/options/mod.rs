@@ -2,7 +2,7 @@
 
 mod argv;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -10,9 +10,15 @@ use std::path::PathBuf;
 const KERNEL: &str = "kernel";
 
 /// A Python notebook that can grow again from any cell it ever ran.
+///
+/// A notebook whose name is that of a command is opened by `ratoon -- NAME`.
 #[derive(Clone, Debug, Parser)]
-#[command(version, about)]
+#[command(version, about, args_conflicts_with_subcommands = true)]
 pub struct Options {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub care: Option<Care>,
+
     /// The notebook to open.
     #[arg(default_value = "main")]
     pub name: String,
@@ -91,6 +97,26 @@ fn size(text: &str) -> Result<u64, String> {
     count.checked_mul(1 << shift).ok_or_else(|| "it is too large".into())
 }
 
+/// What can be done to a notebook that no server has open.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Care {
+    /// Verify every digest and reference of a notebook, and say what is damaged.
+    Check {
+        /// The notebook's directory, NAME.ratoon.
+        dir: PathBuf,
+    },
+    /// Remove what no state of a notebook needs any more from its directory.
+    Gc {
+        /// The notebook's directory, NAME.ratoon.
+        dir: PathBuf,
+    },
+    /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their states are used.
+    Trust {
+        /// The notebook's directory, NAME.ratoon.
+        dir: PathBuf,
+    },
+}
+
 /// A text that is not shown by mistake.
 #[derive(Clone)]
 pub struct Secret(String);
@@ -163,6 +189,16 @@ mod tests {
         let sizes = ["0", "1500000", "2k", "8G", "1MiB", "3gb"].map(|text| size(text).unwrap());
         assert_eq!(sizes, [0, 1_500_000, 2048, 8 << 30, 1 << 20, 3 << 30]);
         assert!(["", "G", "-1", "1x", "99999999999T"].iter().all(|text| size(text).is_err()));
+    }
+
+    #[test]
+    fn a_command_is_told_from_a_name() {
+        assert!(matches!(parsed(&["check", "x.ratoon"]).care, Some(Care::Check { .. })));
+        for (args, name) in [(&["other", "--bind", "x:1"][..], "other"), (&["--", "check"], "check")] {
+            let options = parsed(args);
+            assert_eq!((options.name.as_str(), options.care.is_none()), (name, true));
+        }
+        assert!(Options::try_parse_from(["ratoon", "--bind", "x:1", "gc", "x.ratoon"]).is_err());
     }
 
     #[test]

@@ -105,7 +105,9 @@ mod tests {
     #[test]
     fn who_comes_back_gets_exactly_the_rest() {
         let mut log = Log::new();
-        (1..=5).for_each(|n| drop(log.publish(&event(n))));
+        for n in 1..=5 {
+            log.publish(&event(n));
+        }
         for seen in 0..=5 {
             let position = Position { epoch: log.epoch.clone(), seq: seen };
             let missed = log.subscribe(Some(&position), || panic!("no snapshot is needed")).missed;
@@ -132,7 +134,9 @@ mod tests {
     fn old_events_are_let_go() {
         let mut log = Log::new();
         let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
-        (0..3).for_each(|_| drop(log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() })));
+        for _ in 0..3 {
+            log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() });
+        }
         let position = Position { epoch: log.epoch.clone(), seq: 0 };
         assert!(log.subscribe(Some(&position), snapshot).missed[0].contains("snapshot"));
     }

@@ -4,29 +4,30 @@
 //! on disk. What fails is told and tried again by the session, which has everything in memory. Knows no session, no
 //! process, no HTTP.
 
+mod care;
+mod checkpoint;
+mod key;
+mod load;
+mod lock;
+mod open;
+mod record;
+mod tables;
+mod thread;
+mod wal;
+mod write;
+
+pub use care::{Checked, Trusted, check, gc, trust};
+pub use key::InstallKey;
+
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};
+use key::Seal;
+use open::Paths;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-
-/// The key of this install, by which it knows what it has written itself.
-#[derive(Clone)]
-pub struct InstallKey([u8; 32]);
-
-impl InstallKey {
-    /// Reads the key from the config directory, or makes one there.
-    ///
-    /// # Errors
-    /// When it cannot be read or made, or others could read it too.
-    pub fn load_or_make(config_dir: &Path) -> Result<Self, StoreError> {
-        let _ = config_dir;
-        Ok(Self([0; 32]))
-    }
-}
-
-impl std::fmt::Debug for InstallKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("InstallKey")
-    }
-}
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use thread::{Job, Thread};
 
 /// Why a notebook cannot be opened, and what to do about it.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -92,18 +93,23 @@ pub struct NewCheckpoint {
 }
 
 /// A handle on the store's thread. When the last is dropped the thread writes what waits and ends.
+#[derive(Clone, Debug)]
 pub struct Store {
-    news: Box<dyn Fn(News) + Send>,
+    shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for Store {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Store")
-    }
+#[derive(Debug)]
+struct Shared {
+    jobs: mpsc::Sender<Job>,
+    backlog: Arc<AtomicUsize>,
+    notebook_id: String,
+    paths: Paths,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Store {
-    /// Opens a notebook's directory, or makes it. Takes the lock, checks every record's digest, sets aside what is damaged.
+    /// Opens a notebook's directory (`NAME.ratoon`), or makes it. Takes the lock, checks every record's digest, sets
+    /// aside what is damaged. `news` is called on the store's thread, and must not wait for it.
     ///
     /// # Errors
     /// When another process has it open, it is no notebook, it is of a newer version, it is damaged as a whole, or the
@@ -114,54 +120,128 @@ impl Store {
         key: &InstallKey,
         news: impl Fn(News) + Send + 'static,
     ) -> Result<Opened, StoreError> {
-        let _ = (dir, key);
+        let paths = Paths::of(dir);
+        let found = open::open(&paths, key, name)?;
+        let notebook_id = found.loaded.notebook_id.unwrap_or_default();
+        let seal = Seal::new(key, &notebook_id);
+        let (jobs, waiting) = mpsc::channel();
+        let backlog = Arc::new(AtomicUsize::new(0));
+        let thread = Thread::new(
+            (paths.clone(), seal, found.lock),
+            waiting,
+            Arc::clone(&backlog),
+            Box::new(news),
+            found.loaded.commits,
+        );
+        let tables = found.tables;
+        let thread = std::thread::Builder::new()
+            .name("store".into())
+            .spawn(move || thread.run(tables))
+            .map_err(|e| paths.refused(e.to_string(), "close some programs and try again"))?;
+        let thread = Mutex::new(Some(thread));
+        let store = Self { shared: Arc::new(Shared { jobs, backlog, notebook_id, paths, thread }) };
         Ok(Opened {
-            store: Self { news: Box::new(news) },
-            parts: Parts { name: name.to_owned(), ..Parts::default() },
-            links: Vec::new(),
-            damage: Vec::new(),
+            store,
+            parts: found.loaded.parts,
+            links: found.loaded.links,
+            damage: found.loaded.damage,
         })
     }
 
     /// The notebook's own id, made when its directory was made.
     pub fn notebook_id(&self) -> &str {
-        ""
+        &self.shared.notebook_id
     }
 
     /// The folder of its blobs.
     pub fn blobs(&self) -> PathBuf {
-        PathBuf::new()
+        self.shared.paths.blobs()
     }
 
     /// Saves a fact. Never waits; facts are written in the order in which they come. `number` grows.
     pub fn save(&self, number: u64, fact: &Event) {
-        let _ = fact;
-        (self.news)(News::Saved { up_to: number });
+        let bytes = bytes_of(fact);
+        self.send(Job::Fact(number, bytes.map(|_| Box::new(fact.clone())), bytes.unwrap_or_default()));
     }
 
     /// Writes the whole notebook anew: after a failure, when facts were let go.
     pub fn rewrite(&self, number: u64, notebook: &Notebook) {
-        let _ = (number, notebook);
+        self.send(Job::Whole(number, Box::new(parts_of(notebook))));
     }
 
     /// Makes a checkpoint part of the notebook; answered by `News::Kept`.
     pub fn keep_checkpoint(&self, checkpoint: NewCheckpoint) {
-        let _ = checkpoint;
+        self.send(Job::Keep(Box::new(checkpoint)));
+    }
+
+    /// Changes what people say about a checkpoint; answered by `News::Kept`.
+    pub fn relabel_checkpoint(&self, state: &StateId, label: Option<String>, metadata: Map<String, Value>) {
+        self.send(Job::Relabel(state.clone(), label, metadata));
     }
 
     /// Signs all checkpoints as this install's own; answered by `News::Trusted`.
-    pub fn trust(&self) {}
+    pub fn trust(&self) {
+        self.send(Job::Trust);
+    }
 
     /// Keeps the share links, in place of those before.
     pub fn keep_links(&self, links: Vec<KeptLink>, done: impl FnOnce(Result<(), Trouble>) + Send + 'static) {
-        let _ = (links, done);
+        self.send(Job::Links(links, Box::new(done)));
     }
 
     /// How many bytes wait to be written.
     pub fn backlog_bytes(&self) -> usize {
-        0
+        self.shared.backlog.load(Ordering::Relaxed)
     }
 
-    /// Writes what waits, and closes. Waits for it.
-    pub fn close(self) {}
+    /// Writes what waits, and closes. Waits for it. Other handles are of no use from then on.
+    pub fn close(self) {
+        self.send(Job::Close);
+        let thread = self.shared.thread.lock().ok().and_then(|mut thread| thread.take());
+        if let Some(thread) = thread {
+            // If it panicked there is nothing left to close.
+            let _ = thread.join();
+        }
+    }
+
+    fn send(&self, job: Job) {
+        self.shared.backlog.fetch_add(job.bytes(), Ordering::Relaxed);
+        // It only ends when it was closed.
+        let _ = self.shared.jobs.send(job);
+    }
 }
+
+/// A notebook as it is kept.
+fn parts_of(notebook: &Notebook) -> Parts {
+    Parts {
+        name: notebook.name().to_owned(),
+        states: notebook.states().cloned().collect(),
+        names: notebook.named().map(|(name, id)| (name.to_owned(), id.clone())).collect(),
+        runs: notebook.runs().cloned().collect(),
+        drafts: notebook.drafts().cloned().collect(),
+        tasks: notebook.tasks().cloned().collect(),
+    }
+}
+
+/// What a fact holds in memory, near enough; none when it is one that is not kept.
+fn bytes_of(fact: &Event) -> Option<usize> {
+    const LITTLE: usize = 256;
+    Some(match fact {
+        Event::PromptChanged { .. }
+        | Event::SavingChanged { .. }
+        | Event::MemoryMeasured { .. }
+        | Event::Replaying { .. }
+        | Event::StateSaved { .. }
+        | Event::TroubleChanged { .. } => return None,
+        Event::OutputAdded { output, .. } => LITTLE + output.size(),
+        Event::DisplayUpdated { data, .. } => {
+            LITTLE + data.values().map(|value| value.as_str().map_or(LITTLE, str::len)).sum::<usize>()
+        }
+        Event::RunAdded { run } => LITTLE + run.code.len(),
+        Event::DraftsChanged { drafts, .. } => LITTLE + drafts.iter().map(|d| d.source.len()).sum::<usize>(),
+        _ => LITTLE,
+    })
+}
+
+#[cfg(test)]
+mod tests;

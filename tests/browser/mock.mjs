@@ -1,5 +1,5 @@
 // A stand-in for the server while the page is worked on: it speaks the protocol and pretends to run a handful of lines.
-// Not a test of anything by itself. Run: node tests/browser/mock.mjs [PORT]
+// Not a test of anything by itself. Run: node tests/browser/mock.mjs [PORT] [FIXTURE]
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -17,8 +17,8 @@ const TABLE = `<table border="1" class="dataframe"><thead><tr style="text-align:
 ${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67566 202.57'].map((row, i) => `<tr><th>${i}</th>${row.split(' ').map((v) => `<td>${v}</td>`).join('')}</tr>`).join('')}</tbody></table><p>4 rows × 3 columns</p>`;
 
 /** Starts it; answers the address to open and how to end it. */
-export async function start(port = 0) {
-    const notebook = new Notebook('main');
+export async function start(port = 0, fixture = null) {
+    const notebook = new Notebook('main', fixture);
     const server = createServer((request, response) => serve(request, response).catch((error) => response.writeHead(500).end(String(error))));
     const sockets = new WebSocketServer({ server });
     sockets.on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
@@ -26,6 +26,9 @@ export async function start(port = 0) {
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
     return { url, notebook, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
+
+/** What is known of a new state's keeping. */
+export const KEPT = { pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
 
 const links = new Map();
 
@@ -63,7 +66,7 @@ async function serve(request, response) {
 }
 
 class Notebook {
-    constructor(name) {
+    constructor(name, fixture) {
         this.epoch = randomUUID();
         this.log = [];
         this.sockets = new Set();
@@ -71,15 +74,27 @@ class Notebook {
         this.stops = new Map();
         this.answers = new Map();
         this.empty();
+        if (fixture) this.become(fixture);
+    }
+
+    become({ states, runs, drafts = [], trouble = null }) {
+        [this.states, this.runs, this.drafts, this.trouble] = [new Map(states.map((s) => [s.id, s])), new Map(runs.map((r) => [r.exec_id, r])), drafts, trouble];
+    }
+
+    /** As after kill -9 and a new start: every state is on disk, nobody's line is up, the stream of events is another. */
+    restart() {
+        for (const state of this.states.values()) if (state.parent) state.living = 'disk';
+        [this.epoch, this.log] = [randomUUID(), []];
     }
 
     empty() {
-        const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: Date.now(), label: null, prose: [], warnings: [], living: 'memory' };
+        const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: Date.now(), label: null, prose: [], warnings: [], ...KEPT };
+        this.trouble = null;
         [this.states, this.runs, this.drafts] = [new Map([['initial', root]]), new Map(), []];
     }
 
     snapshot() {
-        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts };
+        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts, trouble: this.trouble };
     }
 
     join(socket, url, cookie) {
@@ -108,14 +123,18 @@ class Notebook {
         return { kind: 'refused', code: 'conflict', what, why, how: 'try something else' };
     }
 
-    async run({ exec_id, code, on, draft = null, instead_of }) {
+    async run({ exec_id, code, on, draft = null, instead_of, replay = false }) {
         if (this.runs.has(exec_id)) return this.refuse(`run ${exec_id}`, 'it is known');
+        const under = this.states.get(on.state);
+        if (under?.living === 'replay' && !replay) return this.refuse(`run ${exec_id}`, 'its state needs a replay');
         const run = { exec_id, on, code, status: 'queued', draft, outputs: [], error: null, prompt: null, started_at: null, duration_ms: null, state: null };
         this.runs.set(exec_id, run);
         this.tell({ event: 'run_added', run });
         while (on.run && !['ok', 'error', 'interrupted'].includes(this.runs.get(on.run).status)) await pause(5);
         const base = on.state ?? this.runs.get(on.run).state;
         const began = Date.now();
+        if (under?.living === 'replay') await this.replay({ state: under.id });
+        if (under?.living === 'disk') this.change(under.id, { living: 'memory', revival: { by: 'checkpoint', missing: under.checkpoint?.missing ?? [] } });
         if (base) {
             Object.assign(run, { on: { state: base }, status: 'running', started_at: began });
             this.tell({ event: 'run_started', exec_id, on: run.on, started_at: began });
@@ -131,7 +150,7 @@ class Notebook {
 
     grow(run, parent, instead_of) {
         const id = randomUUID().replaceAll('-', '');
-        const state = { ...this.states.get(parent), id, name: id, parent, exec_id: run.exec_id, exec_count: this.states.get(parent).exec_count + 1, created_at: Date.now(), label: null, prose: [], living: 'memory' };
+        const state = { ...this.states.get(parent), id, name: id, parent, exec_id: run.exec_id, exec_count: this.states.get(parent).exec_count + 1, created_at: Date.now(), label: null, prose: [], ...KEPT };
         const at = this.drafts.findIndex((d) => d.id === run.draft);
         const hungOn = this.drafts[at]?.on ?? parent;
         let moved = [];
@@ -175,7 +194,7 @@ class Notebook {
             else if ((found = line.match(/^err\((.*)\)$/))) print(`${found[1]}\n`, 'stderr');
             else if ((found = line.match(/^time.sleep\(([\d.]+)\)$/))) for (let t = 0; t < found[1] * 1000 && !this.stops.get(run.exec_id); t += 20) await pause(20);
             else if ((found = line.match(/^ticks\((\d+)\)$/))) for (let i = 0; i < found[1] && !this.stops.get(run.exec_id); i += 1) (print(`\r${'█'.repeat(i + 1)} ${i + 1}/${found[1]}`), await pause(60));
-            else if (line === '1/0') return { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\x1b[31m---------------------------------------------------------------------------\x1b[39m', '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)', '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m', '\x1b[31mZeroDivisionError\x1b[39m: division by zero'] };
+            else if (line === '1/0') return { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\x1b[31m---------------------------------------------------------------------------\x1b[39m', '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)', '\x1b[0;32m----> 2\x1b[0m     \x1b[38;5;28;01mreturn\x1b[39;00m \x1b[38;5;124;43m\'a\'\x1b[39;49m\x1b[38;5;241;43m+\x1b[39;49m\x1b[43mx\x1b[49m\x1b[38;5;21;43mlen\x1b[39;49m\x1b[38;5;28;43mlen\x1b[39;49m  \x1b[38;5;21mf\x1b[39m\x1b[38;5;124mb\x1b[39m\x1b[38;5;241m+\x1b[39m\x1b[38;5;66;03m# why\x1b[39;00m', '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m', '\x1b[31mZeroDivisionError\x1b[39m: division by zero'] };
             else if ((found = line.match(/^for i in range\((\d)\): print\(i\); time.sleep\(([\d.]+)\)$/))) for (let i = 0; i < found[1]; i += 1) (print(`${i}\n`), await pause(found[2] * 1000));
             else if (line === 'for i in range(100_000): print(i)') for (let i = 0; i < 100_000; i += 1000) print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
             else if ((found = line.match(/^HTML\("(.*)"\)$/))) show({ 'text/html': found[1], 'text/plain': '' });
@@ -236,6 +255,40 @@ class Notebook {
         this.change(state, { prose });
     }
 
+    pin({ state, pinned }) {
+        this.change(state, { pinned });
+    }
+
+    async checkpoint({ state }) {
+        for (const percent of [0, 40, 80]) {
+            this.tell({ event: 'saving_changed', state, saving: { now: 'writing', percent } });
+            await pause(5);
+        }
+        const checkpoint = { checkpoint_id: state, compressed_size_bytes: 1_200_000, missing: [], is_trusted: true };
+        this.change(state, { checkpoint, saving: { now: 'idle' } });
+        return { kind: 'checkpointed', checkpoint };
+    }
+
+    async replay({ state }) {
+        const total = this.states.get(state).exec_count;
+        for (let done = 0; done < total; done += 1) {
+            this.tell({ event: 'replaying', state, done, total });
+            await pause(this.replayMs ?? 5);
+        }
+        this.change(state, { living: 'memory', revival: { by: 'replay' } });
+    }
+
+    trust() {
+        const foreign = [...this.states.values()].filter((s) => s.checkpoint?.is_trusted === false);
+        for (const { id, checkpoint } of foreign) this.change(id, { checkpoint: { ...checkpoint, is_trusted: true } });
+        return { kind: 'trusted', count: foreign.length };
+    }
+
+    troubled(trouble) {
+        this.trouble = trouble;
+        this.tell({ event: 'trouble_changed', trouble });
+    }
+
     delete_state({ state }) {
         if (state === 'initial') return this.refuse('delete state initial', 'every notebook grows from it');
         if ([...this.states.values()].some((s) => s.parent === state)) return this.change(state, { living: 'deleted' });
@@ -266,4 +319,7 @@ class Notebook {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log((await start(Number(process.argv[2] ?? 0))).url);
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+    const fixture = process.argv[3] && (await import('./fixture.mjs'))[process.argv[3]]();
+    console.log((await start(Number(process.argv[2] ?? 0), fixture)).url);
+}

@@ -136,7 +136,7 @@ fn looks_are_few_processes_however_many_ask() {
         }
         for _ in 0..20 {
             let now = descendants(server.pid()).len();
-            assert!(now <= before + 8, "{now} processes, {before} before");
+            assert!(now <= before + 9, "{now} processes, {before} before: eight look, one may save");
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
     });

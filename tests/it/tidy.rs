@@ -51,6 +51,32 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
         &["tokio", "async ", ".await", "SystemTime", "Instant", "Uuid", "std::fs"],
         "the machine is pure",
     ),
+    (
+        "src/store",
+        &[
+            "crate::kernel",
+            "crate::session",
+            "crate::http",
+            "crate::serve",
+            "crate::options",
+            "tokio",
+            "actix",
+        ],
+        "the store knows notebooks and blobs",
+    ),
+    (
+        "src/blobs",
+        &[
+            "crate::kernel",
+            "crate::session",
+            "crate::store",
+            "crate::http",
+            "crate::notebook",
+            "tokio",
+            "actix",
+        ],
+        "blobs know nobody",
+    ),
     ("src/http", &["pyo3", "crate::kernel::"], "a door knows sessions, not processes"),
 ];
 
@@ -61,6 +87,7 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
     ("std::env::current_dir", &["src/options"]),
     ("libc::fork", &["src/kernel/state/fork.rs"]),
     ("PyOS_AfterFork", &["src/kernel/state/fork.rs"]),
+    ("rusqlite", &["src/store/tables"]),
     ("Command::new", &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs"]),
 ];
 

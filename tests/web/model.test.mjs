@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { nodesOf } from '../../web/graph-layout.js';
 import { Model } from '../../web/model.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], living: 'memory' };
+const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
 const run = (id, more) => ({ exec_id: id, on: { state: 'initial' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null, ...more });
 
 function loaded(snapshot = {}) {
     const model = new Model();
-    model.load({ name: 'main', states: [root], runs: [], drafts: [], ...snapshot });
+    model.load({ name: 'main', states: [root], runs: [], drafts: [], trouble: null, ...snapshot });
     return model;
 }
 
@@ -66,4 +66,58 @@ test('snapshot and events lead to the same', () => {
     const plain = (model) => JSON.parse(JSON.stringify([[...model.states], [...model.children], [...model.runs.values()]], (key, value) => (['key', 'rev'].includes(key) ? undefined : value)));
     assert.deepEqual(plain(one), plain(other));
     assert.deepEqual(one.lineage('s').map((state) => state.id), ['initial', 's']);
+});
+
+test('what is done about a checkpoint marks the node and leaves the shape of the graph alone', () => {
+    const model = loaded();
+    const { graphRev } = model;
+    const [node] = nodesOf(model);
+    for (const saving of [{ now: 'waiting' }, { now: 'writing', percent: 40 }, { now: 'failed', why: 'no space' }, { now: 'idle' }]) {
+        model.fold({ event: 'saving_changed', state: 'initial', saving });
+        assert.deepEqual(node.state.saving, saving, 'a node that is painted already knows');
+        assert.equal(model.marksRev, model.rev);
+    }
+    model.fold({ event: 'state_changed', state: { ...root, living: 'disk', pinned: true } });
+    assert.deepEqual([node.state.living, node.state.pinned], ['disk', true]);
+    assert.equal(model.graphRev, graphRev);
+    model.fold({ event: 'saving_changed', state: 'unknown', saving: { now: 'waiting' } });
+    assert.equal(model.states.size, 1);
+    assert.equal(root.living, 'memory', 'what came in is not changed');
+});
+
+test('a replay is told of until the state is there', () => {
+    const model = loaded();
+    const replaying = (done) => model.fold({ event: 'replaying', state: 'initial', done, total: 3 });
+    replaying(1);
+    assert.deepEqual(model.replays.get('initial'), { done: 1, total: 3 });
+    replaying(3);
+    assert.equal(model.replays.size, 0);
+    replaying(2);
+    model.fold({ event: 'state_changed', state: root });
+    assert.equal(model.replays.size, 0);
+});
+
+test('trouble comes and goes; what was made meanwhile is not on disk yet', () => {
+    const model = loaded();
+    const trouble = { what: 'save it', why: 'the disk is full', how: 'free some space' };
+    model.fold({ event: 'trouble_changed', trouble });
+    for (const id of ['a', 'b']) model.fold({ event: 'state_added', state: { ...root, id, parent: 'initial', exec_id: id } });
+    model.fold({ event: 'state_saved', state: 'a' });
+    assert.deepEqual([model.trouble, [...model.unsaved]], [trouble, ['b']]);
+    model.fold({ event: 'trouble_changed', trouble: null });
+    assert.deepEqual([model.trouble, [...model.unsaved]], [null, []]);
+    assert.deepEqual(loaded({ trouble }).trouble, trouble);
+    model.fold({ event: 'task_saved', checkpoint: { task_id: 't', version: 1 } });
+    assert.equal(model.states.size, 3);
+});
+
+test('a new snapshot keeps the outputs that are shown already, and adds what is new', () => {
+    const text = (said) => ({ output_type: 'stream', name: 'stdout', text: said });
+    const html = (said) => ({ output_type: 'display_data', data: { 'text/html': said }, metadata: {} });
+    const model = loaded({ runs: [run('r', { outputs: [text('a'), html('<b>'), text('c')] })] });
+    const before = [...model.runs.get('r').outputs];
+    model.load({ name: 'main', states: [root], drafts: [], trouble: null, runs: [run('r', { outputs: [text('a and b'), html('<b>'), text('other'), html('<i>')] })] });
+    const after = model.runs.get('r').outputs;
+    assert.deepEqual(after.map((item, i) => item === before[i]), [true, true, false, false]);
+    assert.deepEqual(after.map((item) => item.pieces?.join('') ?? item.data['text/html']), ['a and b', '<b>', 'other', '<i>']);
 });

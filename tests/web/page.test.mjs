@@ -6,15 +6,17 @@ import { Cuttings } from '../../web/cuttings.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], living: 'memory', ...more });
+const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
 const draft = (id, on, source = id) => ({ id, on, kind: 'code', source });
 
 /** root → a → b, and what the page sends. */
-function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '' } = {}) {
+function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '', living = {} } = {}) {
     const sent = [];
     const answers = [];
     const addresses = [];
+    const questions = [];
+    const decisions = [];
     const tab = new Map();
     const page = new Page(new Model(), {
         send: (command) => {
@@ -23,6 +25,10 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '' 
         },
         changed: () => {},
         now: () => {},
+        ask: (question) => {
+            questions.push(question);
+            return new Promise((answer) => decisions.push(answer));
+        },
         setAddress: (id) => addresses.push(id),
         recall: (key) => tab.get(key),
         remember: (key, value) => tab.set(key, value),
@@ -32,11 +38,12 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '' 
     const line = ['initial', ...states];
     page.loaded({
         name: 'main',
-        states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i })),
+        states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i, living: living[id] ?? 'memory' })),
         runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
         drafts,
+        trouble: null,
     }, address);
-    return { page, sent, answers, addresses, tab };
+    return { page, sent, answers, addresses, tab, questions, decisions };
 }
 
 /** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
@@ -280,7 +287,7 @@ test('forgetting an attempt takes its draft along while nobody has changed it', 
 test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', '')] });
     page.type(page.cells()[2], 'typed');
-    page.loaded({ name: 'main', states: [state('initial', null)], runs: [], drafts: [] }, 'b');
+    page.loaded({ name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null }, 'b');
     assert.deepEqual(sources(page, 'initial'), ['typed']);
     assert.equal(sent.at(-1).draft.on, 'initial');
     assert.match(page.notice.text, /are gone/);
@@ -322,4 +329,100 @@ test('a draft that runs already is not sent again when the run before it ends', 
     }
     succeed(page, sent.find((one) => one.do === 'run'), 'b', 'c');
     assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['one', 'run', 'two', 'run']);
+});
+
+test('a run at a state that has no process asks first, and only then', async () => {
+    const { page, sent, questions, decisions } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')], living: { a: 'disk', b: 'replay' } });
+    page.runFrom();
+    assert.deepEqual(sent, []);
+    assert.match(questions[0].title, /no process. Run its 2 cells again first/);
+    decisions[0](false);
+    await settle();
+    assert.deepEqual(sent, [], 'no is no');
+    page.run(page.cells()[3], ' ');
+    assert.equal(questions.length, 1, 'where nothing would run nothing is asked');
+    page.runFrom();
+    decisions[1](true);
+    await settle();
+    assert.deepEqual(sent.map((one) => [one.do, one.draft, one.replay]), [['run', 'd1', true], ['run', 'd2', undefined]]);
+    page.run(page.cells()[1], 'again');
+    assert.deepEqual(sent.at(-1).on, { state: 'a' });
+    assert.equal(sent.at(-1).replay, undefined, 'what is on disk comes back by itself');
+});
+
+test('while a state is replayed already, a run at it does not ask again', () => {
+    const { page, sent, questions } = open({ drafts: [draft('d', 'b')], living: { b: 'replay' } });
+    page.happened({ event: 'replaying', state: 'b', done: 0, total: 2 });
+    page.run(page.cells()[2], 'd');
+    assert.deepEqual([questions.length, sent.at(-1).replay], [0, true]);
+    assert.deepEqual(page.cells()[1].progress, { done: 0, total: 2 });
+});
+
+test('a replay asks how many cells will run, shows that it is under way, and says why it failed', async () => {
+    const { page, sent, answers, questions, decisions } = open({ states: ['a', 'b', 'c'], living: { a: 'disk', b: 'replay', c: 'replay' } });
+    page.keeping.replay('c');
+    assert.equal(questions[0].title, 'Run 3 cells again?', 'a checkpoint that is not there helps nobody');
+    assert.match(questions[0].why, /“code of run-a”/);
+    decisions[0](true);
+    await settle();
+    assert.deepEqual(sent, [{ do: 'replay', state: 'c' }]);
+    assert.ok(page.cells()[2].progress);
+    page.happened({ event: 'replaying', state: 'c', done: 1, total: 3 });
+    answers[0]({ kind: 'refused', code: 'kernel', what: 'replay c', why: 'cell 2 failed', how: 'look at it' });
+    await settle();
+    assert.equal(page.cells()[2].progress, undefined);
+    assert.equal(page.notice.text, 'Cannot replay c: cell 2 failed. Look at it.');
+});
+
+test('states are pinned, saved and trusted', async () => {
+    const { page, sent, answers, decisions } = open();
+    page.keeping.pin('a', true);
+    page.keeping.save('b');
+    answers[1]({ kind: 'checkpointed', checkpoint: { checkpoint_id: 'x', compressed_size_bytes: 1_200_000, is_trusted: true, missing: [{ name: 'g', type: 'generator', reason: 'no' }] } });
+    await settle();
+    assert.equal(page.notice.text, 'Saved, 1.2 MB on disk. One name could not be saved: see below the cell.');
+    page.keeping.trust();
+    decisions[0](true);
+    await settle();
+    answers[2]({ kind: 'trusted', count: 3 });
+    await settle();
+    assert.equal(page.notice.text, '3 checkpoints are trusted now.');
+    assert.deepEqual(sent, [{ do: 'pin', state: 'a', pinned: true }, { do: 'checkpoint', state: 'b' }, { do: 'trust' }]);
+});
+
+test('after a restart of the server the page stands where it stood, with all that was typed', async () => {
+    const { page, sent, tab } = open({ states: ['a', 'b', 'c'], drafts: [draft('d', 'b')], address: 'b' });
+    page.type(page.cells()[2], 'typed and not sent');
+    page.type(page.cells()[0], 'changed');
+    const fresh = page.cells().at(-1);
+    page.type(fresh, 'new');
+    const line = ['initial', 'a', 'b', 'c'];
+    const before = page.cells().map((cell) => cell.key);
+    page.loaded({
+        name: 'main',
+        states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i, living: i ? 'disk' : 'memory' })),
+        runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id })),
+        drafts: [draft('d', 'b')],
+        trouble: null,
+    }, 'b');
+    assert.equal(page.here, 'b');
+    assert.deepEqual(page.cells().map((cell) => cell.key), before);
+    assert.deepEqual(sources(page), ['typed and not sent', 'new']);
+    assert.equal(page.cells()[0].edit.text, 'changed');
+    assert.deepEqual(tab.get('edits'), [['a', { text: 'changed', run: null }]]);
+    assert.equal(page.notice, null);
+    page.drafts.flushAll();
+    assert.deepEqual(sent.map((one) => one.draft.source), ['typed and not sent', 'new']);
+});
+
+test('variables are looked at again when a state has come back with others', async () => {
+    const { page, sent, answers } = open({ living: { b: 'disk' } });
+    page.variables.show(true);
+    answers[0]({ kind: 'variables', variables: [] });
+    await settle();
+    const b = page.model.states.get('b');
+    page.happened({ event: 'state_changed', state: { ...b, memory_bytes: 5 } });
+    assert.equal(sent.length, 1, 'a size is none');
+    page.happened({ event: 'state_changed', state: { ...b, living: 'memory', revival: { by: 'replay' } } });
+    assert.equal(sent.length, 2);
 });

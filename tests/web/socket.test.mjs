@@ -15,7 +15,8 @@ globalThis.WebSocket = class {
     }
     close() {}
 };
-globalThis.addEventListener = () => {};
+const woken = [];
+globalThis.addEventListener = (name, act) => name === 'focus' && woken.push(act);
 globalThis.document = { addEventListener: () => {} };
 globalThis.location = new URL('http://127.0.0.1/n/main');
 const { Socket } = await import('../../web/socket.js');
@@ -49,4 +50,50 @@ test('a server that knows nobody any more is another one; one that never let us 
         while (!heard.some(([what, value]) => what === 'status' && value === told)) await new Promise((done) => setTimeout(done, 20));
         end();
     }
+});
+
+test('a tab that the new server did not know goes on when its user has signed in elsewhere', async () => {
+    let status = 401;
+    globalThis.fetch = async () => ({ status });
+    Math.random = () => 0;
+    const { line, tell, heard, end } = open();
+    const look = woken.at(-1);
+    const until = async (is) => {
+        while (!is()) await new Promise((done) => setTimeout(done, 10));
+    };
+    const said = (word) => heard.some(([what, value]) => what === 'status' && value === word);
+    tell({ you: { scope: 'owner' } });
+    const before = lines.length;
+    line.onclose({ code: 1006 });
+    await until(() => lines.length > before);
+    lines.at(-1).onclose({ code: 1006 });
+    await until(() => said('gone'));
+    const gone = lines.length;
+    look();
+    await new Promise(setImmediate);
+    assert.equal(lines.length, gone, 'it asks first, and is still unknown');
+    status = 200;
+    look();
+    await until(() => lines.length > gone);
+    lines.at(-1).onmessage({ data: JSON.stringify({ you: { scope: 'owner' } }) });
+    assert.equal(heard.at(-1)[1], 'owner');
+    assert.equal(heard.findLast(([what]) => what === 'status')[1], 'open');
+    end();
+});
+
+test('what was asked before the line broke is asked again, but for what would run code without being asked to', async () => {
+    globalThis.fetch = async () => ({ status: 200 });
+    Math.random = () => 0;
+    const { socket, line, tell, end } = open();
+    tell({ you: { scope: 'owner' } });
+    const replay = socket.send({ do: 'replay', state: 'a' });
+    socket.send({ do: 'put_draft', draft: { id: 'd', on: 'a', kind: 'code', source: 'typed' } });
+    const before = lines.length;
+    line.onclose({ code: 1006 });
+    assert.equal((await replay).kind, 'refused');
+    while (lines.length === before) await new Promise((done) => setTimeout(done, 10));
+    assert.equal(new URL(lines.at(-1).url).searchParams.get('epoch'), null);
+    lines.at(-1).onmessage({ data: JSON.stringify({ you: { scope: 'owner' } }) });
+    assert.deepEqual(lines.at(-1).sent.map((one) => one.do), ['put_draft']);
+    end();
 });

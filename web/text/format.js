@@ -1,5 +1,5 @@
 // @ts-check
-// Small pure formatters: durations, first lines, ids.
+// Small pure formatters: durations, sizes, first lines, ids.
 
 /** @param {number} ms @returns {string} such as "12 ms", "3.4 s", "2 min 5 s", "1 h 20 min" */
 export function duration(ms) {
@@ -10,6 +10,15 @@ export function duration(ms) {
     const minutes = Math.floor(seconds / 60);
     if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
     return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** @param {number} n @returns {string} such as "512 B", "3.1 MB", "12 GB" */
+export function bytes(n) {
+    if (n < 1000) return `${n} B`;
+    const units = ['kB', 'MB', 'GB', 'TB'];
+    let value = n / 1000;
+    for (; value >= 999.5 && units.length > 1; value /= 1000) units.shift();
+    return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[0]}`;
 }
 
 /** The first line of code that says something: a blank line or a bare cell marker does not. @param {string} code */

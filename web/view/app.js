@@ -1,7 +1,6 @@
 // @ts-check
 // The whole page: header, graph, cells, variables, and what has to be said.
 
-import { canRun } from '../protocol.js';
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
@@ -84,7 +83,7 @@ export class App extends Component {
                     onVariables=${() => this.#showVariables(!page.variables.isShown)} />
                 <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
-                    <${Graph} model=${page.model} rev=${page.model.graphRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
+                    <${Graph} model=${page.model} rev=${page.model.graphRev} marks=${page.model.marksRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
                 </nav>`}
                 <main class="middle" ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
@@ -123,7 +122,7 @@ function After({ page }) {
     const name = (/** @type {typeof state} */ child) => child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
     return html`
         <div class="after">
-            ${!canRun(state.living) && html`<p class="hint">${state.living === 'replay' ? WORDS.lostState : WORDS.deletedState}</p>`}
+            ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
                 ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => page.goTo(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
         </div>`;
@@ -131,11 +130,16 @@ function After({ page }) {
 
 /** @param {{page: import('../page.js').Page, code: () => string}} props */
 function Banner({ page, code }) {
-    const { connection } = page;
-    if (connection === 'waiting') return html`<div class="banner" role="status">${WORDS.offlineLong}</div>`;
-    if (connection !== 'ended' && connection !== 'gone') return null;
+    const { connection, model } = page;
+    const isOver = connection === 'ended' || connection === 'gone';
+    const calm = connection === 'waiting' ? WORDS.offlineLong : !isOver && model.trouble ? WORDS.trouble(model.trouble) : null;
     const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
-    return html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
+    // The region is always there: what comes into it is read out, politely.
+    return html`
+        <div class="banners">
+            <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            ${isOver && html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`}
+        </div>`;
 }
 
 /** @param {{page: import('../page.js').Page}} props */

@@ -8,6 +8,7 @@ import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
+import { Living, Where } from './living.js';
 import { Markdown } from './markdown.js';
 import { Menu } from './menu.js';
 import { Outputs } from './outputs.js';
@@ -128,6 +129,7 @@ export class Cell extends Component {
                         ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
                     </div>
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
+                    ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
                     ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${mayRun ? acts : null} />`}
                 </div>
             </article>`;
@@ -164,6 +166,7 @@ function Notes({ cell, run, acts, mayRun }) {
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
     if (cell.kind === 'ran') parts.push(...cell.state.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'draft' && cell.isInside) parts.push(html`<span>${WORDS.inside}</span>`);
+    if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }
 
@@ -229,11 +232,14 @@ function nameOf(cell) {
     return cell.kind === 'draft' ? WORDS.cellDraft : WORDS.cellAttempt;
 }
 
+/** What the cell that we stand at shows of its state. @param {Extract<CellData, {kind: 'ran'}>} cell */
+const livingOf = ({ state, progress }) => [state.pinned, state.saving, state.memory_bytes, state.revival, state.checkpoint, progress];
+
 /** Equal for two cells that look the same. @param {CellData} cell @param {boolean} mayRun @param {boolean} isStopping */
 export function stampOf(cell, mayRun, isStopping) {
     const run = runOf(cell);
     const own = cell.kind === 'ran'
-        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.state.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text]
+        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.state.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
         : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
     return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, ...own]);
 }

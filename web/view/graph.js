@@ -3,8 +3,10 @@
 
 import { layout, nodesOf } from '../graph-layout.js';
 import { namesOf } from '../graph-names.js';
+import { saidOf, signOf } from '../living.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
+import { PinIcon } from './icons.js';
 
 /** Sizes in px. */
 const ROW = 30;
@@ -21,7 +23,7 @@ const TITLE = 1000;
 
 /** @typedef {ReturnType<typeof nodesOf>[number]} Node */
 /** @typedef {import('../graph-layout.js').Place} Place */
-/** @typedef {{model: import('../model.js').Model, rev: number, here: string, attempt: string | null, goTo: (id: string) => void}} GraphProps */
+/** @typedef {{model: import('../model.js').Model, rev: number, marks: number, here: string, attempt: string | null, goTo: (id: string) => void}} GraphProps */
 
 /** @extends {Component<GraphProps, {top: number, height: number, cursor: number}>} */
 export class Graph extends Component {
@@ -59,8 +61,8 @@ export class Graph extends Component {
 
     /** @param {GraphProps} next @param {object} state */
     shouldComponentUpdate(next, state) {
-        const { rev, here, attempt } = this.props;
-        return next.rev !== rev || next.here !== here || next.attempt !== attempt || state !== this.state;
+        const { rev, marks, here, attempt } = this.props;
+        return next.rev !== rev || next.marks !== marks || next.here !== here || next.attempt !== attempt || state !== this.state;
     }
 
     /** Lays the graph out again if it has changed. */
@@ -137,13 +139,13 @@ export class Graph extends Component {
                     ${shown.map((node, i) => {
                         const row = first + i;
                         return html`<${Row} key=${node.run?.exec_id ?? node.id} node=${node} name=${this.names[row]} row=${row} count=${nodes.length} left=${textLeft(right[i])}
-                            isHere=${node.id === at} isOnLine=${line.has(node.id)} isCursor=${row === cursor} onPick=${() => goTo(node.id)} />`;
+                            model=${model}                            isHere=${node.id === at} isOnLine=${line.has(node.id)} isCursor=${row === cursor} onPick=${() => goTo(node.id)} />`;
                     })}
                     <svg class="lanes" aria-hidden="true" style=${{ top: `${first * ROW}px` }} width=${textLeft(Math.max(0, ...right))} height=${(last - first + 1) * ROW}>
                         <g transform=${`translate(0 ${-first * ROW})`}>
                             ${byImportance(edges, nodes, line).map((place) => html`<path key=${place.id} class="edge" data-line=${line.has(place.id) ? '' : null}
                                 data-status=${statusOf(nodes[place.row])} d=${pathTo(place, places[place.from])} />`)}
-                            ${shown.map((node, i) => mark(node, places[first + i], node.id === at, line.has(node.id)))}
+                            ${shown.map((node, i) => mark(node, places[first + i], model.replays.get(node.id), node.id === at, line.has(node.id)))}
                         </g>
                     </svg>
                 </div>
@@ -151,35 +153,50 @@ export class Graph extends Component {
     }
 }
 
-/** @param {{node: Node, name: string, row: number, count: number, left: number, isHere: boolean, isOnLine: boolean, isCursor: boolean, onPick: () => void}} props */
-function Row({ node, name, row, count, left, isHere, isOnLine, isCursor, onPick }) {
+/** @param {{node: Node, model: import('../model.js').Model, name: string, row: number, count: number, left: number, isHere: boolean, isOnLine: boolean, isCursor: boolean, onPick: () => void}} props */
+function Row({ node, model, name, row, count, left, isHere, isOnLine, isCursor, onPick }) {
+    const { state } = node;
     const status = statusOf(node);
-    const said = WORDS.nodeStatus[status];
-    const number = node.state?.exec_count || '';
-    const label = node.state?.label;
+    const progress = model.replays.get(node.id);
+    const where = state ? saidOf(state, progress, model.trouble !== null && model.unsaved.has(state.id)) : '';
+    const said = progress ? WORDS.replaying(progress.done, progress.total) : state?.saving.now === 'failed' ? WORDS.notSaved : WORDS.nodeStatus[status];
+    const number = state?.exec_count || '';
+    const label = state?.label;
     const text = label ?? (node.run ? name : WORDS.graphRoot);
     return html`
         <div class="row" id=${rowId(row)} role="option" aria-selected=${isHere ? 'true' : 'false'} aria-setsize=${count} aria-posinset=${row + 1}
             data-node=${node.id} data-status=${status} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
-            aria-label=${[number, text, said, isHere && WORDS.nodeHere].filter(Boolean).join(', ')} title=${node.run ? node.run.code.slice(0, TITLE) : text}
+            aria-label=${[number, text, state && isPlain(state) ? said : where || said, isHere && WORDS.nodeHere].filter(Boolean).join(', ')} title=${[node.run ? node.run.code.slice(0, TITLE) : text, where].filter(Boolean).join('\n\n')}
             style=${{ top: `${row * ROW}px`, paddingLeft: `${left}px` }} onClick=${onPick}>
             <span class="what" data-label=${label || !node.run ? '' : null}>${text}</span>
-            ${said ? html`<span class="said">${said}</span>` : html`<span class="number">${number}</span>`}
+            ${state?.saving.now === 'writing' && html`<span class="said late">${state.saving.percent} %</span>`}
+            ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
+            ${said ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>${said}</span>` : html`<span class="number">${number}</span>`}
         </div>`;
 }
 
-/** A node's mark: its status can be read from its shape. @param {Node} node @param {Place} place @param {boolean} isHere @param {boolean} isOnLine */
-function mark(node, place, isHere, isOnLine) {
+/**
+ * A node's mark: its status, where its state lives and how that is saved can be read from its shape: filled in memory, hollow
+ * on disk, dashed when its cells have to run again; an arc while it is written or replayed.
+ * @param {Node} node @param {Place} place @param {import('../living.js').Progress | undefined} progress @param {boolean} isHere @param {boolean} isOnLine
+ */
+function mark(node, place, progress, isHere, isOnLine) {
     const status = statusOf(node);
     const { x, y } = spot(place);
     const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
+    const { saving } = node.state ?? {};
+    const sign = node.state && signOf(node.state);
+    const arc = progress ? progress.done / progress.total : saving?.now === 'writing' ? saving.percent / 100 : null;
     const size = node.parent === null ? 5.5 : status === 'running' ? 3 : 4.5;
     return html`
-        <g key=${node.run?.exec_id ?? node.id} class="mark" data-status=${status} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} transform=${`translate(${x} ${y})`}>
+        <g key=${node.run?.exec_id ?? node.id} class="mark" data-status=${status} data-living=${node.state?.living ?? null} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} transform=${`translate(${x} ${y})`}>
             ${isHere && html`<circle class="halo" r="9" />`}
             ${cross
                 ? html`<circle class="ground" r="6" /><path class="cross" d=${status === 'interrupted' ? 'M-3.5 0h7' : 'M-3 -3l6 6M3 -3l-6 6'} />`
                 : html`<circle class="dot" r=${size} />${status === 'running' && html`<circle class="spin" r="7.5" />`}`}
+            ${arc !== null && html`<circle class="arc" data-late=${progress ? null : ''} r=${isHere ? 12 : 7.5} pathLength="100" stroke-dasharray=${`${Math.max(4, 100 * arc)} 100`} transform="rotate(-90)" />`}
+            ${sign === 'partial' && html`<circle class="speck" cx="5" cy="5" r="2.75" />`}
+            ${sign === 'failed' && html`<path class="alarm" d="M0 -8v4.5M0 -0.5v.01" transform=${`translate(${isHere ? 13 : 8} 0)`} />`}
         </g>`;
 }
 
@@ -188,6 +205,9 @@ function statusOf({ state, run }) {
     if (state?.living === 'replay' || state?.living === 'deleted') return state.living;
     return state ? 'ok' : run?.status ?? 'ok';
 }
+
+/** Nothing that anyone has to be told. @param {import('../protocol.js').State} state */
+const isPlain = (state) => (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') && signOf(state) === null && !state.pinned;
 
 /** Edges of the line we stand on are painted last, above the others. @param {Place[]} edges @param {Node[]} nodes @param {Set<string>} line */
 const byImportance = (edges, nodes, line) => [...edges.filter((e) => !line.has(nodes[e.row].id)), ...edges.filter((e) => line.has(nodes[e.row].id))];

@@ -6,6 +6,7 @@ import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
 import { isText, runOf, textOf } from './cell.js';
 import { ask } from './dialog.js';
+import { livingActions } from './living.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -203,6 +204,7 @@ export class Acts {
             isTip && insert,
             copy,
             { text: WORDS.label, act: () => this.label(cell.state) },
+            ...livingActions(cell.state, page),
             drop,
             cell.state.living !== 'deleted' && { text: WORDS.deleteState, act: () => this.deleteState(cell.state.id), isBad: true },
         ];

@@ -13,6 +13,10 @@ const LONG = 200;
 /** The height of a line in px, for blocks that were never on the screen. */
 const LINE_PX = 20;
 
+/** How much of a text's colour is kept, in per cent, so that its contrast is 4.5 at least: on a coloured ground, and else. */
+const ON_COLOUR = 25;
+const ON_PLAIN = 55;
+
 /** @typedef {import('../text/terminal.js').Piece} Piece */
 
 /** @extends {Component<{pieces: string[], count: number, name: string}, {isLong: boolean, isOpen: boolean}>} */
@@ -113,8 +117,10 @@ function styled(text, style) {
         span.style.color = bg === null ? 'var(--paper)' : colour(bg);
         span.style.backgroundColor = fg === null ? 'var(--ink)' : colour(fg);
     } else {
-        // A colour that was mixed for one ground is drawn towards the ink, so that it can be read on both.
-        if (fg !== null) span.style.color = typeof fg === 'number' ? colour(fg) : `color-mix(in oklab, ${fg} 55%, var(--ink))`;
+        // A colour that was mixed for one ground is drawn towards the ink, so that it can be read on both; more so where
+        // the ground is coloured, too.
+        const share = typeof bg === 'number' ? ON_COLOUR : typeof fg === 'string' ? ON_PLAIN : 100;
+        if (fg !== null) span.style.color = `color-mix(in oklab, ${colour(fg)} ${share}%, var(--ink))`;
         // The palette is made for text; as a ground it steps back, so that text of any colour can be read on it.
         if (bg !== null) span.style.backgroundColor = typeof bg === 'number' ? `color-mix(in srgb, ${colour(bg)} 25%, transparent)` : bg;
     }

@@ -152,8 +152,9 @@ impl Machine {
     }
 
     fn least_valuable(&self) -> Option<StateId> {
-        let can_go = |s: &&State| self.can_be_let_go(s);
-        // Pinned states last; then the one that was used longest ago.
+        let is_short = self.memory.available.is_some_and(|a| a < self.memory.budget.available);
+        // A pinned state goes only when the machine runs out of memory, and then last.
+        let can_go = |s: &&State| (is_short || !s.pinned) && self.can_be_let_go(s);
         let worth = |s: &&State| (s.pinned, self.memory.used.get(&s.id).copied().unwrap_or_default());
         self.notebook.states().filter(can_go).min_by_key(worth).map(|s| s.id.clone())
     }

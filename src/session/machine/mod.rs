@@ -28,6 +28,7 @@ use crate::notebook::{
 pub use budget::Budget;
 use budget::Memory;
 use heads::Heads;
+use indexmap::IndexSet;
 use replay::Replay;
 use runs::Requests;
 use saving::Saver;
@@ -146,6 +147,8 @@ pub(super) struct Machine {
     heads: Heads,
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
     requests: Requests,
+    /// The runs that have not ended, in the order in which they were asked for.
+    open: IndexSet<ExecId>,
     backlog: VecDeque<ExecId>,
     /// States that are being loaded from their checkpoints.
     loads: BTreeMap<ProcId, StateId>,
@@ -166,7 +169,6 @@ impl Machine {
         saves: bool,
     ) -> Self {
         Self {
-            notebook,
             new_id,
             now_ms: 0.0,
             last_proc: 0,
@@ -175,6 +177,7 @@ impl Machine {
             heads: Heads::default(),
             looks: BTreeMap::new(),
             requests: Requests::default(),
+            open: notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect(),
             backlog: VecDeque::new(),
             loads: BTreeMap::new(),
             saver: Saver::new(saves),
@@ -182,6 +185,7 @@ impl Machine {
             memory: Memory::new(budget),
             trusting: Vec::new(),
             effects: Vec::new(),
+            notebook,
         }
     }
 

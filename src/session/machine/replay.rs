@@ -30,7 +30,7 @@ impl Machine {
         let Some(state) = self.notebook.state(target).filter(|s| s.living != Living::Deleted) else {
             return Some(Reply::Refused(not_found("state", target)));
         };
-        if is_whole_in_memory(state) {
+        if is_whole_in_memory(state) || self.source_of_root(target).is_some() {
             return Some(Reply::Done);
         }
         match self.replay(target) {
@@ -40,6 +40,11 @@ impl Machine {
             }
             Err(refused) => Some(Reply::Refused(refused)),
         }
+    }
+
+    /// The first state comes back by itself.
+    fn source_of_root(&mut self, target: &StateId) -> Option<ProcId> {
+        if target.is_root() { self.source_of(target) } else { None }
     }
 
     /// A run waits until its state has come back.
@@ -88,7 +93,10 @@ impl Machine {
     /// Where a replay starts, and the states that it makes again.
     fn way_to(&self, target: &StateId) -> Result<(StateId, Vec<StateId>), Refused> {
         let lineage = self.notebook.lineage(target);
-        let before = &lineage[..lineage.len().saturating_sub(1)];
+        let [before @ .., _] = lineage.as_slice() else { return Err(not_found("state", target)) };
+        if before.is_empty() {
+            return Err(not_found("state before", target));
+        }
         let start = before.iter().rposition(|s| self.is_whole(s)).unwrap_or(0);
         let steps: Vec<StateId> = lineage[start + 1..].iter().map(|s| s.id.clone()).collect();
         for id in &steps {
@@ -206,10 +214,10 @@ impl Machine {
         target.inspect(|target| self.replay_failed(target, "it was stopped")).is_some()
     }
 
-    /// Stops all replays.
-    pub(super) fn stop_all_replays(&mut self) {
+    /// No replay can go on.
+    pub(super) fn fail_all_replays(&mut self, why: &str) {
         let all: Vec<StateId> = self.replays.keys().cloned().collect();
-        all.iter().for_each(|target| self.replay_failed(target, "it was stopped"));
+        all.iter().for_each(|target| self.replay_failed(target, why));
     }
 }
 

@@ -110,7 +110,7 @@ impl Machine {
             Ok(on) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
         };
-        if self.open_runs().count() >= MAX_OPEN_RUNS {
+        if self.open.len() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
             return Some(Reply::Refused(Refused::new(
                 "busy",
@@ -120,6 +120,7 @@ impl Machine {
             )));
         }
         self.requests.add(exec_id.clone(), request);
+        self.open.insert(exec_id.clone());
         let run = new_run(exec_id.clone(), on.clone(), code, draft, asked);
         self.notebook.add_run(run.clone());
         self.publish(Event::RunAdded { run });
@@ -131,7 +132,7 @@ impl Machine {
 
     /// The runs that have not ended.
     pub(super) fn open_runs(&self) -> impl Iterator<Item = &Run> {
-        self.notebook.runs().filter(|r| !r.status.has_ended())
+        self.open.iter().filter_map(|id| self.notebook.run(id))
     }
 
     /// The same id once more: never run twice.
@@ -203,7 +204,7 @@ impl Machine {
                 head
             }
             None if self.has_to_wait_for_its_checkpoint(state) => {
-                return self.await_checkpoint(exec_id, state);
+                return self.wait_for_checkpoint(exec_id, state);
             }
             None => match self.branch(state, Doing::Begin(exec_id.clone())) {
                 Some(head) => head,
@@ -359,6 +360,7 @@ impl Machine {
         }
         last.extend(run.outputs.note_dropped());
         run.status = status;
+        self.open.shift_remove(exec_id);
         run.error.clone_from(&error);
         run.prompt = None;
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));

@@ -101,7 +101,7 @@ impl Machine {
     }
 
     /// A run has to wait for the checkpoint of its state.
-    pub(super) fn await_checkpoint(&mut self, exec_id: &ExecId, state: &StateId) {
+    pub(super) fn wait_for_checkpoint(&mut self, exec_id: &ExecId, state: &StateId) {
         self.saver.runs.entry(state.clone()).or_default().push(exec_id.clone());
         let is_wished = self.saver.is_at(state) || self.saver.wishes.iter().any(|w| &w.state == state);
         if !is_wished {

@@ -34,7 +34,7 @@ impl Machine {
     /// The notebook is about to be closed: cells that run are over, and what can still be saved is saved without waiting for
     /// a moment of rest.
     pub(super) fn closing(&mut self) {
-        self.stop_all_replays();
+        self.fail_all_replays(STOPPED);
         self.backlog.clear();
         let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
         for run in open {
@@ -197,6 +197,7 @@ impl Machine {
             looks.iter().filter(|(_, (_, at))| *at == state).map(|(p, _)| *p).collect::<Vec<_>>()
         };
         for look in at_it(&self.looks) {
+            self.effects.push(Effect::Kill(look));
             self.fork_failed(look, why);
         }
         if self.saver.is_at(&state) {
@@ -218,7 +219,10 @@ impl Machine {
             return Ok(());
         }
         let how = "replay it: its cells run again from the nearest state that is whole";
-        let why = "it has neither a process nor a checkpoint";
+        let why = match state.checkpoint {
+            Some(_) => "it has no process, and its checkpoint could not be loaded",
+            None => "it has neither a process nor a checkpoint",
+        };
         Err(Refused::new("lost", format!("run against state {id}"), why, how))
     }
 
@@ -283,6 +287,7 @@ impl Machine {
             let state = root.clone();
             self.publish(Event::StateChanged { state });
         }
+        self.fail_all_replays(why);
         for head in self.heads.take_all() {
             self.effects.push(Effect::Kill(head));
         }
@@ -516,7 +521,7 @@ impl Machine {
 
     /// Stops everything and forgets all but the root.
     pub(super) fn reset(&mut self) -> Reply {
-        self.stop_all_replays();
+        self.fail_all_replays("the notebook was reset");
         self.stop_all_saving();
         self.loads.clear();
         self.end_all_runs();

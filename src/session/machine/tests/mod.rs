@@ -4,31 +4,45 @@
 //! which they are made, so p1 is always the root.
 
 mod drafts;
+mod durable;
 mod runs;
 mod states;
 mod storm;
 
 use super::{Alarm, Budget, Effect, Input, Machine, Serial, Ticket};
-use crate::kernel::{Exit, How, ProcId, Report};
+use crate::kernel::{Contents, Exit, How, ProcId, Report};
 use crate::notebook::{
-    Base, Command, Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Notebook, Output, Prompt, Reply,
-    RunError, StateId, StreamName,
+    Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
+    Notebook, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
 };
 use std::fmt::Write;
 
 /// A machine whose states are s1, s2, …
 pub(super) fn machine() -> Machine {
+    machine_with(Budget::default(), false)
+}
+
+fn machine_with(budget: Budget, saves: bool) -> Machine {
     let mut last = 0;
     let new_id = move || {
         last += 1;
         format!("s{last}")
     };
-    Machine::new(Notebook::new("n", 0.0), Box::new(new_id), Budget::default(), false)
+    Machine::new(Notebook::new("n", 0.0), Box::new(new_id), budget, saves)
 }
 
 /// What a script brings about: effects as lines, then the graph.
 pub(super) fn told(script: &str) -> String {
-    let (mut machine, mut text, mut ticket) = (machine(), String::new(), 0);
+    told_by(machine(), script)
+}
+
+/// The same, when so many states may live in memory, and with or without checkpoints that are written by themselves.
+pub(super) fn told_within(processes: usize, saves: bool, script: &str) -> String {
+    told_by(machine_with(Budget { processes, ..Budget::default() }, saves), script)
+}
+
+fn told_by(mut machine: Machine, script: &str) -> String {
+    let (mut text, mut ticket) = (String::new(), 0);
     for (at, line) in script.lines().map(str::trim).filter(|l| !l.is_empty()).enumerate() {
         ticket += 1;
         writeln!(text, "{line}").expect("text");
@@ -76,7 +90,8 @@ pub(super) fn run(id: &str, on: Base) -> Command {
 
 fn parse_run(words: &[&str]) -> Command {
     let mut command = run(words[0], Base::State(StateId::root()));
-    let Command::Run { on, new_state_name, draft, instead_of, timeout, code, .. } = &mut command else {
+    let Command::Run { on, new_state_name, draft, instead_of, timeout, code, replay, .. } = &mut command
+    else {
         unreachable!()
     };
     for pair in words[1..].chunks(2) {
@@ -87,6 +102,7 @@ fn parse_run(words: &[&str]) -> Command {
             ["draft", id] => *draft = Some(DraftId::new(id)),
             ["limit", seconds] => *timeout = seconds.parse().ok(),
             ["code", text] => *code = text.into(),
+            ["replay", _] => *replay = true,
             ["instead", line] => {
                 let (from, tip) = line.split_once("..").expect("a line");
                 *instead_of = Some(Line { state: state(from), tip: state(tip) });
@@ -121,11 +137,63 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
         ["reset"] => command(Command::Reset),
+        ["pin", id] => command(Command::Pin { state: state(id), pinned: true }),
+        ["replay", id] => command(Command::Replay { state: state(id) }),
+        ["trust"] => command(Command::Trust),
+        ["checkpoint", id, rest @ ..] => command(Command::Checkpoint {
+            state: state(id),
+            form: Form::Environment,
+            label: rest.first().map(|label| (*label).to_owned()),
+            metadata: serde_json::Map::new(),
+        }),
+        ["task", id, at] => command(Command::SaveTask {
+            task_id: (*id).into(),
+            state: Some(state(at)),
+            values: serde_json::Map::new(),
+            token_usage: serde_json::Map::new(),
+            metadata: serde_json::Map::new(),
+        }),
+        ["kept", id, rest @ ..] => Input::Kept(state(id), Ok(Box::new(checkpoint(id, rest)))),
+        ["unkept", id] => Input::Kept(state(id), Err("the disk is full".into())),
+        ["trusted", ids @ ..] => Input::Trusted(Ok(ids.iter().map(|id| state(id)).collect())),
+        ["trouble"] => Input::Trouble(Some(Trouble {
+            what: "save".into(),
+            why: "the disk is full".into(),
+            how: "make room".into(),
+        })),
+        ["well"] => Input::Trouble(None),
+        ["closing"] => Input::Closing,
+        ["measured", pairs @ ..] => {
+            let pair = |p: &[&str]| (proc(p[0]), p[1].parse().expect("a number"));
+            Input::Measured(pairs.chunks(2).map(pair).collect(), None)
+        }
+        ["alarm", "save"] => Input::Rang(Alarm::Save),
+        ["alarm", "measure"] => Input::Rang(Alarm::Measure),
+        ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
         ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
         ["alarm", "looked", id] => Input::Rang(Alarm::Looked(proc(id))),
+        [_, "ready", "without", name] => reported(Report::Ready { pid: 0, missing: vec![missing(name)] }),
+        [_, "cannot", "load"] => reported(Report::LoadFailed { why: "a blob is damaged".into() }),
+        [_, "cannot", "save"] => reported(Report::SaveFailed { why: "no space left".into() }),
+        [_, "saving", percent] => reported(Report::Saving { percent: percent.parse().expect("a number") }),
+        [_, "saved", manifest] => reported(Report::Saved(Contents {
+            manifest: (*manifest).into(),
+            entry_count: 1,
+            namespace_bytes: 10,
+            stored_bytes: 5,
+            new_bytes: 5,
+            includes_source: true,
+            missing: Vec::new(),
+        })),
+        [_, "ok", "hangs"] => reported(Report::Ended {
+            how: How::Ok,
+            exec_count: 1,
+            warnings: vec!["polars".into()],
+            forks: false,
+        }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new() }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
         [_, "began"] => reported(Report::Started),
@@ -163,6 +231,34 @@ fn parse(line: &str, ticket: Ticket) -> Input {
     }
 }
 
+fn missing(name: &str) -> Missing {
+    Missing { name: name.into(), type_name: "generator".into(), reason: "a generator".into() }
+}
+
+/// A checkpoint of a state: `c1 of s1`; what follows says what is not as it should be.
+fn checkpoint(id: &str, rest: &[&str]) -> Checkpoint {
+    Checkpoint {
+        checkpoint_id: format!("c-{id}"),
+        session_id: String::new(),
+        state_id: state(id),
+        form: Form::Environment,
+        created_at: 0.0,
+        label: None,
+        metadata: serde_json::Map::new(),
+        namespace_size_bytes: 10,
+        compressed_size_bytes: 5,
+        new_bytes: 5,
+        compression_ratio: 2.0,
+        entry_count: 1,
+        includes_source: true,
+        parent_checkpoint: None,
+        execution_count: 1,
+        total_execution_time_ms: 0.0,
+        missing: rest.iter().filter(|word| **word != "foreign").map(|name| missing(name)).collect(),
+        is_trusted: !rest.contains(&"foreign"),
+    }
+}
+
 fn bundle(text: &str) -> crate::notebook::MimeBundle {
     let items = [("text/plain".to_owned(), text.into())];
     items.into_iter().filter(|_| !text.is_empty()).collect()
@@ -174,7 +270,8 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Answer(ticket, reply) => format!("answer {}: {}", ticket.0, reply_text(reply)),
         Effect::Plant(p) => format!("plant p{}", p.0),
         Effect::Fork { from, child, role, load } => {
-            let load = load.as_ref().map_or(String::new(), |l| format!(" from {}", l.manifest));
+            let load =
+                load.as_ref().map_or(String::new(), |l| format!(" from {} ({:?})", l.manifest, l.form));
             format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Run { head, exec_id, .. } => format!("p{} runs {exec_id}", head.0),

@@ -3,9 +3,9 @@
 //! Whatever happens: every wish is answered once, no process is forgotten or used after its end, and the graph keeps its
 //! invariants.
 
-use super::{Effect, Input, Machine, Ticket, exec, machine, picture, run};
-use crate::kernel::{Exit, How, ProcId, Report, Role};
-use crate::notebook::{Base, Command, Event, Living, Reply, RunError, StateId};
+use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
+use crate::kernel::{Contents, Exit, How, ProcId, Report, Role};
+use crate::notebook::{Base, Checkpoint, Command, Event, Form, Living, Reply, RunError, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A source of chance that gives the same every time (Knuth's MMIX constants).
@@ -27,6 +27,7 @@ impl Chance {
 enum Life {
     Waits,
     BecomesReady(Role),
+    Loads,
     Begins,
     Runs,
 }
@@ -35,6 +36,10 @@ struct World {
     machine: Machine,
     processes: BTreeMap<ProcId, Life>,
     dying: BTreeSet<ProcId>,
+    /// Checkpoints that the store is to make part of the notebook.
+    to_keep: Vec<(StateId, Checkpoint)>,
+    to_trust: bool,
+    alarms: Vec<Alarm>,
     open: BTreeSet<u64>,
     last_ticket: u64,
     last_run: usize,
@@ -42,9 +47,16 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(budget: Option<usize>) -> Self {
+        let machine = match budget {
+            Some(processes) => machine_with(Budget { processes, ..Budget::default() }, true),
+            None => machine(),
+        };
         let mut world = Self {
-            machine: machine(),
+            machine,
+            to_keep: Vec::new(),
+            to_trust: false,
+            alarms: Vec::new(),
             processes: BTreeMap::new(),
             dying: BTreeSet::new(),
             open: BTreeSet::new(),
@@ -62,12 +74,13 @@ impl World {
             self.check(&effect);
             match effect {
                 Effect::Plant(id) => drop(self.processes.insert(id, Life::BecomesReady(Role::Frozen))),
-                Effect::Fork { from, child, role, .. } => {
+                Effect::Fork { from, child, role, load } => {
                     assert!(
                         self.processes.contains_key(&from) || self.dying.contains(&from),
                         "{from:?} forks"
                     );
-                    assert!(self.processes.insert(child, Life::BecomesReady(role)).is_none());
+                    let life = if load.is_some() { Life::Loads } else { Life::BecomesReady(role) };
+                    assert!(self.processes.insert(child, life).is_none());
                 }
                 Effect::Run { head, .. } => {
                     if let Some(life) = self.processes.get_mut(&head) {
@@ -79,6 +92,10 @@ impl World {
                 Effect::Answer(ticket, _) => {
                     assert!(self.open.remove(&ticket.0), "answered twice: {ticket:?}")
                 }
+                Effect::Keep { state, about, .. } => self.to_keep.push((state, *about)),
+                Effect::Trust => self.to_trust = true,
+                Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure)) => self.alarms.push(alarm),
+                Effect::Measure(_) => self.alarms.push(Alarm::Measure),
                 _ => {}
             }
         }
@@ -115,7 +132,16 @@ impl World {
         let state = chance.of(&states).expect("the root");
         let runs = self.last_run.max(1);
         let some_run = format!("r{}", 1 + chance.below(runs));
-        let command = match chance.below(20) {
+        let command = match chance.below(24) {
+            20 => Command::Checkpoint {
+                state,
+                form: if chance.below(4) == 0 { Form::Data } else { Form::Environment },
+                label: None,
+                metadata: serde_json::Map::new(),
+            },
+            21 => Command::Replay { state },
+            22 => Command::Pin { state, pinned: chance.below(2) == 0 },
+            23 => Command::Trust,
             0..=9 => {
                 self.last_run += 1;
                 run(&format!("r{}", self.last_run), Base::State(state))
@@ -137,6 +163,28 @@ impl World {
         self.feed(Input::Command(Ticket(self.last_ticket), command));
     }
 
+    /// What the store and the clock say next, if they say something now.
+    fn news(&mut self, chance: &mut Chance) -> Option<Input> {
+        match chance.below(4) {
+            0 if !self.to_keep.is_empty() => {
+                let (state, mut checkpoint) = self.to_keep.remove(0);
+                checkpoint.is_trusted = chance.below(4) != 0;
+                let kept = if chance.below(6) == 0 { Err("EIO".into()) } else { Ok(Box::new(checkpoint)) };
+                Some(Input::Kept(state, kept))
+            }
+            1 if self.to_trust => {
+                self.to_trust = false;
+                let all = self.machine.notebook().states().map(|s| s.id.clone()).collect();
+                Some(Input::Trusted(Ok(all)))
+            }
+            2 => match self.alarms.pop()? {
+                Alarm::Measure => Some(Input::Measured(Vec::new(), None)),
+                alarm => Some(Input::Rang(alarm)),
+            },
+            _ => None,
+        }
+    }
+
     /// Something happens in the world of processes; false when nothing can.
     fn happen(&mut self, chance: &mut Chance, accidents: bool) -> bool {
         if let Some(id) = chance.of(&self.dying.iter().copied().collect::<Vec<_>>())
@@ -144,6 +192,10 @@ impl World {
         {
             self.dying.remove(&id);
             self.feed(Input::Gone(id, Some(Exit::Signal(9))));
+            return true;
+        }
+        if let Some(input) = self.news(chance) {
+            self.feed(input);
             return true;
         }
         let busy: Vec<ProcId> = self
@@ -166,6 +218,22 @@ impl World {
                 self.feed(Input::Gone(id, Some(Exit::Code(0))));
                 return true;
             }
+            Life::BecomesReady(Role::Save(form)) => {
+                self.processes.remove(&id);
+                let report = match chance.below(4) {
+                    0 => Report::SaveFailed { why: "no space left".into() },
+                    _ => Report::Saved(contents(form)),
+                };
+                self.feed(Input::Reported(id, report));
+                self.feed(Input::Gone(id, Some(Exit::Code(0))));
+                return true;
+            }
+            Life::Loads if chance.below(5) == 0 => {
+                self.processes.remove(&id);
+                self.feed(Input::Reported(id, Report::LoadFailed { why: "a blob is damaged".into() }));
+                self.feed(Input::Gone(id, Some(Exit::Code(0))));
+                return true;
+            }
             Life::BecomesReady(_) if accidents && chance.below(10) == 0 && id.0 != 1 => {
                 self.processes.remove(&id);
                 let report = Report::ForkFailed { child: id, why: "EAGAIN".into() };
@@ -173,7 +241,9 @@ impl World {
                 self.feed(Input::Gone(id, None));
                 return true;
             }
-            Life::BecomesReady(_) => (Life::Waits, Report::Ready { pid: 0, missing: Vec::new() }),
+            Life::BecomesReady(_) | Life::Loads => {
+                (Life::Waits, Report::Ready { pid: 0, missing: Vec::new() })
+            }
             Life::Begins => (Life::Runs, Report::Started),
             Life::Runs => {
                 let how = match chance.below(4) {
@@ -181,7 +251,8 @@ impl World {
                     1 => How::Error(RunError::new("ValueError", "")),
                     _ => How::Ok,
                 };
-                (Life::Waits, Report::Ended { how, exec_count: 1, warnings: Vec::new(), forks: true })
+                let forks = chance.below(8) != 0;
+                (Life::Waits, Report::Ended { how, exec_count: 1, warnings: Vec::new(), forks })
             }
         };
         self.processes.insert(id, report.0);
@@ -190,9 +261,22 @@ impl World {
     }
 }
 
-fn storm(seed: u64, accidents: bool) {
+/// What a saving process reports.
+fn contents(form: Form) -> Contents {
+    Contents {
+        manifest: format!("{form:?}"),
+        entry_count: 1,
+        namespace_bytes: 1,
+        stored_bytes: 1,
+        new_bytes: 1,
+        includes_source: true,
+        missing: Vec::new(),
+    }
+}
+
+fn storm(seed: u64, accidents: bool, budget: Option<usize>) {
     let mut chance = Chance(seed);
-    let mut world = World::new();
+    let mut world = World::new(budget);
     for _ in 0..400 {
         match chance.below(3) {
             0 => world.wish(&mut chance),
@@ -220,10 +304,12 @@ fn storm(seed: u64, accidents: bool) {
 
 #[test]
 fn every_wish_is_answered_in_fair_weather() {
-    (0..150).for_each(|seed| storm(seed, false));
+    (0..100).for_each(|seed| storm(seed, false, None));
+    (0..100).for_each(|seed| storm(seed, false, Some(3)));
 }
 
 #[test]
 fn every_wish_is_answered_whatever_dies() {
-    (1000..1300).for_each(|seed| storm(seed, true));
+    (1000..1200).for_each(|seed| storm(seed, true, None));
+    (2000..2300).for_each(|seed| storm(seed, true, Some(3)));
 }

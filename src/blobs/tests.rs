@@ -1,0 +1,142 @@
+use super::*;
+
+struct Room(PathBuf);
+
+impl Room {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("ratoon-blobs-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn blobs(&self) -> Blobs {
+        Blobs::at(&self.0.join("blobs"))
+    }
+
+    fn litter(&self) -> usize {
+        std::fs::read_dir(self.0.join("tmp")).map_or(0, Iterator::count)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Bytes that no packing makes smaller.
+fn noise(length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    blake3::Hasher::new().update(&length.to_le_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+#[test]
+fn what_was_put_can_be_had_again() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    for bytes in
+        [vec![], vec![7], b"text ".repeat(100), noise(100_000), vec![0; CHUNK_BYTES], noise(CHUNK_BYTES)]
+    {
+        let put = blobs.put(&bytes).unwrap();
+        assert!(put.is_new);
+        blobs.settle().unwrap();
+        assert_eq!(blobs.stored_bytes(&put.digest).unwrap(), put.stored_bytes);
+        assert_eq!(blobs.get(&put.digest, bytes.len()).unwrap(), bytes);
+        let mut into = vec![1; bytes.len()];
+        blobs.get_into(&put.digest, &mut into).unwrap();
+        assert_eq!(into, bytes);
+    }
+    assert_eq!(room.litter(), 0);
+}
+
+#[test]
+fn the_same_bytes_are_kept_once() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    let first = blobs.put(&noise(1000)).unwrap();
+    let again = blobs.put(&noise(1000)).unwrap();
+    assert_eq!((first.is_new, again.is_new), (true, false));
+    blobs.settle().unwrap();
+    let later = room.blobs().put(&noise(1000)).unwrap();
+    assert_eq!(later, Put { is_new: false, ..first });
+    assert_eq!(room.litter(), 0);
+}
+
+#[test]
+fn only_what_gets_smaller_is_packed() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    assert_eq!(blobs.put(&noise(CHUNK_BYTES)).unwrap().stored_bytes, CHUNK_BYTES as u64 + 1);
+    assert!(blobs.put(&vec![0; CHUNK_BYTES]).unwrap().stored_bytes < 10_000);
+}
+
+#[test]
+fn nothing_has_its_name_before_it_is_on_disk_and_what_is_given_up_leaves_nothing() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    let put = blobs.put(b"not settled").unwrap();
+    assert_eq!(blobs.stored_bytes(&put.digest).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(room.litter(), 1);
+    drop(blobs);
+    assert_eq!(room.litter(), 0);
+    assert!(matches!(room.blobs().get(&put.digest, 100), Err(BlobError::Missing(_))));
+}
+
+#[test]
+fn damage_is_seen_and_never_unpacked_further_than_allowed() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    for bytes in [noise(5000), vec![3; 5000]] {
+        let put = blobs.put(&bytes).unwrap();
+        blobs.settle().unwrap();
+        let path = blobs.path(&put.digest);
+        let file = std::fs::read(&path).unwrap();
+        let mut into = vec![0; bytes.len()];
+        assert!(matches!(blobs.get(&put.digest, bytes.len() - 1), Err(BlobError::Damaged(..))));
+        assert!(matches!(blobs.get_into(&put.digest, &mut into[1..]), Err(BlobError::Damaged(..))));
+        for place in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[place] ^= 0x10;
+            std::fs::write(&path, damaged).unwrap();
+            // Some bits of a packed file's head mean nothing.
+            match blobs.get(&put.digest, 10_000) {
+                Ok(got) => assert_eq!(got, bytes, "{place}"),
+                Err(error) => assert!(matches!(error, BlobError::Damaged(..)), "{place}"),
+            }
+            if blobs.get_into(&put.digest, &mut into).is_ok() {
+                assert_eq!(into, bytes, "{place}");
+            }
+        }
+        for length in [0, 1, file.len() / 2, file.len() - 1] {
+            std::fs::write(&path, &file[..length]).unwrap();
+            assert!(matches!(blobs.get(&put.digest, 10_000), Err(BlobError::Damaged(..))), "{length}");
+            assert!(
+                matches!(blobs.get_into(&put.digest, &mut into), Err(BlobError::Damaged(..))),
+                "{length}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_bomb_is_not_unpacked() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    let digest = blobs.put(&[0; 1 << 20]).unwrap().digest;
+    blobs.settle().unwrap();
+    let bomb = zstd::bulk::compress(&vec![0; 64 << 20], 1).unwrap();
+    std::fs::write(blobs.path(&digest), [&[1], &bomb[..]].concat()).unwrap();
+    assert!(matches!(blobs.get(&digest, 1 << 20), Err(BlobError::Damaged(..))));
+}
+
+#[test]
+fn a_digest_has_one_spelling() {
+    let digest = Digest::of(b"x");
+    let text = digest.to_string();
+    assert_eq!(text.parse(), Ok(digest));
+    assert_eq!(serde_json::from_str::<Digest>(&format!("\"{text}\"")).unwrap(), digest);
+    for wrong in [text.to_uppercase(), text[1..].to_owned(), text + "0", "../x".into(), String::new()] {
+        assert!(wrong.parse::<Digest>().is_err(), "{wrong}");
+    }
+}

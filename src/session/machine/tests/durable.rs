@@ -1,0 +1,679 @@
+//! Stories of checkpoints, of states that come back, and of a budget that is too small.
+
+use super::{told, told_within};
+use expect_test::expect;
+
+/// Runs a, then b on what it left; both are frozen: p3 is s1, p4 is s2, and p2 is the head. Nothing is saved by itself.
+const TWO: &str = "
+    open
+    p1 ready
+    run a
+    p2 ready
+    p2 began
+    p2 ok
+    p3 ready
+    run b on s1
+    p2 began
+    p2 ok
+    p4 ready
+";
+
+/// The same where checkpoints are written: p4 saves s1, p5 is s2.
+const TWO_SAVING: &str = "
+    open
+    p1 ready
+    run a
+    p2 ready
+    p2 began
+    p2 ok
+    p3 ready
+    run b on s1
+    p2 began
+    p2 ok
+    p5 ready
+";
+
+/// What a script brings about after two cells ran, when so many states may live in memory.
+fn after_two(processes: usize, script: &str) -> String {
+    let all = told_within(processes, false, &format!("{TWO}{script}"));
+    all[all.find("p4 ready").expect("the end of the beginning")..].to_owned()
+}
+
+/// The same where checkpoints are written.
+fn after_two_saving(script: &str) -> String {
+    let all = told_within(9, true, &format!("{TWO_SAVING}{script}"));
+    all[all.find("p5 ready").expect("the end of the beginning")..].to_owned()
+}
+
+#[test]
+fn the_newest_state_is_saved_first_when_nobody_waits() {
+    expect![[r#"
+        p5 ready
+            s2 is in Memory
+        p4 saving 50
+            s1 saving: Writing { percent: 50 }
+        p4 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        run c on s1
+            p3 forks p7, head
+            p7 runs c
+        p6 saving 10
+            s2 saving: Writing { percent: 10 }
+        p6 saved c-s2
+            keep checkpoint c-s2 of s2
+        kept s2
+            s2 is in Memory
+        alarm save
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ × c Queued
+    "#]]
+    .assert_eq(&after_two_saving(
+        "
+        p4 saving 50
+        p4 saved c-s1
+        kept s1
+        run c on s1
+        p6 saving 10
+        p6 saved c-s2
+        kept s2
+        alarm save
+        ",
+    ));
+}
+
+#[test]
+fn a_checkpoint_that_fails_harms_nothing_and_is_told() {
+    expect![[r#"
+        p5 ready
+            s2 is in Memory
+        p4 cannot save
+            kill p4
+            s1 saving: Failed { why: "no space left" }
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        p6 gone
+            kill p6
+            s2 saving: Failed { why: "the process that wrote it died" }
+        run c on s2
+            p2 runs c
+        checkpoint s2
+            s2 saving: Waiting
+            p5 forks p7, save(environment)
+            s2 saving: Writing { percent: 0 }
+        p7 saved c-s2
+            keep checkpoint c-s2 of s2
+        unkept s2
+            s2 saving: Failed { why: "the disk is full" }
+            answer 15: refused, disk: save state s2: the disk is full
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+              └─ × c Queued
+    "#]]
+    .assert_eq(&after_two_saving(
+        "
+        p4 cannot save
+        p6 gone
+        run c on s2
+        checkpoint s2
+        p7 saved c-s2
+        unkept s2
+        ",
+    ));
+}
+
+#[test]
+fn who_asks_for_a_checkpoint_is_answered_when_it_is_kept_and_what_is_saved_is_not_written_again() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        checkpoint s1
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+            answer 13: checkpoint c-s1
+        checkpoint s1
+            s1 saving: Waiting
+            s1 saving: Idle
+            answer 16: checkpoint c-s1
+        checkpoint s1 best
+            s1 saving: Waiting
+            s1 saving: Idle
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 17: checkpoint c-s1
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+    "#]]
+    .assert_eq(&after_two(
+        9,
+        "
+        checkpoint s1
+        checkpoint s1
+        p5 saved c-s1
+        kept s1
+        checkpoint s1
+        checkpoint s1 best
+        kept s1
+        ",
+    ));
+}
+
+#[test]
+fn a_state_beyond_the_budget_is_let_go_and_comes_back_when_it_is_used() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+            kill p3
+            s1 is in Disk
+        run c on s1
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+            p6 forks p7, head
+            p7 runs c
+        p6 ready
+            s1 is in Freezing
+            s1 is in Memory
+        p7 ready
+        p7 began
+            c began
+        p7 ok
+            answer 15: c Ok s3
+            p7 forks p8, frozen
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ s3 (c) Freezing
+    "#]]
+    .assert_eq(&after_two(
+        1,
+        "
+        checkpoint s1
+        p5 saved c-s1
+        kept s1
+        run c on s1
+        p6 ready
+        p7 ready
+        p7 began
+        p7 ok
+        ",
+    ));
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+            kill p3
+            s1 is in Disk
+        run c on s1
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+            p6 forks p7, head
+            p7 runs c
+        look s1
+            p6 forks p8, look
+        p6 cannot load
+            kill p6
+            kill p7
+            answer 15: c Error RestoreFailed: a blob is damaged
+            kill p8
+            answer 16: refused, kernel: look at state s1: a blob is damaged
+            s1 is in Replay
+            s1 saving: Failed { why: "its checkpoint could not be loaded: a blob is damaged" }
+        run d on s1
+            answer 18: refused, lost: run against state s1: it has no process, and its checkpoint could not be loaded
+        replay s1
+            p1 forks p9, head
+            replaying s1: 0 of 1
+            p9 runs replay:s1
+        p9 ready
+        p9 began
+        p9 ok
+            p9 forks p10, frozen
+            s1 is in Freezing
+            replaying s1: 1 of 1
+            answer 19: done
+        p10 ready
+            s1 is in Memory
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ × c Error
+    "#]]
+    .assert_eq(&after_two(
+        1,
+        "
+        checkpoint s1
+        p5 saved c-s1
+        kept s1
+        run c on s1
+        look s1
+        p6 cannot load
+        run d on s1
+        replay s1
+        p9 ready
+        p9 began
+        p9 ok
+        p10 ready
+        ",
+    ));
+}
+
+#[test]
+fn a_lost_state_comes_back_by_running_its_lineage_again() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        p2 gone
+        p3 gone
+            s1 is in Freezing
+            s1 is in Replay
+        p4 gone
+            s2 is in Freezing
+            s2 is in Replay
+        run c on s2
+            answer 15: refused, lost: run against state s2: it has neither a process nor a checkpoint
+        run d on s2 replay yes
+            p1 forks p5, head
+            replaying s2: 0 of 2
+            p5 runs replay:s2
+        p5 ready
+        p5 began
+        p5 prints twice
+        p5 ok
+            p5 forks p6, frozen
+            s1 is in Freezing
+            replaying s2: 1 of 2
+            p5 runs replay:s2
+        p6 ready
+            s1 is in Memory
+        p5 ok
+            p5 forks p7, frozen
+            s2 is in Freezing
+            replaying s2: 2 of 2
+            p5 runs d
+        p7 ready
+            s2 is in Memory
+        p5 began
+            d began
+        p5 ok
+            answer 16: d Ok s3
+            p5 forks p8, frozen
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+              └─ s3 (d) Freezing
+    "#]]
+    .assert_eq(&after_two(
+        9,
+        "
+        p2 gone
+        p3 gone
+        p4 gone
+        run c on s2
+        run d on s2 replay yes
+        p5 ready
+        p5 began
+        p5 prints twice
+        p5 ok
+        p6 ready
+        p5 ok
+        p7 ready
+        p5 began
+        p5 ok
+        ",
+    ));
+}
+
+#[test]
+fn a_replay_that_fails_says_which_cell() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        p2 gone
+        p3 gone
+            s1 is in Freezing
+            s1 is in Replay
+        p4 gone
+            s2 is in Freezing
+            s2 is in Replay
+        replay s2
+            p1 forks p5, head
+            replaying s2: 0 of 2
+            p5 runs replay:s2
+        replay s2
+        p5 ready
+        p5 raises KeyError
+            kill p5
+            replaying s2: 0 of 0
+            answer 15: refused, lost: replay state s2: this time the cell In[1] failed: KeyError: message
+            answer 16: refused, lost: replay state s2: this time the cell In[1] failed: KeyError: message
+        replay s2
+            p1 forks p6, head
+            replaying s2: 0 of 2
+            p6 runs replay:s2
+        interrupt replay:s2
+            kill p6
+            replaying s2: 0 of 0
+            answer 19: refused, lost: replay state s2: it was stopped
+            answer 20: interrupted true
+        initial
+        └─ s1 (a) Replay
+           └─ s2 (b) Replay
+    "#]]
+    .assert_eq(&after_two(
+        9,
+        "
+        p2 gone
+        p3 gone
+        p4 gone
+        replay s2
+        replay s2
+        p5 ready
+        p5 raises KeyError
+        replay s2
+        interrupt replay:s2
+        ",
+    ));
+}
+
+#[test]
+fn a_state_that_hangs_in_forks_is_branched_from_its_checkpoint() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok hangs
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p3 ready
+            s1 is in Memory
+            p3 forks p4, save(environment)
+            s1 saving: Writing { percent: 0 }
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        run c on s1
+        p4 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            p1 forks p5, head from c-s1 (Environment)
+            p5 runs c
+        p5 ready
+        p5 began
+            c began
+        initial
+        └─ s1 (a)
+           ├─ × b Running
+           └─ × c Running
+    "#]]
+    .assert_eq(&told_within(
+        9,
+        true,
+        "
+        open
+        p1 ready
+        run a
+        p2 began
+        p2 ok hangs
+        p3 ready
+        run b on s1
+        p2 began
+        run c on s1
+        p4 saved c-s1
+        kept s1
+        p5 ready
+        p5 began
+        ",
+    ));
+}
+
+#[test]
+fn of_a_foreign_checkpoint_only_values_are_loaded_until_it_is_trusted() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1 foreign
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1
+            p1 forks p6, frozen from c-s1 (Data)
+            s1 is in Freezing
+            p6 forks p7, head
+            p7 runs c
+        p6 ready without f
+            s1 is in Freezing
+            s1 is in Memory
+        trust
+            trust all
+        trusted s1
+            s1 is in Memory
+            answer 18: 1 trusted
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ × c Queued
+    "#]]
+    .assert_eq(&after_two(
+        1,
+        "
+        checkpoint s1
+        p5 saved c-s1
+        kept s1 foreign
+        p3 gone
+        run c on s1
+        p6 ready without f
+        trust
+        trusted s1
+        ",
+    ));
+}
+
+#[test]
+fn nothing_is_saved_while_the_disk_is_full() {
+    expect![[r#"
+        p5 ready
+            s2 is in Memory
+        trouble
+            trouble: the disk is full
+        p4 cannot save
+            kill p4
+            s1 saving: Failed { why: "no space left" }
+        alarm save
+        run c on s2
+            p2 runs c
+        well
+            trouble: none
+            s1 saving: Idle
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+              └─ × c Queued
+    "#]]
+    .assert_eq(&after_two_saving(
+        "
+        trouble
+        p4 cannot save
+        alarm save
+        run c on s2
+        well
+        ",
+    ));
+}
+
+#[test]
+fn what_runs_when_the_notebook_is_closed_is_over_and_what_can_be_saved_is() {
+    expect![[r#"
+        p5 ready
+            s2 is in Memory
+        run c on s2
+            p2 runs c
+        p2 began
+            c began
+        p4 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            p5 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        closing
+            kill p2
+            answer 12: c Interrupted KeyboardInterrupt: interrupted by server stop
+        p6 saved c-s2
+            keep checkpoint c-s2 of s2
+        kept s2
+            s2 is in Memory
+        initial
+        └─ s1 (a)
+           └─ s2 (b)
+              └─ × c Interrupted
+    "#]]
+    .assert_eq(&after_two_saving(
+        "
+        run c on s2
+        p2 began
+        p4 saved c-s1
+        kept s1
+        closing
+        p6 saved c-s2
+        kept s2
+        ",
+    ));
+}
+
+#[test]
+fn a_pinned_state_stays_longest() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        pin s1
+            s1 is in Memory
+            answer 12: done
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 13: checkpoint c-s1
+        p2 gone
+        checkpoint s2
+            s2 saving: Waiting
+            p4 forks p6, save(environment)
+            s2 saving: Writing { percent: 0 }
+        p6 saved c-s2
+            keep checkpoint c-s2 of s2
+        kept s2
+            s2 is in Memory
+            answer 17: checkpoint c-s2
+            kill p4
+            s2 is in Disk
+        initial
+        └─ s1 (a)
+           └─ s2 (b) Disk
+    "#]]
+    .assert_eq(&after_two(
+        1,
+        "
+        pin s1
+        checkpoint s1
+        p5 saved c-s1
+        kept s1
+        p2 gone
+        checkpoint s2
+        p6 saved c-s2
+        kept s2
+        ",
+    ));
+}
+
+#[test]
+fn versions_of_a_task_go_on() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        task t initial
+            t has version 1
+            answer 3: version 1
+        task t initial
+            t has version 2
+            answer 4: version 2
+        reset
+            all was reset
+            answer 5: done
+        task t initial
+            t has version 3
+            answer 6: version 3
+        task u s9
+            answer 7: refused, not_found: find state s9: there is none in this notebook
+        initial
+    "#]]
+    .assert_eq(&told(
+        "
+        open
+        p1 ready
+        task t initial
+        task t initial
+        reset
+        task t initial
+        task u s9
+        ",
+    ));
+}

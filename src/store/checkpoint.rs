@@ -1,0 +1,186 @@
+//! Checkpoints' rows: kept when all their blobs are there, and signed.
+
+use super::NewCheckpoint;
+use super::key::Seal;
+use super::tables::{CHECKPOINTS, Cell, Fault, STATES, Tables};
+use super::write::Writer;
+use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
+use crate::notebook::{Checkpoint, Form, StateId};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// No manifest is longer. It names a chunk of 4 MiB in some 70 bytes, and holds the sources of functions.
+pub(super) const MAX_MANIFEST_BYTES: usize = 64 << 20;
+
+const FORMAT: &str = "ratoon-checkpoint-1";
+
+/// What the store has to know of a manifest.
+#[derive(Debug, Deserialize)]
+struct Manifest {
+    format: String,
+    environment: Option<Part>,
+    data: Option<Part>,
+    #[serde(default)]
+    buffers: Vec<Cut>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Part {
+    streams: Vec<Cut>,
+}
+
+/// A stream or buffer that is cut into chunks.
+#[derive(Debug, Deserialize)]
+struct Cut {
+    bytes: u64,
+    chunks: Vec<Digest>,
+}
+
+/// Every chunk that a manifest names, with its length.
+pub(super) fn chunks(
+    blobs: &Blobs,
+    manifest: &Digest,
+    form: Option<Form>,
+) -> Result<Vec<(Digest, usize)>, BlobError> {
+    let damaged = |why: &str| BlobError::Damaged(*manifest, why.to_owned());
+    let text = blobs.get(manifest, MAX_MANIFEST_BYTES)?;
+    let read: Manifest =
+        serde_json::from_slice(&text).map_err(|error| damaged(&format!("it is no manifest ({error})")))?;
+    if read.format != FORMAT {
+        return Err(damaged(&format!("its format {:?} is not known", read.format)));
+    }
+    if read.data.is_none() || (form == Some(Form::Environment) && read.environment.is_none()) {
+        return Err(damaged("a part of it is missing"));
+    }
+    let parts = read.environment.into_iter().chain(read.data).flat_map(|part| part.streams);
+    let mut found = Vec::new();
+    for cut in parts.chain(read.buffers) {
+        let whole = CHUNK_BYTES as u64;
+        if cut.chunks.len() as u64 != cut.bytes.div_ceil(whole) {
+            return Err(damaged("it has not as many chunks as its bytes need"));
+        }
+        let mut left = cut.bytes;
+        for chunk in cut.chunks {
+            let length = left.min(whole);
+            left -= length;
+            found.push((chunk, usize::try_from(length).unwrap_or(CHUNK_BYTES)));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a chunk's file is there, and of a size that it can have.
+pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Result<(), BlobError> {
+    let stored = blobs.stored_bytes(chunk).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => BlobError::Missing(*chunk),
+        _ => BlobError::Io(*chunk, error),
+    })?;
+    // One byte for its kind; packed only when that is less.
+    if stored > 1 && stored <= length as u64 + 1 {
+        Ok(())
+    } else {
+        Err(BlobError::Damaged(*chunk, format!("it is {stored} bytes long for {length}")))
+    }
+}
+
+type Kept = Result<Box<Checkpoint>, String>;
+
+/// Signs a checkpoint and writes its row, if everything that it names is there.
+pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Result<Kept, Fault> {
+    let Some(row) = writer.tables.get(&STATES, &[new.state.as_str().into()])? else {
+        return Ok(Err(format!("state {} is gone", new.state)));
+    };
+    if row[2].text() != new.parent.as_ref().map(StateId::as_str) {
+        return Ok(Err(format!("state {} has another parent", new.state)));
+    }
+    let verified =
+        new.about.checkpoint_id.parse::<Digest>().map_err(|error| error.to_string()).and_then(|manifest| {
+            let chunks =
+                chunks(writer.blobs(), &manifest, Some(new.about.form)).map_err(|error| error.to_string())?;
+            let all =
+                chunks.iter().try_for_each(|(chunk, length)| is_plausible(writer.blobs(), chunk, *length));
+            all.map_err(|error| error.to_string())
+        });
+    if let Err(why) = verified {
+        return Ok(Err(why));
+    }
+    let about = Checkpoint {
+        session_id: seal.notebook().to_owned(),
+        state_id: new.state.clone(),
+        ..new.about.clone()
+    };
+    let body = serde_json::to_string(&about)?;
+    let manifest = new.about.checkpoint_id.as_str();
+    let hmac = match about.is_trusted {
+        true => seal.checkpoint(new.state.as_str(), new.parent.as_ref(), manifest, &body),
+        false => Cell::Null,
+    };
+    let form = form_name(new.about.form);
+    let row = [new.state.as_str().into(), form.into(), manifest.into(), body.into(), hmac];
+    writer.tables.put(&CHECKPOINTS, &row)?;
+    Ok(Ok(Box::new(about)))
+}
+
+fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Environment => "environment",
+        Form::Data => "data",
+    }
+}
+
+/// Changes what people say about a state's checkpoint. One that was not trusted stays so.
+pub(super) fn relabel(
+    writer: &mut Writer,
+    seal: &Seal,
+    state: &StateId,
+    label: &Option<String>,
+    metadata: &Map<String, Value>,
+) -> Result<Kept, Fault> {
+    let id: Cell = state.as_str().into();
+    for form in [Form::Environment, Form::Data] {
+        let Some(mut row) = writer.tables.get(&CHECKPOINTS, &[id.clone(), form_name(form).into()])? else {
+            continue;
+        };
+        let parent = parent_of(&writer.tables, state)?;
+        let is_trusted = seal.is_checkpoint(&row, parent.as_ref());
+        let mut about: Checkpoint = serde_json::from_str(row[3].text().unwrap_or_default())?;
+        about.label.clone_from(label);
+        about.metadata.clone_from(metadata);
+        about.is_trusted = is_trusted;
+        row[3] = serde_json::to_string(&about)?.into();
+        if is_trusted {
+            row[4] = sign(seal, &row, parent.as_ref());
+        }
+        writer.tables.put(&CHECKPOINTS, &row)?;
+        return Ok(Ok(Box::new(about)));
+    }
+    Ok(Err(format!("state {state} has no checkpoint")))
+}
+
+fn parent_of(tables: &Tables, state: &StateId) -> Result<Option<StateId>, Fault> {
+    let row = tables.get(&STATES, &[state.as_str().into()])?;
+    Ok(row.and_then(|row| row[2].text().map(StateId::new)))
+}
+
+fn sign(seal: &Seal, row: &[Cell], parent: Option<&StateId>) -> Cell {
+    let text = |at: usize| row[at].text().unwrap_or_default();
+    seal.checkpoint(text(0), parent, text(2), text(3))
+}
+
+/// Signs all checkpoints. Answers the states of those that were not signed by this install.
+pub(super) fn trust(tables: &mut Tables, seal: &Seal) -> Result<Vec<StateId>, Fault> {
+    let mut taken = Vec::new();
+    for mut row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {
+        let state = StateId::new(row[0].text().unwrap_or_default());
+        let parent = parent_of(tables, &state)?;
+        if seal.is_checkpoint(&row, parent.as_ref()) {
+            continue;
+        }
+        row[4] = sign(seal, &row, parent.as_ref());
+        tables.put(&CHECKPOINTS, &row)?;
+        if !taken.contains(&state) {
+            taken.push(state);
+        }
+    }
+    Ok(taken)
+}

@@ -1,0 +1,292 @@
+//! Rows to a notebook: what is whole is taken, what is not is said.
+
+use super::key::{InstallKey, Seal};
+use super::record::{Entry, Place, StoredRun, StoredState, replay, stand_in, state};
+use super::tables::{
+    CHECKPOINTS, Cell, DRAFTS, Fault, LINKS, META, NAMES, OUTPUTS, RUNS, Row, STATES, TASKS, Table, Tables,
+};
+use crate::blobs::{BlobError, Blobs, Digest};
+use crate::notebook::{
+    Checkpoint, Draft, Form, KeptLink, Living, MAX_RUN_OUTPUT_BYTES, Parts, Run, State, StateId,
+    TaskCheckpoint,
+};
+use indexmap::IndexMap;
+use serde::de::DeserializeOwned;
+use std::collections::{HashMap, HashSet};
+
+/// No entry of a log is longer: what a run keeps, in JSON, where each byte may take up to six.
+pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) parts: Parts,
+    pub(super) links: Vec<KeptLink>,
+    /// None when its row is damaged.
+    pub(super) notebook_id: Option<String>,
+    pub(super) commits: i64,
+    /// The manifests and the blobs of outputs that rows name.
+    pub(super) manifests: Vec<(StateId, Digest)>,
+    pub(super) blobs: HashSet<Digest>,
+    /// What is damaged, as sentences.
+    pub(super) damage: Vec<String>,
+    /// The rows that are.
+    pub(super) bad: Vec<(&'static Table, i64)>,
+}
+
+impl Loaded {
+    fn lose(&mut self, table: &'static Table, number: i64, what: String) {
+        self.damage.push(what);
+        self.bad.push((table, number));
+    }
+
+    /// The whole rows of a table, in order; the others are lost.
+    fn whole(&mut self, tables: &mut Tables, table: &'static Table, at: usize) -> Result<Vec<Row>, Fault> {
+        let (mut whole, bad): (Vec<Row>, Vec<Row>) =
+            tables.rows(table)?.into_iter().partition(|row| row.is_whole);
+        for row in bad {
+            let key = row.cells[0].text().map(|key| format!(" of {key:?}")).unwrap_or_default();
+            self.lose(
+                table,
+                row.number,
+                format!("a record{key} in `{}` was damaged: it is lost", table.name),
+            );
+        }
+        whole.sort_by_key(|row| row.cells[at].int());
+        Ok(whole)
+    }
+
+    /// The body of a whole row. That it cannot be read although its digest is right is damage too.
+    fn body<T: DeserializeOwned>(&mut self, table: &'static Table, row: &Row, at: usize) -> Option<T> {
+        let body = serde_json::from_str(row.cells[at].text().unwrap_or_default());
+        if let Err(error) = &body {
+            let key = row.cells[0].text().unwrap_or_default();
+            self.lose(
+                table,
+                row.number,
+                format!("a record of {key:?} in `{}` cannot be read: {error}", table.name),
+            );
+        }
+        body.ok()
+    }
+}
+
+/// Reads everything.
+pub(super) fn load(
+    tables: &mut Tables,
+    blobs: &Blobs,
+    key: Option<&InstallKey>,
+    name: &str,
+) -> Result<Loaded, Fault> {
+    let mut loaded = Loaded::default();
+    loaded.parts.name = name.to_owned();
+    meta(tables, &mut loaded)?;
+    states(tables, &mut loaded)?;
+    runs(tables, blobs, &mut loaded)?;
+    for row in loaded.whole(tables, &DRAFTS, 1)? {
+        let draft: Option<Draft> = loaded.body(&DRAFTS, &row, 2);
+        loaded.parts.drafts.extend(draft);
+    }
+    for row in loaded.whole(tables, &TASKS, 2)? {
+        let task: Option<TaskCheckpoint> = loaded.body(&TASKS, &row, 3);
+        loaded.parts.tasks.extend(task);
+    }
+    names(tables, &mut loaded)?;
+    let seal = key.zip(loaded.notebook_id.clone()).map(|(key, id)| Seal::new(key, &id));
+    checkpoints(tables, seal.as_ref(), &mut loaded)?;
+    for row in loaded.whole(tables, &LINKS, 1)? {
+        let own = seal.as_ref().is_some_and(|seal| {
+            seal.is_link(
+                row.cells[0].text().unwrap_or_default(),
+                row.cells[2].text().unwrap_or_default(),
+                row.cells[3].bytes(),
+            )
+        });
+        let link: Option<KeptLink> = loaded.body(&LINKS, &row, 2);
+        loaded.links.extend(link.filter(|_| own));
+    }
+    Ok(loaded)
+}
+
+fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
+    for row in loaded.whole(tables, &META, 0)? {
+        match row.cells[0].text() {
+            Some("notebook_id") => loaded.notebook_id = row.cells[1].text().map(str::to_owned),
+            Some("commits") => loaded.commits = row.cells[1].int().unwrap_or_default(),
+            _ => {}
+        }
+    }
+    if loaded.notebook_id.is_none() {
+        loaded.damage.push("the notebook's id is lost: its checkpoints have to be trusted again (`ratoon trust`), its links made again".into());
+    }
+    Ok(())
+}
+
+fn states(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
+    let mut rows: Vec<(Place, Option<StoredState>)> = Vec::new();
+    for row in tables.rows(&STATES)? {
+        let place = Place::read(&row.cells);
+        let id = row.cells[0].text().unwrap_or_default().to_owned();
+        let is_whole = row.is_whole && place.is_some();
+        let read = || serde_json::from_str(row.cells[6].text().unwrap_or_default()).ok();
+        let body: Option<StoredState> = is_whole.then(read).flatten();
+        if body.is_none() {
+            let how = if place.is_some() {
+                "its label, prose and warnings are lost"
+            } else {
+                "its place in the graph is lost"
+            };
+            loaded.lose(&STATES, row.number, format!("the record of state {id:?} was damaged: {how}"));
+        }
+        rows.extend(place.map(|place| (place, body)));
+    }
+    rows.sort_by_key(|(place, _)| place.pos.int());
+    let mut found: IndexMap<StateId, State> = IndexMap::new();
+    for (place, body) in rows {
+        if let Some(parent) = place.parent.clone().filter(|parent| !found.contains_key(parent)) {
+            hang_on_root(&mut found, parent, loaded);
+        }
+        let made = match body {
+            Some(body) => state(place, body),
+            None => stand_in(place.clone(), place.parent.as_ref().and_then(|parent| found.get(parent))),
+        };
+        found.insert(made.id.clone(), made);
+    }
+    if !found.contains_key(&StateId::root()) {
+        found.shift_insert(0, StateId::root(), stand_in(place_of(StateId::root(), None), None));
+        loaded.damage.push("the root's record is lost: there is a new one".into());
+    }
+    loaded.parts.states = found.into_values().collect();
+    Ok(())
+}
+
+/// A state that something names, and that is not there.
+fn hang_on_root(found: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut Loaded) {
+    let root = StateId::root();
+    if !found.contains_key(&root) {
+        found.shift_insert(0, root.clone(), stand_in(place_of(root.clone(), None), None));
+        loaded.damage.push("the root's record is lost: there is a new one".into());
+    }
+    if id != root {
+        loaded.damage.push(format!(
+            "state {id} is named by others and not there: a node stands in for it on the root"
+        ));
+        let made = stand_in(place_of(id.clone(), Some(root.clone())), found.get(&root));
+        found.insert(id, made);
+    }
+}
+
+fn place_of(id: StateId, parent: Option<StateId>) -> Place {
+    Place { id, pos: Cell::Null, parent, run: None, is_deleted: false }
+}
+
+fn runs(tables: &mut Tables, blobs: &Blobs, loaded: &mut Loaded) -> Result<(), Fault> {
+    let mut found: IndexMap<String, Run> = IndexMap::new();
+    for row in loaded.whole(tables, &RUNS, 1)? {
+        let id = row.cells[0].text().unwrap_or_default().to_owned();
+        if let Some(run) = loaded.body::<StoredRun>(&RUNS, &row, 2) {
+            found.insert(id.clone(), run.run(&id));
+        }
+    }
+    for row in loaded.whole(tables, &OUTPUTS, 1)? {
+        let (id, body) = (row.cells[0].text().unwrap_or_default(), row.cells[2].text().unwrap_or_default());
+        let Some(run) = found.get_mut(id) else {
+            loaded.lose(&OUTPUTS, row.number, format!("an output of run {id:?} is lost with its run"));
+            continue;
+        };
+        if let Ok(Entry::Blob { digest, .. }) = serde_json::from_str(body) {
+            loaded.blobs.insert(digest);
+        }
+        match unpacked(body, blobs) {
+            Ok(_) if run.outputs.kept_bytes() > 2 * MAX_RUN_OUTPUT_BYTES => {
+                loaded.lose(&OUTPUTS, row.number, format!("run {id:?} has more outputs than a run can have"));
+            }
+            Ok(entry) => replay(&mut run.outputs, entry),
+            Err(Unpacked::Damaged(why)) => {
+                loaded.lose(&OUTPUTS, row.number, format!("an output of run {id:?} is lost: {why}"));
+            }
+            Err(Unpacked::Refused(fault)) => return Err(fault),
+        }
+    }
+    loaded.parts.runs = found.into_values().collect();
+    Ok(())
+}
+
+/// Why an entry of a log cannot be had.
+pub(super) enum Unpacked {
+    Damaged(String),
+    /// It may be had when the disk gives it.
+    Refused(Fault),
+}
+
+/// An entry of a log, from its blob when it is in one.
+pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<Entry, Unpacked> {
+    let read = |body: &[u8]| {
+        serde_json::from_slice(body)
+            .map_err(|error| Unpacked::Damaged(format!("it cannot be read ({error})")))
+    };
+    match read(body.as_bytes())? {
+        Entry::Blob { digest, bytes } => match blobs.get(&digest, bytes.min(MAX_ENTRY_BYTES)) {
+            Ok(body) => read(&body),
+            Err(BlobError::Io(_, error)) => Err(Unpacked::Refused(error.into())),
+            Err(error) => Err(Unpacked::Damaged(error.to_string())),
+        },
+        entry => Ok(entry),
+    }
+}
+
+/// Names that were lost are taken from the states that have them, behind the others.
+fn names(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
+    let before = loaded.damage.len();
+    let rows = loaded.whole(tables, &NAMES, 1)?;
+    let is_damaged = loaded.damage.len() > before;
+    let text = |row: &Row, at: usize| row.cells[at].text().unwrap_or_default().to_owned();
+    let mut names: IndexMap<String, StateId> =
+        rows.iter().map(|row| (text(row, 0), StateId::new(text(row, 2)))).collect();
+    let of: HashMap<StateId, String> = names.iter().map(|(name, id)| (id.clone(), name.clone())).collect();
+    for state in loaded.parts.states.iter_mut().filter(|s| s.living != Living::Deleted) {
+        match of.get(&state.id) {
+            Some(name) => state.name.clone_from(name),
+            None if is_damaged && !names.contains_key(&state.name) => {
+                names.insert(state.name.clone(), state.id.clone());
+            }
+            None => {}
+        }
+    }
+    let there: HashSet<&StateId> = loaded.parts.states.iter().map(|s| &s.id).collect();
+    loaded.parts.names = names.into_iter().filter(|(_, id)| there.contains(id)).collect();
+    Ok(())
+}
+
+fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
+    let at: HashMap<StateId, usize> =
+        loaded.parts.states.iter().enumerate().map(|(at, s)| (s.id.clone(), at)).collect();
+    for row in loaded.whole(tables, &CHECKPOINTS, 1)? {
+        let Some(mut about) = loaded.body::<Checkpoint>(&CHECKPOINTS, &row, 3) else { continue };
+        let id = StateId::new(row.cells[0].text().unwrap_or_default());
+        let manifest = row.cells[2].text().unwrap_or_default();
+        let (Some(at), Ok(digest)) = (at.get(&id), manifest.parse()) else {
+            loaded.lose(
+                &CHECKPOINTS,
+                row.number,
+                format!("a checkpoint of state {id} is lost with its state"),
+            );
+            continue;
+        };
+        loaded.manifests.push((id.clone(), digest));
+        let state = &mut loaded.parts.states[*at];
+        // What people may rely on is what the row says, not what its body says about it.
+        about.checkpoint_id = manifest.to_owned();
+        about.session_id = loaded.notebook_id.clone().unwrap_or_default();
+        about.state_id = id;
+        about.is_trusted = seal.is_some_and(|seal| seal.is_checkpoint(&row.cells, state.parent.as_ref()));
+        let is_better = state.checkpoint.as_ref().is_none_or(|c| c.form == Form::Data);
+        if is_better && state.living != Living::Deleted {
+            state.checkpoint = Some(about);
+            if state.parent.is_some() {
+                state.living = Living::Disk;
+            }
+        }
+    }
+    Ok(())
+}

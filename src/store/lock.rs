@@ -1,0 +1,62 @@
+//! One writer: the lock on a notebook's directory.
+
+use super::StoreError;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::libc;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Held as long as this lives, and not longer than the process.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock on a notebook's directory, which is there.
+    pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
+        let path = dir.join("lock");
+        let refused = |why: String, how: &str| StoreError {
+            what: format!("open the notebook {}", dir.display()),
+            why,
+            how: how.to_owned(),
+        };
+        let failed =
+            |e: std::io::Error| refused(format!("{}: {e}", path.display()), "look who may write there");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+            .open(&path)
+            .map_err(failed)?;
+        let whole = libc::flock {
+            l_type: libc::F_WRLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: 0,
+            l_len: 0,
+            l_pid: 0,
+        };
+        // Belongs to this open file, not to the process: closing another descriptor of the file does not end it.
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)) {
+            Ok(_) => {}
+            Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
+                let mut pid = String::new();
+                let _ = (&file).take(16).read_to_string(&mut pid);
+                let why = format!("process {} has it open", if pid.is_empty() { "?" } else { pid.trim() });
+                return Err(refused(why, "use that one, or stop it first"));
+            }
+            Err(error) => return Err(failed(error.into())),
+        }
+        // For messages only: a full disk is no reason not to open.
+        let _ = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| write!(file, "{}", std::process::id()));
+        Ok(Self { _file: file })
+    }
+}

@@ -1,0 +1,296 @@
+//! Opening a notebook's directory: made, examined, refused or repaired.
+
+use super::StoreError;
+use super::key::InstallKey;
+use super::load::{Loaded, load};
+use super::lock::Lock;
+use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
+use super::wal;
+use super::write::Writer;
+use crate::blobs::Blobs;
+use crate::notebook::{Notebook, ROOT_NAME};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The paths of one notebook.
+#[derive(Clone, Debug)]
+pub(super) struct Paths {
+    pub(super) dir: PathBuf,
+}
+
+impl Paths {
+    pub(super) fn of(dir: &Path) -> Self {
+        Self { dir: dir.to_owned() }
+    }
+
+    pub(super) fn database(&self) -> PathBuf {
+        self.dir.join("notebook.db")
+    }
+
+    pub(super) fn blobs(&self) -> PathBuf {
+        self.dir.join("blobs")
+    }
+
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.dir.join("tmp")
+    }
+
+    /// A refusal to open it.
+    pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> StoreError {
+        StoreError {
+            what: format!("open the notebook {}", self.dir.display()),
+            why: why.into(),
+            how: how.to_owned(),
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> StoreError {
+        if fault.is_malformed { self.malformed(&fault.why) } else { self.refused(fault.why, fault.how) }
+    }
+
+    fn failed(&self, error: io::Error) -> StoreError {
+        self.fault(error.into())
+    }
+
+    fn malformed(&self, why: &str) -> StoreError {
+        self.refused(
+            format!("{} is damaged: {why}", self.database().display()),
+            "nothing was changed; put a copy of the directory in its place, or save what `sqlite3 notebook.db .recover` finds",
+        )
+    }
+}
+
+/// A notebook's directory, locked, and what is in it.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) tables: Tables,
+    pub(super) lock: Lock,
+    pub(super) loaded: Loaded,
+    /// Its indexes have to be made again.
+    bad_indexes: bool,
+}
+
+/// Reads a notebook that is there. Nothing is changed.
+pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Found, StoreError> {
+    if !paths.dir.is_dir() {
+        return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
+    }
+    let lock = Lock::take(&paths.dir)?;
+    if !there(paths)? {
+        return Err(
+            paths.refused("there is no notebook.db in it", "name the directory of a notebook, NAME.ratoon")
+        );
+    }
+    examine_locked(paths, key, name, lock)
+}
+
+fn examine_locked(
+    paths: &Paths,
+    key: Option<&InstallKey>,
+    name: &str,
+    lock: Lock,
+) -> Result<Found, StoreError> {
+    look_at_header(paths)?;
+    if let Some(why) = wal::damage(&paths.dir.join("notebook.db-wal")).map_err(|e| paths.failed(e))? {
+        return Err(paths.malformed(why));
+    }
+    let fault = |fault| paths.fault(fault);
+    let mut tables = Tables::open(&paths.database()).map_err(fault)?;
+    let (version, newest) = tables.version().map_err(fault)?;
+    if version > newest {
+        let why = format!("it is of version {version}, and this Ratoon knows versions up to {newest}");
+        return Err(paths.refused(why, "install a newer Ratoon"));
+    }
+    if version < newest {
+        back_up(paths).map_err(|e| paths.failed(e))?;
+        transaction(&mut tables, |tables| tables.bring_forward(version)).map_err(fault)?;
+    }
+    let bad_indexes = match tables.health().map_err(fault)? {
+        Health::Well => false,
+        Health::Indexes => true,
+        Health::Malformed(why) => return Err(paths.malformed(&why)),
+    };
+    let mut loaded = load(&mut tables, &Blobs::at(&paths.blobs()), key, name).map_err(fault)?;
+    if bad_indexes {
+        loaded.damage.push("an index of the database was damaged; its rows are there".into());
+    }
+    Ok(Found { lock, tables, loaded, bad_indexes })
+}
+
+/// Opens a notebook for writing, or makes it. What is damaged is set aside.
+pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Found, StoreError> {
+    let failed = |error| paths.failed(error);
+    // Who can read the notebook can read what its code printed.
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&paths.dir).map_err(failed)?;
+    let lock = Lock::take(&paths.dir)?;
+    let is_there = there(paths)?;
+    if !is_there {
+        make(paths).map_err(|fault| paths.fault(fault))?;
+    }
+    let mut found = examine_locked(paths, Some(key), name, lock)?;
+    empty(&paths.temporary()).map_err(failed)?;
+    if !found.loaded.damage.is_empty() {
+        // Copied while nobody has it open: closing a copy's descriptor would end SQLite's own locks.
+        drop(found.tables);
+        back_up(paths).map_err(failed)?;
+        let tables = Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))?;
+        found.tables = repair(paths, tables, &mut found.loaded, found.bad_indexes)
+            .map_err(|fault| paths.fault(fault))?;
+    }
+    found.tables.settle_on_close(true);
+    Ok(found)
+}
+
+/// Whether there is a database. A directory that lost it is not taken for a new one.
+fn there(paths: &Paths) -> Result<bool, StoreError> {
+    match fs::symlink_metadata(paths.database()) {
+        Ok(about) if about.is_file() => return Ok(true),
+        Ok(_) => return Err(paths.refused("its notebook.db is not a file", "put the file itself there")),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(paths.failed(error)),
+    }
+    let is_left = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("notebook.db")
+                || name == "blobs" && fs::read_dir(entry.path()).is_ok_and(|mut blobs| blobs.next().is_some())
+        })
+    };
+    if fs::read_dir(&paths.dir).map_err(|e| paths.failed(e))?.any(is_left) {
+        let how = "put its notebook.db back, or open another name for a new notebook";
+        return Err(paths.refused("its notebook.db is missing, and other files of it are there", how));
+    }
+    Ok(false)
+}
+
+/// What can be seen without SQLite, which would take an empty file for a new database.
+fn look_at_header(paths: &Paths) -> Result<(), StoreError> {
+    let mut file = File::open(paths.database()).map_err(|e| paths.failed(e))?;
+    let length = file.metadata().map_err(|e| paths.failed(e))?.len();
+    let mut header = [0; 100];
+    if length < 512 || file.read_exact(&mut header).is_err() {
+        return Err(paths.malformed("it is cut off"));
+    }
+    if !header.starts_with(b"SQLite format 3\0") {
+        return Err(paths.malformed("it is not an SQLite database"));
+    }
+    if header[68..72] != Tables::application_id() {
+        let why = "its notebook.db is another program's database";
+        return Err(paths.refused(why, "name the directory of a notebook, NAME.ratoon"));
+    }
+    let word = |at: usize| {
+        u64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
+    };
+    let page = match u64::from(u16::from_be_bytes([header[16], header[17]])) {
+        1 => 65536,
+        page => page,
+    };
+    // SQLite takes the file's own length when the header's counters differ.
+    if length < word(28) * page {
+        return Err(paths.malformed("it is cut off"));
+    }
+    Ok(())
+}
+
+/// Makes an empty notebook: one with a root. It has its name when it is whole.
+fn make(paths: &Paths) -> Result<(), Fault> {
+    empty(&paths.temporary())?;
+    fs::create_dir_all(paths.blobs())?;
+    let draft = paths.temporary().join("notebook.db");
+    Tables::make(&draft)?;
+    let mut tables = Tables::open(&draft)?;
+    transaction(&mut tables, |tables| {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        tables.put(&META, &["notebook_id".into(), id.into()])?;
+        tables.put(&META, &["commits".into(), 0.into()])?;
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
+        for root in Notebook::new("", now_ms).states() {
+            tables.put(&STATES, &super::record::state_row(root, 1.into())?)?;
+        }
+        tables.put(&NAMES, &[ROOT_NAME.into(), 1.into(), ROOT_NAME.into()])
+    })?;
+    tables.settle_on_close(true);
+    tables.empty_log()?;
+    drop(tables);
+    File::open(&draft)?.sync_all()?;
+    fs::rename(&draft, paths.database())?;
+    File::open(&paths.dir)?.sync_all()?;
+    if let Some(parent) = paths.dir.parent().filter(|p| !p.as_os_str().is_empty()) {
+        File::open(parent)?.sync_all()?;
+    }
+    Ok(())
+}
+
+pub(super) fn transaction(
+    tables: &mut Tables,
+    work: impl FnOnce(&mut Tables) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    tables.begin()?;
+    let done = work(&mut *tables).and_then(|()| tables.commit());
+    if done.is_err() {
+        tables.roll_back();
+    }
+    done
+}
+
+fn empty(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::create_dir_all(folder)
+}
+
+/// Copies the database as it is. The copy has its name when it is whole.
+fn back_up(paths: &Paths) -> io::Result<()> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let free = |n: &u64| !paths.dir.join(format!("notebook.db.bad-{n}")).exists();
+    let number = (seconds..).find(free).unwrap_or(seconds);
+    fs::create_dir_all(paths.temporary())?;
+    for end in ["-wal", ""] {
+        let from = paths.dir.join(format!("notebook.db{end}"));
+        if !from.exists() {
+            continue;
+        }
+        let draft = paths.temporary().join(format!("bad{end}"));
+        fs::copy(&from, &draft)?;
+        File::open(&draft)?.sync_all()?;
+        fs::rename(&draft, paths.dir.join(format!("notebook.db.bad-{number}{end}")))?;
+    }
+    File::open(&paths.dir)?.sync_all()
+}
+
+/// Takes what is damaged out and puts the stand-ins in, in one transaction.
+fn repair(paths: &Paths, tables: Tables, loaded: &mut Loaded, bad_indexes: bool) -> Result<Tables, Fault> {
+    let mut writer = Writer::new(tables, Blobs::at(&paths.blobs()));
+    let id = loaded.notebook_id.get_or_insert_with(|| uuid::Uuid::new_v4().simple().to_string()).clone();
+    // Leaves out what contradicts itself, as the session will.
+    let name = std::mem::take(&mut loaded.parts.name);
+    let parts = std::mem::take(&mut loaded.parts);
+    let created_at = parts.states.first().map_or(0.0, |root| root.created_at);
+    loaded.parts = super::parts_of(&Notebook::from_parts(parts, created_at));
+    loaded.parts.name = name;
+    writer.tables.begin()?;
+    let work = || {
+        if bad_indexes {
+            writer.tables.reindex()?;
+        }
+        for (table, row) in &loaded.bad {
+            writer.tables.remove_at(table, *row)?;
+        }
+        writer.whole(&loaded.parts)?;
+        writer.tables.put(&META, &["notebook_id".into(), id.into()])?;
+        loaded.commits += 1;
+        writer.count(loaded.commits)?;
+        writer.settle()?;
+        writer.tables.commit()
+    };
+    let done = work();
+    if done.is_err() {
+        writer.tables.roll_back();
+    }
+    done.map(|()| writer.tables)
+}

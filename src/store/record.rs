@@ -1,0 +1,210 @@
+//! What stands in the bodies of rows. A change here is a new version of the format: see docs/format.md.
+//!
+//! Drafts, checkpoints, tasks' checkpoints, links and the items of outputs are stored as they cross every other border.
+
+use super::tables::{Cell, Fault, digest};
+use crate::blobs::Digest;
+use crate::notebook::{
+    Asked, Base, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus, Saving,
+    State, StateId,
+};
+use serde::{Deserialize, Serialize};
+
+/// Where a state stands: what is needed to keep the tree when the rest of its row is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) id: StateId,
+    pub(super) pos: Cell,
+    pub(super) parent: Option<StateId>,
+    pub(super) run: Option<ExecId>,
+    pub(super) is_deleted: bool,
+}
+
+impl Place {
+    fn cells(&self) -> Vec<Cell> {
+        vec![
+            self.id.as_str().into(),
+            self.pos.clone(),
+            self.parent.as_ref().map(StateId::as_str).into(),
+            self.run.as_ref().map(ExecId::as_str).into(),
+            i64::from(self.is_deleted).into(),
+        ]
+    }
+
+    /// From the columns of a row, if they are what was written.
+    pub(super) fn read(cells: &[Cell]) -> Option<Self> {
+        let [id, pos, parent, run, deleted, tree, ..] = cells else { return None };
+        if digest("tree", &cells[..5]) != *tree {
+            return None;
+        }
+        Some(Self {
+            id: StateId::new(id.text()?),
+            pos: pos.clone(),
+            parent: parent.text().map(StateId::new),
+            run: run.text().map(ExecId::new),
+            is_deleted: deleted.int()? != 0,
+        })
+    }
+}
+
+/// A state, but for its place.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredState {
+    pub(super) name: String,
+    exec_count: u32,
+    created_at: f64,
+    label: Option<String>,
+    prose: Vec<String>,
+    warnings: Vec<String>,
+    forks: bool,
+    pinned: bool,
+}
+
+/// The row of a state.
+pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
+    let place = Place {
+        id: state.id.clone(),
+        pos,
+        parent: state.parent.clone(),
+        run: state.exec_id.clone(),
+        is_deleted: state.living == Living::Deleted,
+    };
+    let body = StoredState {
+        name: state.name.clone(),
+        exec_count: state.exec_count,
+        created_at: state.created_at,
+        label: state.label.clone(),
+        prose: state.prose.clone(),
+        warnings: state.warnings.clone(),
+        forks: state.forks,
+        pinned: state.pinned,
+    };
+    let mut cells = place.cells();
+    // The digest of these is made when the row is written.
+    cells.push(Cell::Null);
+    cells.push(serde_json::to_string(&body)?.into());
+    Ok(cells)
+}
+
+/// A state as it is when nothing but the disk knows of it.
+pub(super) fn state(place: Place, body: StoredState) -> State {
+    let living = match (place.is_deleted, &place.parent) {
+        (true, _) => Living::Deleted,
+        (false, None) => Living::Freezing,
+        (false, Some(_)) => Living::Replay,
+    };
+    State {
+        id: place.id,
+        name: body.name,
+        parent: place.parent,
+        exec_id: place.run,
+        exec_count: body.exec_count,
+        created_at: body.created_at,
+        label: body.label,
+        prose: body.prose,
+        warnings: body.warnings,
+        forks: body.forks,
+        pinned: body.pinned,
+        living,
+        checkpoint: None,
+        saving: Saving::Idle,
+        revival: None,
+        memory_bytes: None,
+    }
+}
+
+/// A node in place of a state whose record is lost.
+pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
+    let body = StoredState {
+        name: place.id.as_str().to_owned(),
+        exec_count: parent.map_or(0, |p| p.exec_count + 1),
+        created_at: parent.map_or(0.0, |p| p.created_at),
+        label: None,
+        prose: Vec::new(),
+        warnings: vec!["its record on disk was damaged: its label and prose are lost".into()],
+        forks: true,
+        pinned: false,
+    };
+    state(place, body)
+}
+
+/// A run, but for its id, its outputs and the question that it asks.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredRun {
+    pub(super) on: Base,
+    code: String,
+    pub(super) status: RunStatus,
+    draft: Option<DraftId>,
+    pub(super) error: Option<RunError>,
+    pub(super) started_at: Option<f64>,
+    pub(super) duration_ms: Option<f64>,
+    pub(super) state: Option<StateId>,
+    asked: Asked,
+}
+
+impl From<&Run> for StoredRun {
+    fn from(run: &Run) -> Self {
+        Self {
+            on: run.on.clone(),
+            code: run.code.clone(),
+            status: run.status,
+            draft: run.draft.clone(),
+            error: run.error.clone(),
+            started_at: run.started_at,
+            duration_ms: run.duration_ms,
+            state: run.state.clone(),
+            asked: run.asked.clone(),
+        }
+    }
+}
+
+impl StoredRun {
+    pub(super) fn run(self, id: &str) -> Run {
+        Run {
+            exec_id: ExecId::new(id),
+            on: self.on,
+            code: self.code,
+            status: self.status,
+            draft: self.draft,
+            outputs: Outputs::default(),
+            error: self.error,
+            prompt: None,
+            started_at: self.started_at,
+            duration_ms: self.duration_ms,
+            state: self.state,
+            asked: self.asked,
+        }
+    }
+}
+
+/// An entry of the log of a run's outputs.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// An item. Text of the same stream as the item before joins it.
+    Output(Output),
+    /// Displays show something else.
+    Update { display_id: String, data: MimeBundle, metadata: MimeBundle },
+    /// What is there goes when the next item comes.
+    ClearWhenNext,
+    /// An entry that is in a blob, as JSON.
+    Blob { digest: Digest, bytes: usize },
+}
+
+/// Does to outputs what an entry says.
+pub(super) fn replay(outputs: &mut Outputs, entry: Entry) {
+    match entry {
+        Entry::Output(output) => outputs.keep(output),
+        Entry::Update { display_id, data, metadata } => {
+            outputs.update_display(&display_id, &data, &metadata);
+        }
+        Entry::ClearWhenNext => outputs.clear(true),
+        Entry::Blob { .. } => {}
+    }
+}
+
+/// The entries that come to these outputs.
+pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = Entry> {
+    let pending = outputs.is_clear_pending().then_some(Entry::ClearWhenNext);
+    outputs.items().iter().cloned().map(Entry::Output).chain(pending)
+}

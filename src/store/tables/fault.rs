@@ -1,0 +1,74 @@
+//! Why the disk or the database refuses, in words.
+
+use crate::notebook::Trouble;
+use rusqlite::ErrorCode;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Why the disk or the database refuses.
+#[derive(Debug)]
+pub(in crate::store) struct Fault {
+    pub(in crate::store) why: String,
+    pub(in crate::store) how: &'static str,
+    /// The content is wrong, rather than the disk.
+    pub(in crate::store) is_malformed: bool,
+}
+
+const FREE: &str = "free some space";
+const LOOK: &str = "look at the disk (dmesg, smartctl) and at its mount";
+
+impl Fault {
+    pub(in crate::store) fn new(why: impl Into<String>, how: &'static str) -> Self {
+        Self { why: why.into(), how, is_malformed: false }
+    }
+
+    /// Said to the people who work in the notebook.
+    pub(in crate::store) fn trouble(&self, dir: &Path) -> Trouble {
+        Trouble {
+            what: format!("write to {}", dir.display()),
+            why: self.why.clone(),
+            how: format!("{}; it is tried again every second, and all is kept in memory meanwhile", self.how),
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::new("the disk is full", FREE),
+            ErrorKind::ReadOnlyFilesystem => Self::new("the file system is read-only", LOOK),
+            ErrorKind::PermissionDenied => {
+                Self::new("it is not allowed", "give yourself the right to write there")
+            }
+            _ => Self::new(error.to_string(), LOOK),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        let why = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::new("the disk is full", FREE),
+            Some(ErrorCode::ReadOnly) => Self::new("it cannot be written to: it is read-only", LOOK),
+            Some(ErrorCode::SystemIoFailure) => Self::new(format!("the disk failed ({why})"), LOOK),
+            Some(ErrorCode::CannotOpen) => Self::new(
+                format!("the database cannot be opened ({why})"),
+                "look whether the directory is still there, and who may write to it",
+            ),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::new("another program holds the database", "close the program that reads it")
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self { is_malformed: true, ..Self::new(why, "put a copy of the directory in its place") }
+            }
+            _ => Self::new(why, "report this"),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(error.to_string(), "report this")
+    }
+}

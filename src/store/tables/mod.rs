@@ -1,0 +1,339 @@
+//! Rows in, rows out: the only user of SQLite. Knows tables and digests, not what rows mean.
+
+mod cell;
+mod fault;
+mod schema;
+
+pub(super) use cell::{Cell, digest};
+pub(super) use fault::Fault;
+pub(super) use schema::{CHECKPOINTS, DRAFTS, LINKS, META, NAMES, OUTPUTS, RUNS, STATES, TASKS};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params_from_iter};
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// The `-wal` is cut back to this after it was larger for once.
+const WAL_BYTES: i64 = 16 << 20;
+
+/// A table: its columns, of which the first are its key. A digest follows them.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    columns: &'static [&'static str],
+    keys: usize,
+}
+
+/// A row as it was found.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) number: i64,
+    /// Its columns without the digest.
+    pub(super) cells: Vec<Cell>,
+    /// Whether its digest is right.
+    pub(super) is_whole: bool,
+}
+
+/// The size of the log of a run's outputs.
+#[derive(Debug)]
+pub(super) struct LogSize {
+    pub(super) entries: i64,
+    /// The length of the longest.
+    pub(super) longest: usize,
+    /// The number for the next entry.
+    pub(super) next: i64,
+}
+
+/// How a database is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    Well,
+    /// Its rows are there; its indexes are wrong.
+    Indexes,
+    /// It cannot be relied on.
+    Malformed(String),
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Tables {
+    db: Connection,
+    next_pos: i64,
+}
+
+impl Table {
+    fn list(&self) -> String {
+        self.columns.join(", ")
+    }
+
+    fn is_key(&self) -> String {
+        let parts: Vec<String> =
+            self.columns[..self.keys].iter().enumerate().map(|(i, c)| format!("{c} IS ?{}", i + 1)).collect();
+        parts.join(" AND ")
+    }
+
+    /// The number that orders a row of this table, when it has one.
+    fn pos(&self) -> Option<usize> {
+        self.columns.iter().position(|c| *c == "pos")
+    }
+}
+
+impl Tables {
+    /// Makes a new database. It is one file when this answers, and not renamed or durable yet.
+    pub(super) fn make(path: &Path) -> Result<(), Fault> {
+        let db = Connection::open(path)?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        db.execute_batch("BEGIN")?;
+        schema::bring_forward(&db, 0)?;
+        db.execute_batch("COMMIT")?;
+        // A property of the file. The log itself is gone when the last connection closes.
+        db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        db.close().map_err(|(_, e)| e.into())
+    }
+
+    /// Opens one. What was found is left as it is when this is dropped, until `settle_on_close`.
+    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags)?;
+        // Another program may read it; we are the only ones who write.
+        db.busy_timeout(Duration::from_secs(2))?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        db.set_prepared_statement_cache_capacity(64);
+        db.pragma_update(None, "cell_size_check", true)?;
+        db.pragma_update(None, "foreign_keys", true)?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        db.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES, |_| Ok(()))?;
+        let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+        if mode != "wal" {
+            return Err(Fault {
+                is_malformed: true,
+                ..Fault::new(
+                    format!("its journal mode is {mode}, not wal"),
+                    "put a copy of the directory in its place",
+                )
+            });
+        }
+        Ok(Self { db, next_pos: 1 })
+    }
+
+    /// The bytes that stand in a notebook's header.
+    pub(super) fn application_id() -> [u8; 4] {
+        schema::APPLICATION_ID.to_be_bytes()
+    }
+
+    /// Moves the log into the database when this is dropped, or leaves it.
+    pub(super) fn settle_on_close(&self, is_well: bool) {
+        // If it fails the log stays, and is read at the next open.
+        let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_well);
+    }
+
+    /// The version of the database, and the version that this program makes.
+    pub(super) fn version(&self) -> Result<(usize, usize), Fault> {
+        let own: i64 = self.db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        Ok((usize::try_from(own).unwrap_or(usize::MAX), schema::STEPS.len()))
+    }
+
+    /// Whether SQLite's own checks find it right, and it has our tables.
+    pub(super) fn health(&self) -> Result<Health, Fault> {
+        let ask = |what: &str| self.db.query_row(what, [], |row| row.get::<_, String>(0));
+        let said = ask("PRAGMA integrity_check(1)")?;
+        if schema::text(&self.db)? != schema::expected()? {
+            return Ok(Health::Malformed("its tables are not those of a notebook".into()));
+        }
+        if said == "ok" {
+            return Ok(Health::Well);
+        }
+        let said = ask("PRAGMA quick_check(1)")?;
+        Ok(if said == "ok" { Health::Indexes } else { Health::Malformed(said) })
+    }
+
+    /// Brings it forward from an older version; inside a transaction.
+    pub(super) fn bring_forward(&self, from: usize) -> Result<(), Fault> {
+        schema::bring_forward(&self.db, from)
+    }
+
+    /// Makes the indexes again; inside a transaction.
+    pub(super) fn reindex(&self) -> Result<(), Fault> {
+        Ok(self.db.execute_batch("REINDEX")?)
+    }
+
+    /// Whether a transaction is under way.
+    pub(super) fn is_open(&self) -> bool {
+        !self.db.is_autocommit()
+    }
+
+    pub(super) fn begin(&self) -> Result<(), Fault> {
+        Ok(self.db.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
+    /// On disk when this answers.
+    pub(super) fn commit(&self) -> Result<(), Fault> {
+        Ok(self.db.execute_batch("COMMIT")?)
+    }
+
+    /// Gives up what was begun, if anything was.
+    pub(super) fn roll_back(&self) {
+        if self.is_open() {
+            let _ = self.db.execute_batch("ROLLBACK");
+        }
+    }
+
+    /// How many rows were changed since it was opened.
+    pub(super) fn changes(&self) -> u64 {
+        self.db.total_changes()
+    }
+
+    /// Moves the whole log into the database, with an fsync of both.
+    pub(super) fn empty_log(&self) -> Result<(), Fault> {
+        let busy: i64 = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy == 0 { Ok(()) } else { Err(Fault::new("another program reads the database", "close it")) }
+    }
+
+    /// A number that no row has as its `pos`, above all that have been.
+    pub(super) fn new_pos(&mut self) -> Cell {
+        self.next_pos += 1;
+        Cell::Int(self.next_pos - 1)
+    }
+
+    /// Every row, in the order in which they stand in the file. Reads tables, never indexes.
+    pub(super) fn rows(&mut self, table: &Table) -> Result<Vec<Row>, Fault> {
+        let sql = format!("SELECT rowid, digest, {} FROM {} NOT INDEXED", table.list(), table.name);
+        let mut query = self.db.prepare(&sql)?;
+        let mut found = Vec::new();
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let number = row.get(0)?;
+            let own = Cell::read(row.get_ref(1)?);
+            let read: Vec<Option<Cell>> = (0..table.columns.len())
+                .map(|i| row.get_ref(i + 2).map(Cell::read))
+                .collect::<Result<_, _>>()?;
+            let is_readable = read.iter().all(Option::is_some);
+            let cells: Vec<Cell> = read.into_iter().map(|c| c.unwrap_or(Cell::Null)).collect();
+            let is_whole = is_readable && own == Some(digest(table.name, &cells));
+            if let Some(pos) = table.pos().and_then(|i| cells[i].int()).filter(|_| is_whole) {
+                self.next_pos = self.next_pos.max(pos.saturating_add(1));
+            }
+            found.push(Row { number, cells, is_whole });
+        }
+        Ok(found)
+    }
+
+    /// The columns of the row with this key.
+    pub(super) fn get(&self, table: &Table, key: &[Cell]) -> Result<Option<Vec<Cell>>, Fault> {
+        let sql = format!("SELECT {} FROM {} WHERE {}", table.list(), table.name, table.is_key());
+        let mut query = self.db.prepare_cached(&sql)?;
+        let row = query.query_row(params_from_iter(key), |row| {
+            (0..table.columns.len())
+                .map(|i| row.get_ref(i).map(|value| Cell::read(value).unwrap_or(Cell::Null)))
+                .collect()
+        });
+        Ok(row.optional()?)
+    }
+
+    /// Writes a row, with its digests, in place of the one with its key. One that is there as it is is not touched.
+    pub(super) fn put(&self, table: &Table, cells: &[Cell]) -> Result<(), Fault> {
+        let mut cells = cells.to_vec();
+        if let Some(at) = table.columns.iter().position(|c| *c == "tree") {
+            cells[at] = digest("tree", &cells[..at]);
+        }
+        let cells = cells.as_slice();
+        let seal = digest(table.name, cells);
+        let key = &cells[..table.keys];
+        let sql =
+            format!("SELECT 1 FROM {} WHERE {} AND digest = ?{}", table.name, table.is_key(), table.keys + 1);
+        let is_there = self.db.prepare_cached(&sql)?.exists(params_from_iter(key.iter().chain([&seal])))?;
+        if is_there {
+            return Ok(());
+        }
+        let holders: Vec<String> = (1..=table.columns.len() + 1).map(|i| format!("?{i}")).collect();
+        let sql = format!(
+            "INSERT OR REPLACE INTO {}({}, digest) VALUES({})",
+            table.name,
+            table.list(),
+            holders.join(", ")
+        );
+        self.db.prepare_cached(&sql)?.execute(params_from_iter(cells.iter().chain([&seal])))?;
+        Ok(())
+    }
+
+    /// Writes these rows, in their order, and removes all others. A row keeps its `pos` while that fits the order.
+    pub(super) fn replace_all(
+        &mut self,
+        table: &Table,
+        rows: impl IntoIterator<Item = Result<Vec<Cell>, Fault>>,
+    ) -> Result<(), Fault> {
+        let mut left = self.keys_of(table)?;
+        let mut last = 0;
+        for cells in rows {
+            let mut cells = cells?;
+            let key = cells[..table.keys].to_vec();
+            if let Some(at) = table.pos() {
+                let own = self.get(table, &key)?.and_then(|row| row[at].int()).filter(|own| *own > last);
+                last = own.unwrap_or(last + 1);
+                cells[at] = Cell::Int(last);
+                self.next_pos = self.next_pos.max(last.saturating_add(1));
+            }
+            self.put(table, &cells)?;
+            left.remove(&key);
+        }
+        let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_key());
+        for key in left {
+            self.db.prepare_cached(&sql)?.execute(params_from_iter(&key))?;
+        }
+        Ok(())
+    }
+
+    fn keys_of(&self, table: &Table) -> Result<HashSet<Vec<Cell>>, Fault> {
+        let sql = format!("SELECT {} FROM {}", table.columns[..table.keys].join(", "), table.name);
+        let mut query = self.db.prepare(&sql)?;
+        let keys = query.query_map([], |row| {
+            (0..table.keys)
+                .map(|i| row.get_ref(i).map(|value| Cell::read(value).unwrap_or(Cell::Null)))
+                .collect()
+        })?;
+        Ok(keys.collect::<Result<_, _>>()?)
+    }
+
+    /// Removes the rows that have this in a column.
+    pub(super) fn remove(&self, table: &Table, column: &str, value: &str) -> Result<(), Fault> {
+        let sql = format!("DELETE FROM {} WHERE {column} = ?1", table.name);
+        self.db.prepare_cached(&sql)?.execute([value])?;
+        Ok(())
+    }
+
+    /// Removes a row by its place in the file, whatever it holds.
+    pub(super) fn remove_at(&self, table: &Table, number: i64) -> Result<(), Fault> {
+        self.db.execute(&format!("DELETE FROM {} WHERE rowid = ?1", table.name), [number])?;
+        Ok(())
+    }
+
+    /// Removes the rows whose column names no state.
+    pub(super) fn remove_orphans(&self, table: &Table, column: &str) -> Result<(), Fault> {
+        let sql = format!("DELETE FROM {} WHERE {column} NOT IN (SELECT id FROM states)", table.name);
+        self.db.execute(&sql, [])?;
+        Ok(())
+    }
+
+    /// The log of one run, in its order.
+    pub(super) fn log_of(&self, run: &str) -> Result<Vec<(i64, String)>, Fault> {
+        let sql = "SELECT seq, body FROM outputs WHERE run = ?1 ORDER BY seq";
+        let mut query = self.db.prepare_cached(sql)?;
+        let rows = query.query_map([run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The size of the log of one run.
+    pub(super) fn size_of_log(&self, run: &str) -> Result<LogSize, Fault> {
+        let sql = "SELECT count(*), coalesce(max(length(body)), 0), coalesce(max(seq) + 1, 0)
+                   FROM outputs WHERE run = ?1";
+        let mut query = self.db.prepare_cached(sql)?;
+        Ok(query.query_row([run], |row| {
+            let longest: i64 = row.get(1)?;
+            let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+            Ok(LogSize { entries: row.get(0)?, longest, next: row.get(2)? })
+        })?)
+    }
+}

@@ -1,0 +1,247 @@
+//! A notebook to which things happen at random, as the session makes them happen, and the facts that come of it.
+
+use super::Dice;
+use crate::notebook::{
+    Asked, Base, Draft, DraftId, DraftKind, Event, ExecId, Living, MimeBundle, Notebook, Output, Outputs,
+    Run, RunError, RunStatus, Saving, State, StateId, StreamName, TaskCheckpoint, Updated,
+};
+use serde_json::{Map, Value, json};
+
+pub(super) struct Story {
+    pub(super) notebook: Notebook,
+    pub(super) facts: Vec<Event>,
+    pub(super) dice: Dice,
+    serial: usize,
+}
+
+pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&ExecId>) -> State {
+    State {
+        id: StateId::new(id),
+        name: name.into(),
+        parent: Some(parent.clone()),
+        exec_id: run.cloned(),
+        exec_count: 1,
+        created_at: 1.1 / 3.0,
+        label: None,
+        prose: vec![],
+        warnings: vec![],
+        forks: true,
+        pinned: false,
+        living: Living::Freezing,
+        checkpoint: None,
+        saving: Saving::Idle,
+        revival: None,
+        memory_bytes: None,
+    }
+}
+
+pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
+    Run {
+        exec_id: ExecId::new(id),
+        on: Base::State(on.clone()),
+        code: code.into(),
+        status: RunStatus::Queued,
+        draft: None,
+        outputs: Outputs::default(),
+        error: None,
+        prompt: None,
+        started_at: None,
+        duration_ms: None,
+        state: None,
+        asked: Asked { on: Base::State(on.clone()), new_state_name: None },
+    }
+}
+
+pub(super) fn bundle(text: &str) -> MimeBundle {
+    Map::from_iter([("text/plain".to_owned(), Value::from(text)), ("n".to_owned(), json!(0.1 + 0.2))])
+}
+
+impl Story {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { notebook: Notebook::new("main", 1.0), facts: Vec::new(), dice: Dice(seed), serial: 0 }
+    }
+
+    fn new_id(&mut self, what: &str) -> String {
+        self.serial += 1;
+        format!("{what}{}", self.serial)
+    }
+
+    fn live_states(&self) -> Vec<StateId> {
+        self.notebook.states().filter(|s| s.living != Living::Deleted).map(|s| s.id.clone()).collect()
+    }
+
+    fn any_state(&mut self) -> Option<StateId> {
+        let live = self.live_states();
+        if live.is_empty() { None } else { Some(live[self.dice.roll(live.len())].clone()) }
+    }
+
+    fn open_run(&mut self) -> Option<ExecId> {
+        let open: Vec<ExecId> =
+            self.notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect();
+        if open.is_empty() { None } else { Some(open[self.dice.roll(open.len())].clone()) }
+    }
+
+    /// Something happens.
+    pub(super) fn go_on(&mut self) {
+        match self.dice.roll(40) {
+            0..4 => self.add_run(),
+            4..7 => self.start(),
+            7..20 => self.output(),
+            20..22 => self.clear(),
+            22..25 => self.update(),
+            25..30 => self.end(),
+            30..32 => self.draft(),
+            32..34 => self.change(),
+            34..36 => self.delete(),
+            36..38 => self.task(),
+            38 => self.facts.push(Event::StateSaved { state: StateId::root() }),
+            _ => {
+                if self.dice.roll(12) == 0 {
+                    self.notebook.reset(7.25);
+                    let notebook = self.notebook.snapshot();
+                    self.facts.push(Event::Reset { notebook });
+                }
+            }
+        }
+    }
+
+    fn add_run(&mut self) {
+        let Some(on) = self.any_state() else { return };
+        let id = self.new_id("run");
+        let mut run = new_run(&id, &on, "print('ä')\n");
+        run.asked.new_state_name = (self.dice.roll(2) == 0).then(|| format!("name{}", self.dice.roll(4)));
+        self.notebook.add_run(run.clone());
+        self.facts.push(Event::RunAdded { run });
+    }
+
+    fn start(&mut self) {
+        let Some(id) = self.open_run() else { return };
+        let run = self.notebook.run_mut(&id).unwrap();
+        (run.status, run.started_at) = (RunStatus::Running, Some(12.3456789));
+        self.facts.push(Event::RunStarted { exec_id: id, on: run.on.clone(), started_at: 12.3456789 });
+    }
+
+    fn output(&mut self) {
+        let Some(exec_id) = self.open_run() else { return };
+        let n = self.dice.roll(9);
+        let output = match n {
+            0..3 => Output::stream(StreamName::Stdout, format!("out {n}\n")),
+            3..5 => Output::stream(StreamName::Stderr, "err"),
+            5 => Output::stream(StreamName::Stdout, "x".repeat(1 + self.dice.roll(300_000))),
+            6 => Output::ExecuteResult { data: bundle("r"), metadata: Map::new(), execution_count: 3 },
+            _ => Output::DisplayData {
+                data: bundle(&"d".repeat(self.dice.roll(300_000))),
+                metadata: bundle("m"),
+                display_id: (n == 7).then(|| format!("id{}", self.dice.roll(2))),
+            },
+        };
+        if self.notebook.run_mut(&exec_id).unwrap().outputs.push(output.clone()) {
+            self.facts.push(Event::OutputAdded { exec_id, output });
+        }
+    }
+
+    fn clear(&mut self) {
+        let Some(exec_id) = self.open_run() else { return };
+        let wait = self.dice.roll(2) == 0;
+        self.notebook.run_mut(&exec_id).unwrap().outputs.clear(wait);
+        self.facts.push(Event::OutputsCleared { exec_id, wait });
+    }
+
+    fn update(&mut self) {
+        let Some(exec_id) = self.open_run() else { return };
+        let (display_id, data, metadata) = (format!("id{}", self.dice.roll(2)), bundle("new"), Map::new());
+        let outputs = &mut self.notebook.run_mut(&exec_id).unwrap().outputs;
+        if outputs.update_display(&display_id, &data, &metadata) == Updated::Yes {
+            self.facts.push(Event::DisplayUpdated { exec_id, display_id, data, metadata });
+        }
+    }
+
+    fn end(&mut self) {
+        let Some(exec_id) = self.open_run() else { return };
+        let run = self.notebook.run(&exec_id).unwrap().clone();
+        let Base::State(on) = run.on.clone() else { return };
+        let is_good = self.dice.roll(3) > 0 && self.live_states().contains(&on);
+        let (mut status, mut error, mut left) = (RunStatus::Error, None, None);
+        if is_good {
+            status = RunStatus::Ok;
+            let id = self.new_id("state");
+            let state =
+                new_state(&id, run.asked.new_state_name.as_deref().unwrap_or(&id), &on, Some(&exec_id));
+            left = Some(state.id.clone());
+            let renamed = self.notebook.add_state(state.clone());
+            if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
+                self.facts.push(Event::StateChanged { state: earlier });
+            }
+            self.facts.push(Event::StateAdded { state });
+        } else {
+            let raised = RunError { ename: "E".into(), evalue: "v".into(), traceback: vec!["a".into()] };
+            let run = self.notebook.run_mut(&exec_id).unwrap();
+            run.outputs.push_last(raised.clone());
+            self.facts
+                .push(Event::OutputAdded { exec_id: exec_id.clone(), output: Output::Error(raised.clone()) });
+            error = Some(raised);
+        }
+        let run = self.notebook.run_mut(&exec_id).unwrap();
+        (run.status, run.duration_ms, run.state) = (status, Some(0.1), left.clone());
+        run.error.clone_from(&error);
+        self.facts.push(Event::RunEnded { exec_id, status, error, duration_ms: Some(0.1), state: left });
+    }
+
+    fn draft(&mut self) {
+        let Some(on) = self.any_state() else { return };
+        for _ in 0..self.dice.roll(3) {
+            let id = DraftId::new(self.new_id("draft"));
+            let draft = Draft { id, on: on.clone(), kind: DraftKind::Code, source: "x".into() };
+            if self.dice.roll(2) == 0 {
+                self.notebook.place_draft(draft, None);
+            } else {
+                self.notebook.append_draft(draft);
+            }
+        }
+        let drafts = self.notebook.drafts_on(&on);
+        self.facts.push(Event::DraftsChanged { on, drafts });
+    }
+
+    fn change(&mut self) {
+        let Some(id) = self.any_state() else { return };
+        let n = self.dice.roll(100);
+        let state = self.notebook.state_mut(&id).unwrap();
+        (state.label, state.prose, state.pinned) = (Some(format!("l{n}")), vec!["# p".into()], n > 50);
+        (state.living, state.memory_bytes) = (Living::Memory, Some(5));
+        let state = state.clone();
+        self.facts.push(Event::StateChanged { state });
+    }
+
+    fn delete(&mut self) {
+        let Some(id) = self.any_state() else { return };
+        if id == StateId::root() && self.dice.roll(20) > 0 {
+            return;
+        }
+        let before: Vec<StateId> = self.notebook.lineage(&id).iter().map(|s| s.id.clone()).collect();
+        let (states, runs) = self.notebook.delete_state(&id).unwrap();
+        for id in before.iter().filter(|id| !states.contains(id)) {
+            if let Some(state) = self.notebook.state(id).filter(|s| s.living == Living::Deleted).cloned() {
+                self.facts.push(Event::StateChanged { state });
+            }
+        }
+        if !states.is_empty() {
+            self.facts.push(Event::Removed { states, runs });
+        }
+    }
+
+    fn task(&mut self) {
+        let task_id = format!("task{}", self.dice.roll(3));
+        let version = self.notebook.task(&task_id).map_or(0, <[_]>::len) as u64 + 1;
+        let checkpoint = TaskCheckpoint {
+            task_id,
+            version,
+            state: None,
+            values: bundle("v"),
+            token_usage: Map::new(),
+            metadata: Map::new(),
+            created_at: 0.3,
+        };
+        self.notebook.add_task(checkpoint.clone());
+        self.facts.push(Event::TaskSaved { checkpoint });
+    }
+}

@@ -1,0 +1,137 @@
+//! The store from inside: what comes back, what damage does, what a crash and a full disk leave.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod facts;
+mod round;
+
+use super::{InstallKey, News, Opened, Store, StoreError, parts_of};
+use crate::notebook::{Event, Living, Parts, Saving};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// A directory of a test, gone when it is over.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("ratoon-store-{name}-{}", uuid::Uuid::new_v4().simple()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn notebook(&self) -> PathBuf {
+        self.0.join("main.ratoon")
+    }
+
+    fn key(&self) -> InstallKey {
+        InstallKey::load_or_make(&self.0.join("config")).unwrap()
+    }
+
+    fn open(&self) -> (Opened, Receiver<News>) {
+        self.try_open().unwrap()
+    }
+
+    fn try_open(&self) -> Result<(Opened, Receiver<News>), StoreError> {
+        open_at(&self.notebook(), &self.key())
+    }
+}
+
+fn open_at(dir: &Path, key: &InstallKey) -> Result<(Opened, Receiver<News>), StoreError> {
+    let (tell, news) = channel();
+    let opened = Store::open(dir, "main", key, move |one| drop(tell.send(one)))?;
+    Ok((opened, news))
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A small generator of numbers: the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % sides
+    }
+}
+
+/// Waits until everything up to a number is on disk.
+fn wait(news: &Receiver<News>, number: u64) {
+    loop {
+        match news.recv_timeout(Duration::from_secs(30)).unwrap() {
+            News::Saved { up_to } if up_to >= number => return,
+            News::Failed { trouble } => panic!("{trouble:?}"),
+            _ => {}
+        }
+    }
+}
+
+/// What of a notebook is to come back, as a value that can be compared.
+fn lasting(parts: &Parts) -> Value {
+    let states: Vec<Value> = parts
+        .states
+        .iter()
+        .map(|state| {
+            let mut state = state.clone();
+            state.living = match (state.living, &state.parent) {
+                (Living::Deleted, _) => Living::Deleted,
+                (_, None) => Living::Freezing,
+                _ if state.checkpoint.is_some() => Living::Disk,
+                _ => Living::Replay,
+            };
+            (state.saving, state.revival, state.memory_bytes) = (Saving::Idle, None, None);
+            serde_json::to_value(state).unwrap()
+        })
+        .collect();
+    let runs: Vec<Value> = parts
+        .runs
+        .iter()
+        .map(|run| {
+            let mut run = run.clone();
+            run.prompt = None;
+            json!([run.outputs.is_clear_pending(), run])
+        })
+        .collect();
+    let mut drafts = parts.drafts.clone();
+    drafts.sort_by_key(|d| d.on.clone());
+    let mut tasks = parts.tasks.clone();
+    tasks.sort_by_key(|t| (t.task_id.clone(), t.version));
+    json!({"states": states, "runs": runs, "names": parts.names, "drafts": drafts, "tasks": tasks})
+}
+
+/// Says where two notebooks differ, and not all of both.
+fn assert_same(found: &Parts, wished: &Parts, what: &str) {
+    let (found, wished) = (lasting(found), lasting(wished));
+    for part in ["states", "runs", "names", "drafts", "tasks"] {
+        let none = Vec::new();
+        let (a, b) = (found[part].as_array().unwrap_or(&none), wished[part].as_array().unwrap_or(&none));
+        for (a, b) in a.iter().zip(b) {
+            let cut = |v: &Value| v.to_string().chars().take(3000).collect::<String>();
+            assert!(a == b, "{what}: {part}\n{}\n{}", cut(a), cut(b));
+        }
+        assert_eq!(a.len(), b.len(), "{what}: {part}");
+    }
+}
+
+/// Saves facts, closes, opens again.
+fn saved(dir: &Dir, facts: &[Event]) -> Parts {
+    let (opened, news) = dir.open();
+    for (number, fact) in (1..).zip(facts) {
+        opened.store.save(number, fact);
+    }
+    if !facts.is_empty() {
+        wait(&news, facts.len() as u64);
+    }
+    opened.store.close();
+    let (opened, _news) = dir.open();
+    assert_eq!(opened.damage, Vec::<String>::new());
+    opened.store.close();
+    opened.parts
+}

@@ -1,0 +1,317 @@
+//! The thread that owns the database: takes what waits, writes it in one transaction, and says what is on disk.
+
+use super::checkpoint;
+use super::key::Seal;
+use super::lock::Lock;
+use super::open::Paths;
+use super::tables::{Fault, LINKS, META, Tables};
+use super::write::Writer;
+use super::{NewCheckpoint, News};
+use crate::blobs::Blobs;
+use crate::notebook::{Checkpoint, Event, KeptLink, Parts, StateId, Trouble};
+use serde_json::{Map, Value};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How often it is tried whether the disk can be written to again.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+
+/// No more than this goes into one transaction, so that those who wait for the first of it do not wait for all.
+const MAX_BATCH_BYTES: usize = 8 << 20;
+const MAX_BATCH_JOBS: usize = 4096;
+
+type Answer<T> = Box<dyn FnOnce(Result<T, Trouble>) + Send>;
+
+/// What the thread is asked to do.
+pub(super) enum Job {
+    /// A fact; none when it is one that is not kept, of which only the number counts.
+    Fact(u64, Option<Box<Event>>, usize),
+    Whole(u64, Box<Parts>),
+    Keep(Box<NewCheckpoint>),
+    Relabel(StateId, Option<String>, Map<String, Value>),
+    Trust,
+    Links(Vec<KeptLink>, Answer<()>),
+    Close,
+}
+
+/// What came of a job, when its transaction is on disk.
+enum Done {
+    Nothing,
+    Kept(StateId, Result<Box<Checkpoint>, String>),
+    Trusted(Vec<StateId>),
+}
+
+/// How it stands with the disk.
+enum Disk {
+    Well(Box<Writer>),
+    /// It can be written to; the session has been told, and the whole notebook is awaited.
+    Usable(Box<Writer>),
+    Failed {
+        trouble: Trouble,
+        probe_at: Instant,
+    },
+}
+
+pub(super) struct Thread {
+    pub(super) paths: Paths,
+    pub(super) seal: Seal,
+    pub(super) jobs: Receiver<Job>,
+    pub(super) backlog: Arc<AtomicUsize>,
+    pub(super) news: Box<dyn Fn(News) + Send>,
+    pub(super) lock: Lock,
+    /// The number of the last transaction that is on disk.
+    pub(super) commits: i64,
+    /// Which file the database is, by its number.
+    inode: u64,
+}
+
+impl Thread {
+    pub(super) fn new(
+        (paths, seal, lock): (Paths, Seal, Lock),
+        jobs: Receiver<Job>,
+        backlog: Arc<AtomicUsize>,
+        news: Box<dyn Fn(News) + Send>,
+        commits: i64,
+    ) -> Self {
+        let inode = fs::metadata(paths.database()).map_or(0, |about| about.ino());
+        Self { paths, seal, jobs, backlog, news, lock, commits, inode }
+    }
+
+    /// Works until it is closed, or nobody has a handle any more.
+    pub(super) fn run(mut self, tables: Tables) {
+        let writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
+        let mut disk = Disk::Well(Box::new(writer));
+        loop {
+            let first = match &disk {
+                Disk::Failed { probe_at, .. } => {
+                    self.jobs.recv_timeout(probe_at.saturating_duration_since(Instant::now()))
+                }
+                _ => self.jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let batch = match first {
+                Ok(job) => self.batch(job),
+                Err(RecvTimeoutError::Timeout) => Vec::new(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let is_last = matches!(batch.last(), Some(Job::Close));
+            disk = self.step(disk, batch);
+            if is_last {
+                break;
+            }
+        }
+        drop(disk);
+        drop(self.lock);
+    }
+
+    fn batch(&self, first: Job) -> Vec<Job> {
+        let mut batch = vec![first];
+        let mut bytes = batch[0].bytes();
+        while bytes < MAX_BATCH_BYTES
+            && batch.len() < MAX_BATCH_JOBS
+            && !matches!(batch.last(), Some(Job::Close))
+        {
+            let Ok(job) = self.jobs.try_recv() else { break };
+            bytes += job.bytes();
+            batch.push(job);
+        }
+        batch
+    }
+
+    fn step(&mut self, disk: Disk, batch: Vec<Job>) -> Disk {
+        let bytes: usize = batch.iter().map(Job::bytes).sum();
+        let disk = match disk {
+            Disk::Well(writer) => self.write(writer, batch, false),
+            Disk::Usable(writer) => self.write(writer, batch, true),
+            Disk::Failed { trouble, probe_at } => {
+                for job in batch {
+                    self.refuse(job, &trouble);
+                }
+                if Instant::now() < probe_at {
+                    Disk::Failed { trouble, probe_at }
+                } else {
+                    self.probe(trouble)
+                }
+            }
+        };
+        self.backlog.fetch_sub(bytes, Ordering::Relaxed);
+        disk
+    }
+
+    /// One transaction. While the whole notebook is awaited, facts are let go until it comes.
+    fn write(&mut self, mut writer: Box<Writer>, batch: Vec<Job>, mut is_awaited: bool) -> Disk {
+        let mut saved = None;
+        let mut answers = Vec::with_capacity(batch.len());
+        let mut failed = None;
+        for job in &batch {
+            if failed.is_some() {
+                break;
+            }
+            match job {
+                Job::Fact(..) if is_awaited => {
+                    answers.push(Done::Nothing);
+                    continue;
+                }
+                Job::Fact(number, ..) => saved = Some(*number),
+                Job::Whole(number, _) => {
+                    is_awaited = false;
+                    saved = Some(*number);
+                }
+                _ => {}
+            }
+            match self.perform(&mut writer, job) {
+                Ok(done) => answers.push(done),
+                Err(fault) => failed = Some(fault),
+            }
+        }
+        let written = failed.map_or_else(|| self.commit(&mut writer), Err);
+        if let Err(fault) = written {
+            return self.fail(*writer, batch, &fault);
+        }
+        if let Some(up_to) = saved {
+            (self.news)(News::Saved { up_to });
+        }
+        for (job, done) in batch.into_iter().zip(answers) {
+            self.answer(job, done);
+        }
+        if is_awaited { Disk::Usable(writer) } else { Disk::Well(writer) }
+    }
+
+    /// Begins the transaction with the first job that needs one.
+    fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
+        if matches!(job, Job::Fact(_, None, _) | Job::Close) {
+            return Ok(Done::Nothing);
+        }
+        writer.begin()?;
+        Ok(match job {
+            Job::Fact(_, Some(fact), _) => {
+                writer.fact(fact)?;
+                Done::Nothing
+            }
+            Job::Whole(_, parts) => {
+                writer.whole(parts)?;
+                Done::Nothing
+            }
+            Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint::keep(writer, &self.seal, new)?),
+            Job::Relabel(state, label, metadata) => {
+                Done::Kept(state.clone(), checkpoint::relabel(writer, &self.seal, state, label, metadata)?)
+            }
+            Job::Trust => Done::Trusted(checkpoint::trust(&mut writer.tables, &self.seal)?),
+            Job::Links(links, _) => {
+                let rows = links.iter().map(|link| {
+                    let body = serde_json::to_string(link)?;
+                    let hmac = self.seal.link(&link.id, &body);
+                    Ok(vec![link.id.as_str().into(), super::tables::Cell::Null, body.into(), hmac])
+                });
+                writer.tables.replace_all(&LINKS, rows)?;
+                Done::Nothing
+            }
+            Job::Fact(_, None, _) | Job::Close => Done::Nothing,
+        })
+    }
+
+    /// Ends the transaction. What changed nothing costs nothing.
+    fn commit(&mut self, writer: &mut Writer) -> Result<(), Fault> {
+        if !writer.is_open() {
+            return Ok(());
+        }
+        if !writer.has_changed() {
+            writer.roll_back();
+            return Ok(());
+        }
+        self.is_in_place()?;
+        writer.settle()?;
+        writer.count(self.commits + 1)?;
+        writer.commit()?;
+        self.commits += 1;
+        Ok(())
+    }
+
+    /// SQLite would go on writing to a file that was removed.
+    fn is_in_place(&self) -> Result<(), Fault> {
+        let is_same = fs::metadata(self.paths.database()).is_ok_and(|about| about.ino() == self.inode);
+        let how = "put the directory back where it was";
+        if is_same { Ok(()) } else { Err(Fault::new("its files were moved or removed", how)) }
+    }
+
+    fn fail(&mut self, writer: Writer, batch: Vec<Job>, fault: &Fault) -> Disk {
+        // Its view of the log is not to be trusted any more: the next connection reads it anew.
+        writer.abandon();
+        drop(writer);
+        let trouble = fault.trouble(&self.paths.dir);
+        (self.news)(News::Failed { trouble: trouble.clone() });
+        for job in batch {
+            self.refuse(job, &trouble);
+        }
+        Disk::Failed { trouble, probe_at: Instant::now() + PROBE_EVERY }
+    }
+
+    /// Tries whether it can be written to.
+    fn probe(&mut self, trouble: Trouble) -> Disk {
+        match self.reopen() {
+            Ok(writer) => {
+                (self.news)(News::Usable);
+                Disk::Usable(Box::new(writer))
+            }
+            Err(_) => Disk::Failed { trouble, probe_at: Instant::now() + PROBE_EVERY },
+        }
+    }
+
+    /// A new connection, on which the last acknowledged transaction was read and another one written. An fsync that
+    /// failed may have left pages in memory that look written: all of the log is therefore moved into the database.
+    fn reopen(&mut self) -> Result<Writer, Fault> {
+        self.is_in_place()?;
+        let tables = Tables::open(&self.paths.database())?;
+        let found = tables.get(&META, &["commits".into()])?.and_then(|row| row[1].int()).unwrap_or_default();
+        if found < self.commits {
+            return Err(Fault::new(
+                "the disk has lost what it had confirmed",
+                "look at the disk, and keep a copy of your work",
+            ));
+        }
+        let mut writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
+        writer.begin()?;
+        writer.count(found + 1)?;
+        writer.commit()?;
+        self.commits = found + 1;
+        writer.tables.empty_log()?;
+        let blobs = self.paths.blobs();
+        fs::create_dir_all(self.paths.temporary())?;
+        for folder in fs::read_dir(&blobs)? {
+            File::open(folder?.path())?.sync_all()?;
+        }
+        File::open(&blobs)?.sync_all()?;
+        writer.tables.settle_on_close(true);
+        Ok(writer)
+    }
+
+    fn answer(&self, job: Job, done: Done) {
+        match (job, done) {
+            (_, Done::Kept(state, checkpoint)) => (self.news)(News::Kept { state, checkpoint }),
+            (Job::Trust, Done::Trusted(states)) => (self.news)(News::Trusted(Ok(states))),
+            (Job::Links(_, answer), _) => answer(Ok(())),
+            _ => {}
+        }
+    }
+
+    fn refuse(&self, job: Job, trouble: &Trouble) {
+        let kept = |state, why: &Trouble| News::Kept { state, checkpoint: Err(why.why.clone()) };
+        match job {
+            Job::Keep(new) => (self.news)(kept(new.state, trouble)),
+            Job::Relabel(state, ..) => (self.news)(kept(state, trouble)),
+            Job::Trust => (self.news)(News::Trusted(Err(trouble.clone()))),
+            Job::Links(_, answer) => answer(Err(trouble.clone())),
+            Job::Fact(..) | Job::Whole(..) | Job::Close => {}
+        }
+    }
+}
+
+impl Job {
+    /// What it holds in memory, near enough.
+    pub(super) fn bytes(&self) -> usize {
+        if let Self::Fact(_, _, bytes) = self { *bytes } else { 0 }
+    }
+}

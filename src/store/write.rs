@@ -1,0 +1,321 @@
+//! Facts to rows. Everything here is inside a transaction that the thread begins and ends.
+
+use super::load::{MAX_ENTRY_BYTES, unpacked};
+use super::record::{Entry, StoredRun, entries, replay, state_row};
+use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
+use crate::blobs::Blobs;
+use crate::notebook::{Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint};
+use std::collections::HashMap;
+
+/// An item of which the JSON is longer than this goes to a blob, when its run has ended.
+const MAX_INLINE_BYTES: usize = 256 << 10;
+
+/// When the log of a running run has grown by this, it is written anew: `clear_output` in a loop logs without end.
+const MAX_LOG_BYTES: usize = 64 << 20;
+
+/// The tables and blobs of one notebook, to be written to.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) tables: Tables,
+    blobs: Blobs,
+    /// How many rows had been changed when the transaction began.
+    changes: u64,
+    logs: HashMap<ExecId, Log>,
+}
+
+/// The log of a run that has not ended.
+#[derive(Debug, Default)]
+struct Log {
+    next: i64,
+    bytes: usize,
+}
+
+impl Writer {
+    pub(super) fn new(tables: Tables, blobs: Blobs) -> Self {
+        Self { tables, blobs, changes: 0, logs: HashMap::new() }
+    }
+
+    pub(super) fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// Makes durable what the rows written so far name. Before the commit.
+    pub(super) fn settle(&mut self) -> Result<(), Fault> {
+        Ok(self.blobs.settle()?)
+    }
+
+    /// Begins a transaction, unless one is under way.
+    pub(super) fn begin(&mut self) -> Result<(), Fault> {
+        if !self.tables.is_open() {
+            self.tables.begin()?;
+            self.changes = self.tables.changes();
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.tables.is_open()
+    }
+
+    /// Whether the transaction has changed a row.
+    pub(super) fn has_changed(&self) -> bool {
+        self.tables.changes() != self.changes
+    }
+
+    pub(super) fn commit(&self) -> Result<(), Fault> {
+        self.tables.commit()
+    }
+
+    pub(super) fn roll_back(&self) {
+        self.tables.roll_back();
+    }
+
+    /// Leaves what is on disk as it is.
+    pub(super) fn abandon(&self) {
+        self.tables.roll_back();
+        self.tables.settle_on_close(false);
+    }
+
+    /// Counts a transaction.
+    pub(super) fn count(&self, commits: i64) -> Result<(), Fault> {
+        self.tables.put(&META, &["commits".into(), commits.into()])
+    }
+
+    /// Writes one fact.
+    pub(super) fn fact(&mut self, fact: &Event) -> Result<(), Fault> {
+        match fact {
+            Event::RunAdded { run } => self.run(run),
+            Event::RunStarted { exec_id, on, started_at } => self.change_run(exec_id, |run| {
+                run.status = crate::notebook::RunStatus::Running;
+                run.on = on.clone();
+                run.started_at = Some(*started_at);
+            }),
+            Event::OutputAdded { exec_id, output } => self.log(exec_id, &Entry::Output(output.clone())),
+            Event::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &Entry::ClearWhenNext),
+            Event::OutputsCleared { exec_id, wait: false } => {
+                self.logs.remove(exec_id);
+                self.tables.remove(&OUTPUTS, "run", exec_id.as_str())
+            }
+            Event::DisplayUpdated { exec_id, display_id, data, metadata } => self.log(
+                exec_id,
+                &Entry::Update {
+                    display_id: display_id.clone(),
+                    data: data.clone(),
+                    metadata: metadata.clone(),
+                },
+            ),
+            Event::RunEnded { exec_id, status, error, duration_ms, state } => {
+                self.change_run(exec_id, |run| {
+                    run.status = *status;
+                    run.error.clone_from(error);
+                    run.duration_ms = *duration_ms;
+                    run.state.clone_from(state);
+                })?;
+                self.logs.remove(exec_id);
+                self.compact(exec_id)
+            }
+            Event::StateAdded { state } => self.add_state(state),
+            Event::StateChanged { state } => self.change_state(state),
+            Event::Removed { states, runs } => {
+                for run in runs {
+                    self.remove_run(run)?;
+                }
+                states.iter().try_for_each(|state| self.remove_state(state))
+            }
+            Event::DraftsChanged { on, drafts } => self.drafts(on, drafts),
+            Event::TaskSaved { checkpoint } => {
+                let pos = self.tables.new_pos();
+                self.tables.put(&TASKS, &task_row(checkpoint, pos)?)
+            }
+            Event::Reset { notebook } => {
+                let names = notebook.states.iter().filter(|s| s.living != Living::Deleted);
+                let parts = Parts {
+                    name: notebook.name.clone(),
+                    names: names.map(|s| (s.name.clone(), s.id.clone())).collect(),
+                    states: notebook.states.clone(),
+                    runs: notebook.runs.clone(),
+                    drafts: notebook.drafts.clone(),
+                    tasks: Vec::new(),
+                };
+                self.graph(&parts)
+            }
+            Event::PromptChanged { .. }
+            | Event::SavingChanged { .. }
+            | Event::MemoryMeasured { .. }
+            | Event::Replaying { .. }
+            | Event::StateSaved { .. }
+            | Event::TroubleChanged { .. } => Ok(()),
+        }
+    }
+
+    /// Writes a whole notebook, in place of what is there. Rows that are right already are not touched, so that it needs
+    /// little room. Checkpoints of states that are gone go too.
+    pub(super) fn whole(&mut self, parts: &Parts) -> Result<(), Fault> {
+        self.graph(parts)?;
+        let tasks = parts.tasks.iter().map(|task| task_row(task, Cell::Null));
+        self.tables.replace_all(&TASKS, tasks)
+    }
+
+    fn graph(&mut self, parts: &Parts) -> Result<(), Fault> {
+        self.logs.clear();
+        self.tables.replace_all(&STATES, parts.states.iter().map(|s| state_row(s, Cell::Null)))?;
+        self.tables.replace_all(&RUNS, parts.runs.iter().map(|r| run_row(r, Cell::Null)))?;
+        let blobs = &mut self.blobs;
+        let rows = parts.runs.iter().flat_map(|run| log_rows(run.exec_id.as_str(), &run.outputs));
+        let rows =
+            rows.map(|row| row.and_then(|(run, seq, body)| log_row(run, seq, body, Some(&mut *blobs))));
+        self.tables.replace_all(&OUTPUTS, rows)?;
+        let names = parts.names.iter().map(|(name, id)| Ok(name_row(name, Cell::Null, id)));
+        self.tables.replace_all(&NAMES, names)?;
+        let mut seq: HashMap<&StateId, i64> = HashMap::new();
+        let drafts = parts.drafts.iter().map(|draft| {
+            let seq = seq.entry(&draft.on).or_default();
+            *seq += 1;
+            draft_row(draft, *seq - 1)
+        });
+        self.tables.replace_all(&DRAFTS, drafts)?;
+        self.tables.remove_orphans(&CHECKPOINTS, "state")
+    }
+
+    fn run(&mut self, run: &Run) -> Result<(), Fault> {
+        let pos = self.pos_of(&RUNS, run.exec_id.as_str())?;
+        self.tables.put(&RUNS, &run_row(run, pos)?)?;
+        self.logs.remove(&run.exec_id);
+        self.tables.remove(&OUTPUTS, "run", run.exec_id.as_str())?;
+        entries(&run.outputs).try_for_each(|entry| self.log(&run.exec_id, &entry))
+    }
+
+    /// The place of a row in its table: that which it has, or a new one.
+    fn pos_of(&mut self, table: &super::tables::Table, id: &str) -> Result<Cell, Fault> {
+        let row = self.tables.get(table, &[id.into()])?;
+        Ok(row.map_or_else(|| self.tables.new_pos(), |row| row[1].clone()))
+    }
+
+    fn change_run(&mut self, id: &ExecId, change: impl FnOnce(&mut StoredRun)) -> Result<(), Fault> {
+        let Some(mut row) = self.tables.get(&RUNS, &[id.as_str().into()])? else { return Ok(()) };
+        let mut run: StoredRun = serde_json::from_str(row[2].text().unwrap_or_default())?;
+        change(&mut run);
+        row[2] = serde_json::to_string(&run)?.into();
+        self.tables.put(&RUNS, &row)
+    }
+
+    fn remove_run(&mut self, id: &ExecId) -> Result<(), Fault> {
+        self.logs.remove(id);
+        self.tables.remove(&OUTPUTS, "run", id.as_str())?;
+        self.tables.remove(&RUNS, "id", id.as_str())
+    }
+
+    fn log(&mut self, id: &ExecId, entry: &Entry) -> Result<(), Fault> {
+        let run = id.as_str();
+        if !self.logs.contains_key(id) {
+            if self.tables.get(&RUNS, &[run.into()])?.is_none() {
+                return Ok(());
+            }
+            let next = self.tables.size_of_log(run)?.next;
+            self.logs.insert(id.clone(), Log { next, bytes: 0 });
+        }
+        let log = self.logs.entry(id.clone()).or_default();
+        let body = serde_json::to_string(entry)?;
+        log.bytes += body.len();
+        let (seq, is_long) = (log.next, log.bytes > MAX_LOG_BYTES);
+        log.next += 1;
+        self.tables.put(&OUTPUTS, &log_row(run, seq, body, None)?)?;
+        if is_long { self.compact(id) } else { Ok(()) }
+    }
+
+    /// Writes the log of a run as what it comes to.
+    fn compact(&mut self, id: &ExecId) -> Result<(), Fault> {
+        let run = id.as_str();
+        let size = self.tables.size_of_log(run)?;
+        if size.entries <= 1 && size.longest <= MAX_INLINE_BYTES {
+            return Ok(());
+        }
+        self.logs.remove(id);
+        let mut outputs = Outputs::default();
+        for (_, body) in self.tables.log_of(run)? {
+            // One that cannot be read is left for the next open, which says so.
+            let Ok(entry) = unpacked(&body, &self.blobs) else { return Ok(()) };
+            replay(&mut outputs, entry);
+        }
+        let rows: Vec<_> = log_rows(run, &outputs).collect();
+        let is_less = rows.len() as i64 != size.entries || size.longest > MAX_INLINE_BYTES;
+        if is_less {
+            self.tables.remove(&OUTPUTS, "run", run)?;
+            for row in rows {
+                let (run, seq, body) = row?;
+                self.tables.put(&OUTPUTS, &log_row(run, seq, body, Some(&mut self.blobs))?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_state(&mut self, state: &State) -> Result<(), Fault> {
+        let pos = self.pos_of(&STATES, state.id.as_str())?;
+        self.tables.put(&STATES, &state_row(state, pos)?)?;
+        let pos = self.pos_of(&NAMES, &state.name)?;
+        self.tables.put(&NAMES, &name_row(&state.name, pos, &state.id))
+    }
+
+    fn change_state(&mut self, state: &State) -> Result<(), Fault> {
+        let id = state.id.as_str();
+        let Some(row) = self.tables.get(&STATES, &[id.into()])? else { return Ok(()) };
+        self.tables.put(&STATES, &state_row(state, row[1].clone())?)?;
+        if state.living == Living::Deleted {
+            // Nothing runs against it any more.
+            for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {
+                self.tables.remove(table, "state", id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_state(&mut self, id: &StateId) -> Result<(), Fault> {
+        for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {
+            self.tables.remove(table, "state", id.as_str())?;
+        }
+        self.tables.remove(&STATES, "id", id.as_str())
+    }
+
+    fn drafts(&mut self, on: &StateId, drafts: &[Draft]) -> Result<(), Fault> {
+        self.tables.remove(&DRAFTS, "state", on.as_str())?;
+        if self.tables.get(&STATES, &[on.as_str().into()])?.is_none() {
+            return Ok(());
+        }
+        (0..).zip(drafts).try_for_each(|(seq, draft)| self.tables.put(&DRAFTS, &draft_row(draft, seq)?))
+    }
+}
+
+fn run_row(run: &Run, pos: Cell) -> Result<Vec<Cell>, Fault> {
+    Ok(vec![run.exec_id.as_str().into(), pos, serde_json::to_string(&StoredRun::from(run))?.into()])
+}
+
+fn name_row(name: &str, pos: Cell, id: &StateId) -> Vec<Cell> {
+    vec![name.into(), pos, id.as_str().into()]
+}
+
+fn draft_row(draft: &Draft, seq: i64) -> Result<Vec<Cell>, Fault> {
+    Ok(vec![draft.on.as_str().into(), seq.into(), serde_json::to_string(draft)?.into()])
+}
+
+fn task_row(task: &TaskCheckpoint, pos: Cell) -> Result<Vec<Cell>, Fault> {
+    let version = i64::try_from(task.version).unwrap_or(i64::MAX);
+    Ok(vec![task.task_id.as_str().into(), version.into(), pos, serde_json::to_string(task)?.into()])
+}
+
+type LogRow<'a> = Result<(&'a str, i64, String), Fault>;
+
+/// The log that comes to these outputs.
+fn log_rows<'a>(run: &'a str, outputs: &'a Outputs) -> impl Iterator<Item = LogRow<'a>> {
+    (0..).zip(entries(outputs)).map(move |(seq, entry)| Ok((run, seq, serde_json::to_string(&entry)?)))
+}
+
+/// One row of a log; what is large goes to a blob, if that may be.
+fn log_row(run: &str, seq: i64, mut body: String, blobs: Option<&mut Blobs>) -> Result<Vec<Cell>, Fault> {
+    if let Some(blobs) = blobs
+        && (MAX_INLINE_BYTES + 1..=MAX_ENTRY_BYTES).contains(&body.len())
+    {
+        let put = blobs.put(body.as_bytes())?;
+        body = serde_json::to_string(&Entry::Blob { digest: put.digest, bytes: body.len() })?;
+    }
+    Ok(vec![run.into(), seq.into(), body.into()])
+}

@@ -1,0 +1,35 @@
+// Colours that programs choose can be read on both grounds.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { page, run, sees } from './harness.mjs';
+
+/** Of each piece of text of a failure: what it says, and its contrast to the ground that is painted behind it. */
+const contrasts = () => page.$$eval('.failure span, .failure .text', (all) => {
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const paint = (colours) => {
+        for (const colour of colours) {
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+        }
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    return all.filter((one) => one.textContent.trim()).map((one) => {
+        const grounds = [];
+        for (let at = one; at; at = at.parentElement) grounds.unshift(getComputedStyle(at).backgroundColor);
+        const [a, b] = [light(paint(grounds)), light(paint([...grounds, getComputedStyle(one).color]))];
+        return [one.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+    });
+});
+
+test('every piece of a traceback can be read, in light and in dark', async () => {
+    await run('1/0', 'Control+Enter');
+    await sees('ZeroDivisionError');
+    for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        const all = await contrasts();
+        assert.ok(all.length > 5);
+        for (const [text, contrast] of all) assert.ok(contrast >= 4.5, `${colorScheme}: ${JSON.stringify(text)} has ${contrast.toFixed(2)}`);
+    }
+});

@@ -1,0 +1,76 @@
+// @ts-check
+// What this browser asks about where states live: to keep, save, replay and trust them, and what has to be asked before a
+// cell runs at a state that is not there. No DOM: questions go through `around.ask`.
+
+import { cellsToReplay } from './living.js';
+import { bytes, firstLine } from './text/format.js';
+import { WORDS } from './words.js';
+
+export class Keeping {
+    /** @param {import('./page.js').Page} page @param {import('./page.js').Around} around */
+    constructor(page, around) {
+        this.page = page;
+        this.around = around;
+        /** States that were asked to come back here, until that is answered. @type {Set<string>} */
+        this.coming = new Set();
+    }
+
+    /** How far the replay of a state has come. @param {string} state @returns {import('./living.js').Progress | undefined} */
+    progressOf(state) {
+        return this.page.model.replays.get(state) ?? (this.coming.has(state) ? { done: 0, total: 0 } : undefined);
+    }
+
+    /** Whether a run at a state has to bring it back by a replay. @param {string} state */
+    needsReplay(state) {
+        return this.page.model.states.get(state)?.living === 'replay';
+    }
+
+    /** Does something that runs at a state, at once or, where cells have to run again for it, when the user agrees. @param {string | undefined} state @param {() => void} then */
+    async first(state, then) {
+        if (state !== undefined && this.needsReplay(state) && !this.progressOf(state)) {
+            const cells = cellsToReplay(this.page.model, state);
+            if (!(await this.#ask(cells, WORDS.replayFirst(cells.length), WORDS.replayRunDo))) return;
+        }
+        then();
+    }
+
+    /** @param {string} state */
+    async replay(state) {
+        const cells = cellsToReplay(this.page.model, state);
+        if (cells.length && !(await this.#ask(cells, WORDS.replayAsk(cells.length), WORDS.replayDo(cells.length)))) return;
+        this.coming.add(state);
+        this.around.changed();
+        const reply = await this.around.send({ do: 'replay', state });
+        this.coming.delete(state);
+        this.page.model.replays.delete(state);
+        this.page.refused(reply);
+        this.around.changed();
+    }
+
+    /** @param {import('./protocol.js').State[]} cells @param {string} title @param {string} act */
+    #ask(cells, title, act) {
+        const [first] = cells;
+        const line = firstLine((first && this.page.model.runOf(first)?.code) ?? '');
+        return this.around.ask({ title, why: WORDS.replayWhy(cells.length, line), act });
+    }
+
+    /** @param {string} state @param {boolean} pinned */
+    async pin(state, pinned) {
+        this.page.refused(await this.around.send({ do: 'pin', state, pinned }));
+    }
+
+    /** @param {string} state */
+    async save(state) {
+        const reply = await this.around.send({ do: 'checkpoint', state });
+        if (reply.kind !== 'checkpointed') return this.page.refused(reply);
+        const { compressed_size_bytes, missing } = reply.checkpoint;
+        return this.page.say(WORDS.savedNow(bytes(compressed_size_bytes), missing.length), false);
+    }
+
+    async trust() {
+        if (!(await this.around.ask({ title: WORDS.trustAsk, why: WORDS.trustWhy, act: WORDS.trustDo, isBad: true }))) return;
+        const reply = await this.around.send({ do: 'trust' });
+        if (reply.kind === 'trusted') this.page.say(WORDS.trusted(reply.count), false);
+        else this.page.refused(reply);
+    }
+}
