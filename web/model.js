@@ -105,6 +105,8 @@ export class Model {
                 return this.#changeState(event.state.id, event.state);
             case 'saving_changed':
                 return this.#changeState(event.state, { saving: event.saving });
+            case 'memory_measured':
+                return this.#changeState(event.state, { memory_bytes: event.memory_bytes });
             case 'replaying':
                 if (event.done < event.total) this.replays.set(event.state, { done: event.done, total: event.total });
                 else this.replays.delete(event.state);

@@ -84,6 +84,7 @@
  *   | {event: 'drafts_changed', on: string, drafts: Draft[]}
  *   | {event: 'saving_changed', state: string, saving: Saving}
  *   | {event: 'replaying', state: string, done: number, total: number}
+ *   | {event: 'memory_measured', state: string, memory_bytes: number}
  *   | {event: 'state_saved', state: string}
  *   | {event: 'trouble_changed', trouble: Trouble | null}
  *   | {event: 'task_saved', checkpoint: object}
@@ -136,6 +137,7 @@ export const EVENTS = Object.freeze({
     removed: { graph: 'shape' },
     drafts_changed: { graph: null },
     saving_changed: { graph: 'marks' },
+    memory_measured: { graph: 'marks' },
     replaying: { graph: 'marks' },
     state_saved: { graph: 'marks' },
     trouble_changed: { graph: 'marks' },

@@ -338,7 +338,10 @@ impl Task {
         if changed && self.unsaved.given > self.unsaved.saved {
             match self.machine.notebook().trouble() {
                 Some(trouble) => drop(waiting.send(not_on_disk(&reply, trouble))),
-                None => self.unsaved.answers.push_back((self.unsaved.given, waiting, reply)),
+                None => {
+                    self.unsaved.answers.push_back((self.unsaved.given, waiting, reply));
+                    self.store.hurry();
+                }
             }
         } else {
             // The asker may have gone; the deed is done all the same.

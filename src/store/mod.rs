@@ -164,6 +164,11 @@ impl Store {
         self.send(Job::Fact(number, bytes.map(|_| Box::new(fact.clone())), bytes.unwrap_or_default()));
     }
 
+    /// Somebody waits for the facts so far: they are not kept waiting for more.
+    pub fn hurry(&self) {
+        self.send(Job::Hurry);
+    }
+
     /// Writes the whole notebook anew: after a failure, when facts were let go.
     pub fn rewrite(&self, number: u64, notebook: &Notebook) {
         self.send(Job::Whole(number, Box::new(parts_of(notebook))));

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// How often it is tried whether the disk can be written to again.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
+/// How long a fact for which nobody waits may wait for others: what a short cell does is then one transaction, not three.
+const LINGER: Duration = Duration::from_millis(15);
+
 /// No more than this goes into one transaction, so that those who wait for the first of it do not wait for all.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH_JOBS: usize = 4096;
@@ -35,6 +38,8 @@ pub(super) enum Job {
     Relabel(StateId, Option<String>, Map<String, Value>),
     Trust,
     Links(Vec<KeptLink>, Answer<()>),
+    /// Somebody waits for what was asked before.
+    Hurry,
     Close,
 }
 
@@ -110,12 +115,22 @@ impl Thread {
     fn batch(&self, first: Job) -> Vec<Job> {
         let mut batch = vec![first];
         let mut bytes = batch[0].bytes();
+        let mut can_wait = batch[0].can_wait();
+        let until = Instant::now() + LINGER;
         while bytes < MAX_BATCH_BYTES
             && batch.len() < MAX_BATCH_JOBS
             && !matches!(batch.last(), Some(Job::Close))
         {
-            let Ok(job) = self.jobs.try_recv() else { break };
+            let next = match self.jobs.try_recv() {
+                Ok(job) => Ok(job),
+                Err(_) if can_wait => {
+                    self.jobs.recv_timeout(until.saturating_duration_since(Instant::now())).map_err(drop)
+                }
+                Err(_) => Err(()),
+            };
+            let Ok(job) = next else { break };
             bytes += job.bytes();
+            can_wait &= job.can_wait();
             batch.push(job);
         }
         batch
@@ -182,7 +197,7 @@ impl Thread {
 
     /// Begins the transaction with the first job that needs one.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
-        if matches!(job, Job::Fact(_, None, _) | Job::Close) {
+        if matches!(job, Job::Fact(_, None, _) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
         }
         writer.begin()?;
@@ -209,7 +224,7 @@ impl Thread {
                 writer.tables.replace_all(&LINKS, rows)?;
                 Done::Nothing
             }
-            Job::Fact(_, None, _) | Job::Close => Done::Nothing,
+            Job::Fact(_, None, _) | Job::Hurry | Job::Close => Done::Nothing,
         })
     }
 
@@ -304,12 +319,17 @@ impl Thread {
             Job::Relabel(state, ..) => (self.news)(kept(state, trouble)),
             Job::Trust => (self.news)(News::Trusted(Err(trouble.clone()))),
             Job::Links(_, answer) => answer(Err(trouble.clone())),
-            Job::Fact(..) | Job::Whole(..) | Job::Close => {}
+            Job::Fact(..) | Job::Whole(..) | Job::Hurry | Job::Close => {}
         }
     }
 }
 
 impl Job {
+    /// Whether nobody waits for it.
+    fn can_wait(&self) -> bool {
+        matches!(self, Self::Fact(..))
+    }
+
     /// What it holds in memory, near enough.
     pub(super) fn bytes(&self) -> usize {
         if let Self::Fact(_, _, bytes) = self { *bytes } else { 0 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const UNSAFE: &[&str] = &[
     "src/kernel/ring.rs",
     "src/kernel/state/capture.rs",
+    "src/kernel/state/checkpoint.rs",
     "src/kernel/state/control.rs",
     "src/kernel/state/files.rs",
     "src/kernel/state/fork.rs",

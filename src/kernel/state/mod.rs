@@ -5,6 +5,7 @@
 //! directories) is torn down by one of many branches.
 
 mod capture;
+mod checkpoint;
 mod children;
 mod control;
 mod files;
@@ -13,15 +14,16 @@ mod interrupt;
 mod lifeline;
 mod python;
 
-use super::protocol::{How, Order, Report, Role};
-use crate::notebook::{RunError, StreamName};
+use super::protocol::{How, Load, Order, Report, Role};
+use crate::notebook::{Missing, RunError, StreamName};
+use checkpoint::Checkpoints;
 use fork::Side;
 use pyo3::Python;
 use python::Shell;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
@@ -52,10 +54,17 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     let Order::Plant { python, support, cwd } = order else { return ExitCode::FAILURE };
     let started = plant(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
-        Ok(shell) => {
+        Ok((shell, checkpoints)) => {
             control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
-            Process { shell, role: Role::Frozen, kept: Kept::Yes, places: Vec::new(), forked: HashSet::new() }
-                .obey(py)
+            Process {
+                shell,
+                checkpoints,
+                role: Role::Frozen,
+                kept: Kept::Yes,
+                places: Vec::new(),
+                forked: HashSet::new(),
+            }
+            .obey(py)
         }
         Err(why) => {
             control::report(&Report::Failed { why });
@@ -69,7 +78,7 @@ fn plant(
     support: Option<&Path>,
     cwd: &Path,
     descriptors: Vec<OwnedFd>,
-) -> Result<Shell, String> {
+) -> Result<(Shell, Checkpoints), String> {
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
     std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
@@ -77,7 +86,12 @@ fn plant(
     python::start(python)?;
     interrupt::ignore_but_keep();
     Python::attach(|py| {
-        Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))
+        let shell =
+            Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
+        let checkpoints = Checkpoints::boot(py)
+            .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
+        shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
+        Ok((shell, checkpoints))
     })
 }
 
@@ -97,6 +111,7 @@ fn leave() -> ! {
 
 struct Process {
     shell: Shell,
+    checkpoints: Checkpoints,
     role: Role,
     /// Whether the state that this head stands at is held by a frozen process: else running on would lose it.
     kept: Kept,
@@ -110,7 +125,9 @@ impl Process {
     fn obey(mut self, py: Python<'_>) -> ! {
         while let Some((order, descriptors)) = self.wait(py) {
             match order {
-                Order::Fork { child, role, .. } => self.fork(py, child, role, descriptors),
+                Order::Fork { child, role, load, blobs } => {
+                    self.fork(py, child, Future { role, load, blobs }, descriptors);
+                }
                 Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
                     self.run(py, &code, allow_stdin)
                 }
@@ -139,7 +156,8 @@ impl Process {
         order
     }
 
-    fn fork(&mut self, py: Python<'_>, child: super::ProcId, role: Role, descriptors: Vec<OwnedFd>) {
+    fn fork(&mut self, py: Python<'_>, child: super::ProcId, future: Future, descriptors: Vec<OwnedFd>) {
+        let role = future.role;
         if role == Role::Frozen {
             self.places = files::note();
         }
@@ -165,7 +183,7 @@ impl Process {
             }
             Ok(Side::Child) => {
                 self.shell.after_fork_in_child(py, kept);
-                if self.become_role(py, role, descriptors).is_err() {
+                if self.become_role(py, future, descriptors).is_err() {
                     leave();
                 }
                 // A parent that does not listen needs no sign.
@@ -177,7 +195,14 @@ impl Process {
 
     /// The first steps of a new process. First what ties it to the server, so that it cannot be left over; then its own
     /// socket, so that the parent's closes; then its descriptors; it is ready last.
-    fn become_role(&mut self, py: Python<'_>, role: Role, descriptors: Vec<OwnedFd>) -> std::io::Result<()> {
+    fn become_role(
+        &mut self,
+        py: Python<'_>,
+        future: Future,
+        descriptors: Vec<OwnedFd>,
+    ) -> std::io::Result<()> {
+        let Future { role, load, blobs } = future;
+        let blobs = blobs.as_deref().unwrap_or(Path::new(""));
         lifeline::tie_again()?;
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
@@ -185,6 +210,10 @@ impl Process {
         self.role = role;
         self.kept = Kept::Yes;
         self.forked.clear();
+        let missing = match load {
+            Some(load) => self.load(py, &load, blobs)?,
+            None => Vec::new(),
+        };
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
@@ -196,13 +225,28 @@ impl Process {
                 control::report(&Report::Variables(self.shell.look(py)));
                 leave();
             }
-            Role::Save(_) => {
-                control::report(&Report::SaveFailed { why: "not built yet".into() });
+            Role::Save(form) => {
+                capture::disconnect()?;
+                // What is pickled may read from files: the state's own stay where they are.
+                files::open_anew(&self.places);
+                control::report(&self.checkpoints.save(py, form, blobs));
                 leave();
             }
         }
-        control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
+        control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing });
         Ok(())
+    }
+
+    /// Loads a checkpoint. What its objects print while they come to be is nobody's output.
+    fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> std::io::Result<Vec<Missing>> {
+        capture::disconnect()?;
+        match self.checkpoints.load(py, load, blobs) {
+            Ok(missing) => Ok(missing),
+            Err(why) => {
+                control::report(&Report::LoadFailed { why });
+                leave()
+            }
+        }
     }
 
     fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool) {
@@ -241,6 +285,13 @@ impl Process {
         self.kept = Kept::No;
         control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings, forks });
     }
+}
+
+/// What a new process is to become, and from what.
+struct Future {
+    role: Role,
+    load: Option<Load>,
+    blobs: Option<PathBuf>,
 }
 
 /// Whether a head's state is held by a frozen process.

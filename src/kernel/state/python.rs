@@ -80,6 +80,11 @@ impl Shell {
         Ok(Self(module.unbind()))
     }
 
+    /// The root is complete: nothing in it changes any more.
+    pub(super) fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.call_method0(py, "settle").map(drop)
+    }
+
     /// Runs a cell.
     pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool) -> Ran {
         let answer =

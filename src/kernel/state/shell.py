@@ -65,6 +65,10 @@ def boot(own_channel, support):
     getpass.getpass = _getpass
     sys.meta_path.insert(0, _InlinePlots())
     _has_hooks.at_boot = _hooks()
+
+
+def settle():
+    """Ends the start of the root process."""
     rehearse()
     _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first

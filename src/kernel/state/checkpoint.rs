@@ -1,0 +1,270 @@
+//! Checkpoints: a process that writes the state it stands at to blobs, and a fork of the root that loads one.
+//!
+//! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`, `values.py`, `settings.py`); this
+//! is how its bytes become chunks and come back: no chunk's bytes are used before its digest has been checked.
+
+use super::control;
+use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
+use crate::kernel::protocol::{Contents, Load, Report};
+use crate::notebook::{Form, Missing};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The largest manifest: some million chunks or names.
+const MAX_MANIFEST_BYTES: usize = 256 << 20;
+/// How often progress is told.
+const BETWEEN_TELLINGS: Duration = Duration::from_millis(100);
+/// Of the memory that is available, this much is left when a checkpoint is loaded, in percent.
+const KEPT_FREE: u64 = 5;
+
+/// In the order in which they import each other.
+const MODULES: &[(&CStr, &CStr, &str)] = &[
+    (c"_ratoon_pickling", c"<ratoon pickling>", include_str!("pickling.py")),
+    (c"_ratoon_settings", c"<ratoon settings>", include_str!("settings.py")),
+    (c"_ratoon_values", c"<ratoon values>", include_str!("values.py")),
+    (c"_ratoon_checkpoint", c"<ratoon checkpoint>", include_str!("checkpoint.py")),
+];
+
+/// The Python part, loaded in the root.
+#[derive(Debug)]
+pub(super) struct Checkpoints(Py<PyModule>);
+
+#[derive(Deserialize)]
+struct Summary {
+    manifest: String,
+    entry_count: u32,
+    namespace_bytes: u64,
+    includes_source: bool,
+    missing: Vec<Missing>,
+}
+
+impl Checkpoints {
+    /// Loads the Python part, after the shell.
+    pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
+        let mut last = None;
+        for (name, file, text) in MODULES {
+            let text = std::ffi::CString::new(*text)?;
+            last = Some(PyModule::from_code(py, &text, file, name)?);
+        }
+        let module = last.ok_or_else(|| PyValueError::new_err("no module"))?;
+        module.call_method0("boot")?;
+        Ok(Self(module.unbind()))
+    }
+
+    /// Writes this process' state. The process must be a throw-away: it is not what it was afterwards.
+    pub(super) fn save(&self, py: Python<'_>, form: Form, blobs: &Path) -> Report {
+        match self.try_save(py, form, blobs) {
+            Ok(contents) => Report::Saved(contents),
+            Err(error) => Report::SaveFailed { why: why(py, &error) },
+        }
+    }
+
+    fn try_save(&self, py: Python<'_>, form: Form, blobs: &Path) -> PyResult<Contents> {
+        let keeper = Bound::new(py, Keeper::at(blobs))?;
+        let json: String = self.0.call_method1(py, "save", (&keeper, word(form)))?.extract(py)?;
+        if super::capture::is_users_child() {
+            // Something that was pickled has forked, and this is the child: the parent goes on with the work.
+            super::leave();
+        }
+        let summary: Summary =
+            serde_json::from_str(&json).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let mut keeper = keeper.borrow_mut();
+        let manifest = keeper.blobs.put(summary.manifest.as_bytes())?;
+        keeper.count(manifest.digest, manifest.stored_bytes, manifest.is_new);
+        keeper.blobs.settle()?;
+        Ok(Contents {
+            manifest: manifest.digest.to_string(),
+            entry_count: summary.entry_count,
+            namespace_bytes: summary.namespace_bytes,
+            stored_bytes: keeper.stored_bytes,
+            new_bytes: keeper.new_bytes,
+            includes_source: summary.includes_source,
+            missing: summary.missing,
+        })
+    }
+
+    /// Loads a checkpoint into this fork of the root; answers what it could not give.
+    ///
+    /// # Errors
+    /// Why it cannot be loaded. This process is no state then.
+    pub(super) fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> Result<Vec<Missing>, String> {
+        let keeper = Keeper::at(blobs);
+        let digest: Digest = load.manifest.parse().map_err(|e| format!("{e}"))?;
+        let manifest = keeper.blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|e| e.to_string())?;
+        let manifest = String::from_utf8(manifest).map_err(|e| e.to_string())?;
+        let json = self.0.call_method1(py, "load", (keeper, manifest, word(load.form)));
+        let json: String = json.and_then(|j| j.extract(py)).map_err(|e| why(py, &e))?;
+        serde_json::from_str(&json).map_err(|e| e.to_string())
+    }
+}
+
+fn word(form: Form) -> &'static str {
+    match form {
+        Form::Environment => "environment",
+        Form::Data => "data",
+    }
+}
+
+/// An error in a sentence: ours speak for themselves, others say what they are.
+fn why(py: Python<'_>, error: &PyErr) -> String {
+    let text = error.value(py).str().map(|t| t.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_ours = error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyOSError>(py);
+    let mut why = match error.get_type(py).name() {
+        Ok(name) if !is_ours || text.is_empty() => format!("{name}: {text}"),
+        _ => text,
+    };
+    why.truncate(why.floor_char_boundary(1000));
+    why
+}
+
+/// What Python keeps bytes with, and gets them back from.
+#[pyclass(unsendable)]
+#[derive(Debug)]
+struct Keeper {
+    blobs: Blobs,
+    /// What was put and may be put again: its memory stays alive, so that its address means nothing else.
+    known: HashMap<(usize, usize), Kept>,
+    counted: HashSet<Digest>,
+    stored_bytes: u64,
+    new_bytes: u64,
+    /// How much is expected to be put, for the progress.
+    expected: u64,
+    done: u64,
+    told: Option<Instant>,
+    /// How much may still be unpacked.
+    room: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    chunks: Vec<String>,
+    _alive: PyBuffer<u8>,
+}
+
+impl Keeper {
+    fn at(folder: &Path) -> Self {
+        Self {
+            blobs: Blobs::at(folder),
+            known: HashMap::new(),
+            counted: HashSet::new(),
+            stored_bytes: 0,
+            new_bytes: 0,
+            expected: 1,
+            done: 0,
+            told: None,
+            room: available_memory(),
+        }
+    }
+
+    fn count(&mut self, digest: Digest, stored_bytes: u64, is_new: bool) {
+        if self.counted.insert(digest) {
+            self.stored_bytes += stored_bytes;
+            self.new_bytes += if is_new { stored_bytes } else { 0 };
+        }
+    }
+
+    fn tell(&mut self, bytes: usize) {
+        self.done += bytes as u64;
+        if self.told.is_some_and(|at| at.elapsed() < BETWEEN_TELLINGS) {
+            return;
+        }
+        self.told = Some(Instant::now());
+        let percent = (self.done * 100 / self.expected.max(1)).min(99);
+        control::report(&Report::Saving { percent: u8::try_from(percent).unwrap_or(99) });
+    }
+}
+
+#[pymethods]
+impl Keeper {
+    /// Says about how many bytes will be put.
+    fn expect(&mut self, bytes: u64) {
+        self.expected = bytes;
+    }
+
+    /// Cuts bytes into chunks and keeps them. `again`: the same memory may be put again.
+    fn put(&mut self, memory: PyBuffer<u8>, again: bool) -> PyResult<(usize, Vec<String>)> {
+        if super::capture::is_users_child() {
+            super::leave();
+        }
+        let bytes = bytes_of(&memory)?;
+        let key = (bytes.as_ptr() as usize, bytes.len());
+        if let Some(known) = self.known.get(&key) {
+            return Ok((bytes.len(), known.chunks.clone()));
+        }
+        let mut chunks = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
+        for chunk in bytes.chunks(CHUNK_BYTES) {
+            let put = self.blobs.put(chunk)?;
+            self.count(put.digest, put.stored_bytes, put.is_new);
+            chunks.push(put.digest.to_string());
+            self.tell(chunk.len());
+        }
+        let count = bytes.len();
+        if again && count > 0 {
+            self.known.insert(key, Kept { chunks: chunks.clone(), _alive: memory });
+        }
+        Ok((count, chunks))
+    }
+
+    /// Whether these chunks can hold so many bytes, and there is memory for them. Must be asked before memory is made.
+    fn check(&mut self, count: u64, chunks: Vec<String>) -> PyResult<u64> {
+        if count.div_ceil(CHUNK_BYTES as u64) != chunks.len() as u64 {
+            let text = format!("{count} bytes cannot stand in {} chunks", chunks.len());
+            return Err(PyValueError::new_err(text));
+        }
+        self.room = self.room.checked_sub(count).ok_or_else(|| {
+            PyOSError::new_err(
+                "there is not enough memory free to load this checkpoint: close something and try again",
+            )
+        })?;
+        Ok(count)
+    }
+
+    /// Fills memory with what these chunks hold.
+    fn fill(&self, memory: PyBuffer<u8>, chunks: Vec<String>) -> PyResult<()> {
+        let bytes = bytes_of_mut(&memory)?;
+        if bytes.len().div_ceil(CHUNK_BYTES) != chunks.len() {
+            return Err(PyValueError::new_err("the chunks do not fit the memory"));
+        }
+        for (piece, chunk) in bytes.chunks_mut(CHUNK_BYTES).zip(&chunks) {
+            let digest: Digest = chunk.parse().map_err(|_| PyValueError::new_err("a chunk has no digest"))?;
+            self.blobs.get_into(&digest, piece).map_err(|error| match error {
+                BlobError::Io(..) => PyOSError::new_err(error.to_string()),
+                _ => PyValueError::new_err(error.to_string()),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of an object. Valid while nothing of the user's runs, which `put` sees to.
+#[allow(unsafe_code)]
+fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
+    let bytes = memory.as_slice_ptr().ok_or_else(|| PyValueError::new_err("this memory is in pieces"))?;
+    // SAFETY: the buffer is held, so the memory stays; no Python code runs, and no other thread but one that waits exists
+    // in a saving process, before the slice is let go.
+    Ok(unsafe { bytes.as_ref() })
+}
+
+/// The bytes of an object, for filling them.
+#[allow(unsafe_code, clippy::mut_from_ref)]
+fn bytes_of_mut(memory: &PyBuffer<u8>) -> PyResult<&mut [u8]> {
+    let bytes = memory.as_slice_ptr().filter(|_| !memory.readonly());
+    let mut bytes = bytes.ok_or_else(|| PyValueError::new_err("this memory cannot be filled"))?;
+    // SAFETY: as above; the memory was made for this call and nobody else looks at it.
+    Ok(unsafe { bytes.as_mut() })
+}
+
+/// How much memory may be filled, in bytes.
+fn available_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: Option<u64> = line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok());
+    // Where the system does not say it, the system refuses by itself.
+    kib.map_or(u64::MAX, |kib| kib * 1024 / 100 * (100 - KEPT_FREE))
+}

@@ -1,0 +1,739 @@
+"""The environment form's pickler and unpickler: everything that can be pickled, as it was.
+
+cloudpickle does classes; functions, closures, arrays and what is known only by its name are done here, because they have
+to come back bound to the live namespace and sharing what they shared. One pickler with one memo writes a record per
+name. The namespace itself stands in the memo from the beginning, so a function costs its code and nothing of its globals.
+"""
+
+import _thread
+import builtins
+import collections
+import enum
+import functools
+import gc
+import io
+import marshal
+import pickle
+import socket
+import sys
+import threading
+import types
+import typing
+import weakref
+
+import cloudpickle
+
+PROTOCOL = 5
+# Smaller buffers stay in the stream.
+LARGE_BYTES = 256 * 1024
+
+_by_cloudpickle = cloudpickle.CloudPickler
+_EMPTY = "<empty cell>"
+
+
+class Unsavable(Exception):
+    """An object that no form can hold; `found` is the object and `what` says so in plain words."""
+
+    def __init__(self, found, what):
+        super().__init__(what)
+        self.found = found
+        self.what = what
+
+
+def pinned(namespace):
+    """What stands in the memo from the beginning, in this order."""
+    return [namespace, builtins.__dict__]
+
+
+# -- what cannot be saved ---------------------------------------------------------------------------------------------
+
+
+def _refusals():
+    words = {
+        types.GeneratorType: "a generator that has begun its work",
+        types.CoroutineType: "a coroutine",
+        types.AsyncGeneratorType: "an asynchronous generator",
+        types.FrameType: "a frame of running code",
+        types.TracebackType: "a traceback",
+        _thread.LockType: "a lock",
+        _thread.RLock: "a lock",
+        threading.Thread: "a thread",
+        threading.local: "data of one thread",
+        socket.socket: "a socket",
+    }
+    return words
+
+
+_refused = _refusals()
+# Of modules that need not be loaded.
+_refused_by_name = {
+    ("sqlite3", "Connection"): "a database connection",
+    ("sqlite3", "Cursor"): "a cursor of a database connection",
+    ("sqlite3", "Blob"): "a part of a database",
+    ("subprocess", "Popen"): "a running program",
+    ("mmap", "mmap"): "a mapped file",
+    ("tempfile", "TemporaryDirectory"): "a temporary directory, which is removed when its process ends",
+    ("tempfile", "_TemporaryFileWrapper"): "a temporary file",
+    ("select", "epoll"): "a selector",
+    ("_contextvars", "ContextVar"): "a context variable",
+    ("_asyncio", "Task"): "a task of an event loop",
+    ("_asyncio", "Future"): "a future of an event loop",
+    ("contextlib", "_GeneratorContextManager"): "a context manager that is open",
+    ("psycopg2.extensions", "connection"): "a database connection",
+    ("_duckdb", "DuckDBPyConnection"): "a database connection",
+    ("duckdb.duckdb", "DuckDBPyConnection"): "a database connection",
+}
+
+
+def refusal(value):
+    """Why an object cannot be saved, known by its type alone; None when that is not known."""
+    kind = type(value)
+    for base in kind.__mro__:
+        what = _refused.get(base) or _refused_by_name.get((base.__module__, base.__name__))
+        if what:
+            return what
+    if isinstance(value, io.IOBase) and not isinstance(value, (io.StringIO, io.BytesIO)):
+        return "an open file"
+    return None
+
+
+# -- pickling ---------------------------------------------------------------------------------------------------------
+
+
+class _Reducers:
+    """How objects are taken apart. `keep_buffer(flat)` takes the bytes of an array and answers their number."""
+
+    def prepare(self, namespace, keep_buffer):
+        self.namespace = namespace
+        self.keep_buffer = keep_buffer
+        self.own_cells = {}
+        # What was pickled that has a source: names of cells' files, functions and classes.
+        self.files = set()
+        self.defined = {}
+        # For each type whether objects of it may call themselves by a name.
+        self.by_name = {}
+        self.memo = {id(one): (number, one) for number, one in enumerate(pinned(namespace))}
+        return self
+
+    def reducer_override(self, value):
+        kind = type(value)
+        own = _own_reducers.get(kind)
+        if own is not None:
+            return own(self, value)
+        if isinstance(value, type):
+            return self._class(value)
+        may = self.by_name.get(kind)
+        if may is None:
+            may = self.by_name[kind] = self._look_at(kind, value)
+        if may is NotImplemented:
+            return may
+        return may(value)
+
+    def _look_at(self, kind, value):
+        """How objects of a type are reduced; decided once for each type."""
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and issubclass(kind, numpy.ndarray):
+            if kind.__reduce__ is numpy.ndarray.__reduce__ and kind.__reduce_ex__ is numpy.ndarray.__reduce_ex__:
+                return self._array
+        if issubclass(kind, functools.cached_property):
+            return _reduce_cached_property
+        if _is_block(kind):
+            return self._block
+        what = refusal(value)
+        if what:
+            return _refuse(what)
+        if kind in self.dispatch_table:
+            return NotImplemented
+        if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
+            return NotImplemented
+        return _reduce_unless_by_name
+
+    # Functions and classes
+
+    def _function(self, value):
+        if not self._is_ours(value.__globals__) and _is_importable(value):
+            return NotImplemented
+        self.files.add(value.__code__.co_filename)
+        if value.__module__ == "__main__" and "<" not in value.__qualname__:
+            self.defined[value.__qualname__] = value
+        cells = value.__closure__ or ()
+        contents = []
+        for cell in cells:
+            self.own_cells[id(cell)] = cell
+            try:
+                contents.append(cell.cell_contents)
+            except ValueError:
+                contents.append(_EMPTY)
+        home = value.__globals__
+        if home is not self.namespace:
+            module = sys.modules.get(home.get("__name__"))
+            if module is not None and vars(module) is home:
+                home = module
+        state = {
+            "contents": contents,
+            "dict": dict(vars(value)),
+            "defaults": value.__defaults__,
+            "kwdefaults": value.__kwdefaults__,
+            "module": value.__module__,
+            "qualname": value.__qualname__,
+            "doc": value.__doc__,
+            "annotations": _annotations(value),
+        }
+        parameters = getattr(value, "__type_params__", ())
+        if parameters:
+            state["type_params"] = parameters
+        return make_function, (value.__code__, home, value.__name__, cells), state, None, None, set_function
+
+    def _is_ours(self, globals):
+        return globals is self.namespace
+
+    def _cell(self, value):
+        # A function sets what its cells hold, because a cell may hold the function.
+        if id(value) in self.own_cells:
+            return types.CellType, ()
+        try:
+            return types.CellType, (), value.cell_contents, None, None, set_cell
+        except ValueError:
+            return types.CellType, ()
+
+    def _class(self, value):
+        reduced = _by_cloudpickle.reducer_override(self, value)
+        if not isinstance(reduced, tuple) or len(reduced) != 6:
+            return reduced
+        if value.__module__ == "__main__" and "<" not in value.__qualname__:
+            self.defined[value.__qualname__] = value
+        make, arguments, state, _, _, set_state = reduced
+        arguments = list(arguments)
+        if make.__name__ == "_make_skeleton_enum":
+            # By cloudpickle: (bases, name, qualname, members, module, tracker, extra); state (dict, slots).
+            members = dict(value.__members__)
+            arguments[3] = {name: member.value for name, member in members.items()}
+            arguments[5] = None
+            for name in members:
+                state[0].pop(name, None)
+            kept = {name: dict(vars(member)) for name, member in members.items() if member.name == name}
+            return make, tuple(arguments), (set_state, state, kept), None, None, set_enum
+        if make.__name__ == "_make_skeleton_class":
+            # (metaclass, name, bases, kwargs, tracker, extra). The tracker is random: the same class would be other bytes.
+            arguments[4] = None
+            return make_class, (make, *arguments), state, None, None, set_state
+        return reduced
+
+    def _module(self, value):
+        name = value.__name__
+        if name == "__main__" or sys.modules.get(name) is value and _can_be_imported(value):
+            return import_module, (name,)
+        kept = {k: v for k, v in vars(value).items() if k not in _MODULES_OWN}
+        return types.ModuleType, (name,), (kept, sys.modules.get(name) is value), None, None, set_module
+
+    def _lru_cache(self, value):
+        if _is_importable(value):
+            return NotImplemented
+        parameters = value.cache_parameters()
+        inner = value.__wrapped__
+        return make_lru_cache, (inner, parameters["maxsize"], parameters["typed"]), dict(vars(value)), None, None, set_dict
+
+    # Arrays
+
+    def _array(self, value):
+        numpy = sys.modules["numpy"]
+        kind = type(value)
+        if kind is numpy.memmap and value.mode != "c" and isinstance(_base(value), _mmap_type()):
+            order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+            mode = "r" if value.mode == "r" else "r+"
+            return make_memmap, (str(value.filename), value.dtype, mode, value.offset, value.shape, order)
+        own = dict(vars(value)) if kind is not numpy.ndarray and hasattr(value, "__dict__") else {}
+        if kind is numpy.memmap:
+            kind, own = numpy.ndarray, {}
+        root = _root(value, numpy)
+        if root is not None:
+            at = value.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+            layout = (value.shape, value.strides, at, value.dtype, value.flags.writeable)
+            return make_view, (root, kind, *layout), own or None, None, None, set_dict
+        return self.array_itself(value, kind, own)
+
+    def array_itself(self, value, kind, own=None):
+        """An array that is no view of another."""
+        numpy = sys.modules["numpy"]
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        layout = (value.shape, value.dtype, order, kind, value.flags.writeable)
+        if value.dtype.hasobject:
+            items = list(value.ravel(order=order)) if value.dtype == object else value.ravel(order=order).tolist()
+            return make_object_array, layout, (items, own, value.flags.writeable), None, None, set_object_array
+        if value.nbytes < LARGE_BYTES:
+            return make_array, (value.tobytes(order), *layout), own or None, None, None, set_dict
+        flat = numpy.asarray(value).ravel(order=order).view(numpy.uint8)
+        return make_large_array, (_Filled(self.keep_buffer(flat)), *layout), own or None, None, None, set_dict
+
+    def _block(self, value):
+        """A block of a pandas frame. Its array may be shared with another frame until one of them writes. Who shares it is
+        known only to the live objects: here each block gets its own."""
+        reduced = value.__reduce_ex__(PROTOCOL)
+        if _writes_through():
+            return reduced
+        values = value.values
+        numpy = sys.modules["numpy"]
+        own = _Own(values) if type(values) is numpy.ndarray else values.copy()
+        return (reduced[0], tuple(own if part is values else part for part in reduced[1]), *reduced[2:])
+
+    def _own(self, value):
+        return self.array_itself(value.array, type(value.array))
+
+
+class _Own:
+    """An array that is to share its memory with no other when it comes back."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class _Filled:
+    """Memory that is filled with a kept buffer when it comes back: `number` says which."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __reduce__(self):
+        return fill_with, (self.number,)
+
+
+class Fast(_Reducers, _by_cloudpickle):
+    """The usual pickler, in C."""
+
+    def dump(self, value):
+        # Not cloudpickle's, which hides what a RecursionError was.
+        pickle.Pickler.dump(self, value)
+
+
+class Deep(_Reducers, pickle._Pickler):
+    """For what is nested so deeply that C's stack ends: slow, in Python, whose stack is as large as memory."""
+
+    dispatch_table = _by_cloudpickle.dispatch_table
+
+
+def _refuse(what):
+    def reduce(value):
+        raise Unsavable(value, what)
+
+    return reduce
+
+
+def _reduce_unless_by_name(value):
+    reduced = value.__reduce_ex__(PROTOCOL)
+    if isinstance(reduced, str):
+        if getattr(value, "__module__", None) in (None, "__main__") and not _is_importable(value, reduced):
+            raise Unsavable(value, f"a {type(value).__name__} that is known only by its name")
+        return reduced
+    return reduced
+
+
+def _reduce_cached_property(value):
+    # Up to Python 3.11 it holds a lock.
+    kept = {k: v for k, v in vars(value).items() if k not in ("lock", "func")}
+    return make_cached_property, (type(value), value.func), kept, None, None, set_dict
+
+
+def _reduce_weak_reference(_, value):
+    target = value()
+    if target is None:
+        return make_dead_reference, ()
+    return weakref.ref, (target,) if value.__callback__ is None else (target, value.__callback__)
+
+
+def _reduce_weak_dict(_, value):
+    return make_weak_dict, (type(value), dict(value.items()))
+
+
+def _reduce_proxy(_, value):
+    inner = gc.get_referents(value)
+    if len(inner) == 1 and type(inner[0]) is dict and "__weakref__" not in inner[0]:
+        return types.MappingProxyType, (inner[0],)
+    return types.MappingProxyType, (dict(value),)
+
+
+def _reduce_code(_, value):
+    try:
+        return marshal.loads, (marshal.dumps(value),)
+    except ValueError:
+        return _by_cloudpickle.dispatch_table[types.CodeType](value)
+
+
+def _reduce_new_type(_, value):
+    if value.__module__ != "__main__":
+        return NotImplemented
+    return typing.NewType, (value.__name__, value.__supertype__), dict(vars(value)), None, None, set_dict
+
+
+def _reduce_parameter(_, value):
+    if getattr(value, "__module__", None) != "__main__":
+        return NotImplemented
+    return make_parameter, (type(value), value.__name__)
+
+
+def _reduce_stream(_, value):
+    for name in ("stdout", "stderr", "stdin"):
+        if value is getattr(sys, "__" + name + "__") or value is getattr(sys, name):
+            return getattr, (sys, "__" + name + "__")
+    raise Unsavable(value, "an open file")
+
+
+def _reduce_logger(_, value):
+    import logging
+
+    return (logging.getLogger, () if isinstance(value, logging.RootLogger) else (value.name,))
+
+
+_own_reducers = {
+    types.FunctionType: _Reducers._function,
+    types.CellType: _Reducers._cell,
+    types.ModuleType: _Reducers._module,
+    types.CodeType: _reduce_code,
+    types.MappingProxyType: _reduce_proxy,
+    functools._lru_cache_wrapper: _Reducers._lru_cache,
+    weakref.ref: _reduce_weak_reference,
+    weakref.WeakKeyDictionary: _reduce_weak_dict,
+    weakref.WeakValueDictionary: _reduce_weak_dict,
+    _Own: _Reducers._own,
+    io.TextIOWrapper: _reduce_stream,
+    typing.NewType: _reduce_new_type,
+    **{
+        getattr(typing, name): _reduce_parameter for name in ("ParamSpec", "TypeVarTuple") if hasattr(typing, name)
+    },
+}
+_MODULES_OWN = {"__builtins__", "__loader__", "__spec__", "__cached__", "__name__"}
+
+
+def own_stream(kind):
+    """Makes our standard streams come back as the standard streams of the new process."""
+    _own_reducers[kind] = _reduce_stream
+
+
+def _annotations(value):
+    try:
+        return value.__annotations__
+    except Exception:  # evaluated late, of a name that is not there yet
+        return {}
+
+
+def _is_importable(value, qualname=None):
+    """Whether a name in a module other than the notebook's leads to this object."""
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    if module is None or module.__name__ == "__main__":
+        return False
+    if not _can_be_imported(module):
+        return False
+    found = module
+    for part in (qualname or getattr(value, "__qualname__", "<")).split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _can_be_imported(module):
+    return getattr(module, "__spec__", None) is not None or module.__name__ in sys.builtin_module_names
+
+
+def _base(value):
+    base = value.base
+    return base
+
+
+def _mmap_type():
+    import mmap
+
+    return mmap.mmap
+
+
+def _root(value, numpy):
+    """The array whose memory this one is a view of; None when it has its own."""
+    root = value
+    while isinstance(root.base, numpy.ndarray):
+        root = root.base
+    if root is value or value.dtype.hasobject != root.dtype.hasobject:
+        return None
+    if not (root.flags.c_contiguous or root.flags.f_contiguous):
+        return None
+    if type(root) not in (numpy.ndarray, numpy.memmap) or type(root) is numpy.memmap and root.mode == "c":
+        return None
+    if value.dtype.hasobject and value.dtype != root.dtype:
+        return None
+    start = value.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    low = start + sum(min(0, (n - 1) * s) for n, s in zip(value.shape, value.strides) if n)
+    high = start + sum(max(0, (n - 1) * s) for n, s in zip(value.shape, value.strides) if n) + value.itemsize
+    if value.size == 0 or low < 0 or high > root.nbytes:
+        return None
+    return root
+
+
+def _is_block(kind):
+    blocks = sys.modules.get("pandas.core.internals.blocks")
+    return blocks is not None and issubclass(kind, blocks.Block)
+
+
+def _writes_through():
+    """Whether this pandas lets frames share memory for good: older than 3, and copy-on-write is off."""
+    pandas = sys.modules["pandas"]
+    try:
+        return int(pandas.__version__.split(".")[0]) < 3 and not pandas.options.mode.copy_on_write
+    except Exception:
+        return False
+
+
+# -- what a stream names: these must stay where they are ----------------------------------------------------------------
+
+
+def make_function(code, home, name, cells):
+    globals = vars(home) if isinstance(home, types.ModuleType) else home
+    if globals is not fill_with.namespace:
+        globals.setdefault("__builtins__", builtins)
+    return types.FunctionType(code, globals, name, None, tuple(cells) or None)
+
+
+def set_function(function, state):
+    for cell, content in zip(function.__closure__ or (), state["contents"]):
+        if not (isinstance(content, str) and content == _EMPTY):
+            cell.cell_contents = content
+    function.__defaults__ = state["defaults"]
+    function.__kwdefaults__ = state["kwdefaults"]
+    function.__module__ = state["module"]
+    function.__qualname__ = state["qualname"]
+    function.__doc__ = state["doc"]
+    function.__annotations__ = state["annotations"]
+    if "type_params" in state:
+        function.__type_params__ = state["type_params"]
+    vars(function).update(state["dict"])
+
+
+def set_cell(cell, content):
+    cell.cell_contents = content
+
+
+def make_class(make, metaclass, name, bases, kwargs, tracker, extra):
+    """As cloudpickle does it, but the bases' __init_subclass__ has already seen this class, with its arguments."""
+    own = [base for base in bases if isinstance(base, type) and type(base.__init_subclass__) is types.MethodType]
+    if not own:
+        return make(metaclass, name, bases, kwargs, tracker, extra)
+    made = make(metaclass, name, (_Shield, *bases), kwargs, tracker, extra)
+    made.__bases__ = tuple(bases)
+    return made
+
+
+class _Shield:
+    __slots__ = ()
+
+    def __init_subclass__(cls, **_):
+        pass
+
+
+def set_enum(made, state):
+    set_state, own, members = state
+    set_state(made, own)
+    for name, kept in members.items():
+        vars(made[name]).update(kept)
+
+
+def import_module(name):
+    __import__(name)
+    return sys.modules[name]
+
+
+def set_module(module, state):
+    kept, is_known = state
+    vars(module).update(kept)
+    if is_known:
+        sys.modules[module.__name__] = module
+
+
+def make_lru_cache(function, maxsize, typed):
+    return functools.lru_cache(maxsize, typed)(function)
+
+
+def make_cached_property(kind, function):
+    return kind(function)
+
+
+def set_dict(value, state):
+    if state:
+        vars(value).update(state)
+
+
+def make_dead_reference():
+    return weakref.ref(set())
+
+
+def make_weak_dict(kind, items):
+    return kind(items)
+
+
+def make_parameter(kind, name):
+    made = kind(name)
+    made.__module__ = "__main__"
+    return made
+
+
+def make_memmap(filename, dtype, mode, offset, shape, order):
+    import numpy
+
+    return numpy.memmap(filename, dtype=dtype, mode=mode, offset=offset, shape=shape, order=order)
+
+
+def make_view(root, kind, shape, strides, at, dtype, writeable):
+    import numpy
+
+    if dtype.hasobject:
+        # The same dtype as its root's: only the layout differs.
+        plain = numpy.ndarray(shape, dtype, root.reshape(-1, order="A"), at, strides)
+    else:
+        plain = numpy.ndarray(shape, dtype, numpy.asarray(root), at, strides)
+    return _finish_array(plain, kind, writeable)
+
+
+def make_array(data, shape, dtype, order, kind, writeable):
+    import numpy
+
+    made = numpy.empty(shape, dtype, order)
+    if data:
+        made.reshape(-1, order=order).view(numpy.uint8)[:] = numpy.frombuffer(data, numpy.uint8)
+    return _finish_array(made, kind, writeable)
+
+
+def make_large_array(fill, shape, dtype, order, kind, writeable):
+    import numpy
+
+    # numpy's own memory: it can be resized, and large pages are asked for it, which makes later forks cheap.
+    made = numpy.empty(shape, dtype, order)
+    fill(made.reshape(-1, order=order).view(numpy.uint8))
+    return _finish_array(made, kind, writeable)
+
+
+def _finish_array(made, kind, writeable):
+    import numpy
+
+    if kind is not numpy.ndarray:
+        made = made.view(kind)
+    if not writeable:
+        made.flags.writeable = False
+    return made
+
+
+def make_object_array(shape, dtype, order, kind, writeable):
+    import numpy
+
+    return _finish_array(numpy.empty(shape, dtype, order), kind, True)
+
+
+def set_object_array(made, state):
+    import numpy
+
+    items, own, writeable = state
+    plain = numpy.asarray(made)
+    order = "F" if plain.flags.f_contiguous and not plain.flags.c_contiguous else "C"
+    flat = plain.reshape(-1, order=order)
+    for number, item in enumerate(items):
+        flat[number] = item
+    if own:
+        vars(made).update(own)
+    if not writeable:
+        made.flags.writeable = False
+
+
+def fill_with(number):
+    """Answers what fills memory with a kept buffer."""
+    return functools.partial(fill_with.fill, number)
+
+
+fill_with.fill = None
+fill_with.namespace = None
+
+
+# -- unpickling -------------------------------------------------------------------------------------------------------
+
+
+class Records:
+    """Reads records that one pickler wrote, one after the other, with one memo."""
+
+    def __init__(self, namespace, fill, buffer):
+        fill_with.fill, fill_with.namespace = fill, namespace
+        # What makes the memory of a buffer that was pickled out of band, by its number.
+        self.buffer = buffer
+        self.lost = set()
+        self.known = len(pinned(namespace))
+        # Records whose objects in the memo are not counted yet: only after an error must that be known.
+        self.uncounted = []
+        self._begin(pinned(namespace))
+
+    def load(self, record, first_buffer):
+        """The object of a record. Any error costs this record, and those that refer to what it had made."""
+        if self.lost and self.lost & _referred(record):
+            self._lose(record)
+            raise ValueError("it holds something that could not be loaded with another name")
+        self.source.turn_to(record)
+        self.next_buffer = first_buffer
+        try:
+            value = self.unpickler.load()
+        except BaseException:
+            self._lose(record)
+            raise
+        self.uncounted.append(record)
+        return value
+
+    def _begin(self, objects):
+        self.source = _Source()
+        self.unpickler = _Unpickler(self.source, buffers=self._buffers())
+        # The memo of the C unpickler cannot be set (what is set is forgotten): it is filled by loading.
+        self.unpickler.objects = objects
+        for number in range(len(objects)):
+            self.source.turn_to(b"\x80\x05J" + number.to_bytes(4, "little") + b"Q\x94.")
+            self.unpickler.load()
+
+    def _buffers(self):
+        while True:
+            self.next_buffer += 1
+            yield self.buffer(self.next_buffer - 1)
+
+    def _lose(self, record):
+        """A new unpickler stands where the old one would have stood after this record."""
+        memo = self.unpickler.memo.copy()
+        self.known += sum(_count(one) for one in self.uncounted)
+        self.uncounted.clear()
+        lost = _count(record)
+        objects = [memo.get(number) for number in range(self.known)] + [None] * lost
+        self.lost.update(range(self.known, len(objects)))
+        self.known = len(objects)
+        self._begin(objects)
+
+
+class _Unpickler(pickle.Unpickler):
+    objects = ()
+
+    def persistent_load(self, number):
+        return self.objects[number]
+
+
+class _Source:
+    """A file that holds one record at a time."""
+
+    def turn_to(self, record):
+        self.left = io.BytesIO(record)
+
+    def read(self, count=-1):
+        return self.left.read(count)
+
+    def readinto(self, into):
+        return self.left.readinto(into)
+
+    def readline(self):
+        return self.left.readline()
+
+
+def _opcodes(record):
+    import pickletools
+
+    return pickletools.genops(record)
+
+
+def _count(record):
+    return sum(op.name == "MEMOIZE" for op, _, _ in _opcodes(record))
+
+
+def _referred(record):
+    return {argument for op, argument, _ in _opcodes(record) if op.name in ("BINGET", "LONG_BINGET")}

@@ -1,0 +1,421 @@
+"""What a state is besides its names: settings of Python and of well-known libraries, imports, sources of cells.
+
+Changes are told against the root process, so that a notebook can move to another place. Each setting is saved and
+restored alone: one that fails costs nothing else.
+"""
+
+import ast
+import decimal
+import gc
+import inspect
+import linecache
+import locale
+import os
+import random
+import re
+import sys
+import time
+import warnings
+
+import _ratoon_shell
+from _ratoon_shell import _clean
+
+CELL_PREFIX = "<ipython-input-"
+
+root = {}
+
+
+def note_root():
+    """Remembers how things stand in the root."""
+    root.update(
+        environ=dict(os.environ),
+        path=list(sys.path),
+        argv=list(sys.argv),
+        cwd=_cwd(),
+        filters=list(warnings.filters),
+        recursion=sys.getrecursionlimit(),
+        locale=locale.setlocale(locale.LC_ALL),
+        umask=_umask(),
+        gc=(gc.isenabled(), gc.get_threshold()),
+        decimal=repr(decimal.getcontext()),
+    )
+    inspect.getfile = _getfile
+
+
+def _cwd():
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _umask():
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+# -- saving -----------------------------------------------------------------------------------------------------------
+
+
+def collect(shell, umask):
+    """Everything that differs from the root, by name."""
+    found = {}
+    for name, collect_one in _collectors.items():
+        try:
+            value = collect_one()
+        except Exception:  # a library that is not as expected: its settings are left out
+            continue
+        if value is not None:
+            found[name] = value
+    if umask != root["umask"]:
+        found["umask"] = umask
+    found["history"] = _history(shell)
+    unders = {name: shell.user_ns[name] for name in ("_", "__", "___") if name in shell.user_ns}
+    for name, value in unders.items():
+        found["under" + name] = (value, getattr(shell.displayhook, name, ""))
+    return found
+
+
+def early():
+    """What must be there before anything is loaded, as JSON."""
+    found = {}
+    if _cwd() != root["cwd"]:
+        found["cwd"] = _cwd()
+    if sys.path != root["path"]:
+        found["path"] = [root["path"].index(one) if one in root["path"] else one for one in sys.path if _is_text(one)]
+    if sys.argv != root["argv"]:
+        found["argv"] = [one for one in sys.argv if _is_text(one)]
+    return found
+
+
+def _is_text(one):
+    return isinstance(one, str) and one == _clean(one)
+
+
+def _filters():
+    return None if warnings.filters == root["filters"] else list(warnings.filters)
+
+
+def _numpy_random():
+    numpy = sys.modules.get("numpy")
+    return numpy.random.get_state(legacy=False) if numpy and "numpy.random" in sys.modules else None
+
+
+def _numpy_errors():
+    numpy = sys.modules.get("numpy")
+    if numpy is None or numpy.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}:
+        return None
+    return numpy.geterr()
+
+
+def _numpy_print():
+    numpy = sys.modules.get("numpy")
+    return numpy.get_printoptions() if numpy else None
+
+
+def _decimal():
+    context = decimal.getcontext()
+    return None if repr(context) == root["decimal"] else context
+
+
+def _recursion():
+    limit = sys.getrecursionlimit()
+    return None if limit == root["recursion"] else limit
+
+
+def _locale():
+    now = locale.setlocale(locale.LC_ALL)
+    return None if now == root["locale"] else now
+
+
+def _gc():
+    now = (gc.isenabled(), gc.get_threshold())
+    return None if now == root["gc"] else now
+
+
+def _matplotlib():
+    matplotlib = sys.modules.get("matplotlib")
+    if matplotlib is None:
+        return None
+    default = matplotlib.rcParamsDefault
+    now = {key: dict.__getitem__(matplotlib.rcParams, key) for key in dict.keys(matplotlib.rcParams)}
+    return {key: value for key, value in now.items() if value != dict.get(default, key)}
+
+
+def _pandas():
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return None
+    config = pandas._config.config
+    found = {}
+    for key, option in config._registered_options.items():
+        now = config._global_config
+        for part in key.split("."):
+            now = now[part]
+        if now != option.defval:
+            found[key] = now
+    return found or None
+
+
+_collectors = {
+    "random": random.getstate,
+    "warnings": _filters,
+    "numpy.random": _numpy_random,
+    "numpy.errors": _numpy_errors,
+    "numpy.print": _numpy_print,
+    "decimal": _decimal,
+    "recursion": _recursion,
+    "locale": _locale,
+    "gc": _gc,
+    "matplotlib": _matplotlib,
+    "pandas": _pandas,
+}
+
+
+def _history(shell):
+    manager = shell.history_manager
+    return {
+        "count": shell.execution_count,
+        "parsed": [str(one) for one in manager.input_hist_parsed],
+        "raw": [str(one) for one in manager.input_hist_raw],
+    }
+
+
+def environ_changes():
+    """{"set": …, "unset": […]} against the root's environment."""
+    now, then = dict(os.environ), root["environ"]
+    changed = {name: value for name, value in now.items() if then.get(name) != value}
+    return {"set": changed, "unset": [name for name in then if name not in now]}
+
+
+def imports(shell):
+    """The import statements of the lineage's cells, and the modules that they named and that are loaded."""
+    statements, modules = {}, {}
+    for text in shell.history_manager.input_hist_parsed:
+        if "import" not in text:
+            continue
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                named = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            else:
+                continue
+            statements[ast.unparse(node)] = None
+            modules.update((name, None) for name in named if name in sys.modules and _has_spec(sys.modules[name]))
+    return list(statements), list(modules)
+
+
+def _has_spec(module):
+    return getattr(module, "__spec__", None) is not None
+
+
+def packages(modules):
+    """The versions of the packages that the cells use, for a person who wonders why something cannot be loaded."""
+    found = {}
+    for name in modules:
+        top = name.split(".")[0]
+        version = getattr(sys.modules.get(top), "__version__", None)
+        if isinstance(version, str):
+            found[top] = version
+    return found
+
+
+# -- sources of cells -------------------------------------------------------------------------------------------------
+
+
+def cells_of(files, defined):
+    """The sources of the cells in which something was defined that is kept: {file: (number of its cell, text)}."""
+    files = set(files)
+    for one in defined:
+        if isinstance(one, type):
+            files.add(_cell_of_class(one))
+    numbers = getattr(_ratoon_shell.shell.compile, "_filename_map", {})
+    found = {}
+    for file in files:
+        entry = linecache.cache.get(file)
+        if file and file.startswith(CELL_PREFIX) and entry and len(entry) == 4:
+            found[file] = (numbers.get(file), "".join(entry[2]))
+    return dict(sorted(found.items()))
+
+
+def sources(defined):
+    """The source of each function and class, by its name, for people and for other programs."""
+    found = {}
+    for name, value in defined.items():
+        try:
+            found[_clean(name)] = _clean(inspect.getsource(value))
+        except Exception:  # made by exec, or its cell is not known any more
+            continue
+    return found
+
+
+_real_getfile = inspect.getfile
+
+
+def _getfile(object):
+    """As inspect's, which refuses classes of `__main__`: a notebook's classes have a source, too."""
+    if isinstance(object, type) and getattr(object, "__module__", None) == "__main__":
+        file = _cell_of_class(object)
+        if file:
+            return file
+    return _real_getfile(object)
+
+
+def _cell_of_class(kind):
+    """The file name of the cell that defines a class; None when it is not known."""
+    for value in vars(kind).values():
+        function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+        function = getattr(function, "__wrapped__", function)
+        code = getattr(function, "__code__", None)
+        if code and getattr(function, "__qualname__", "").startswith(kind.__qualname__ + "."):
+            if code.co_filename in linecache.cache:
+                return code.co_filename
+    pattern = re.compile(rf"^\s*class\s+{re.escape(kind.__name__)}\b", re.MULTILINE)
+    for file in reversed([name for name in linecache.cache if name.startswith(CELL_PREFIX)]):
+        entry = linecache.cache[file]
+        if len(entry) == 4 and pattern.search("".join(entry[2])):
+            return file
+    return None
+
+
+# -- restoring --------------------------------------------------------------------------------------------------------
+
+
+def restore_environ(changes):
+    os.environ.update(changes.get("set", {}))
+    for name in changes.get("unset", []):
+        os.environ.pop(name, None)
+    if changes:
+        time.tzset()
+
+
+def restore_early(found):
+    if "cwd" in found:
+        try:
+            os.chdir(found["cwd"])
+        except OSError:  # it is not there any more: relative paths will say so
+            pass
+    if "path" in found:
+        sys.path[:] = [root["path"][one] if isinstance(one, int) else one for one in found["path"]]
+    if "argv" in found:
+        sys.argv[:] = found["argv"]
+
+
+def import_all(modules):
+    for name in modules:
+        try:
+            __import__(name)
+        except Exception:  # whatever needs it will say so
+            continue
+
+
+def restore_late(shell, late, outs):
+    for name, value in late.items():
+        restore_one = _restorers.get(name)
+        try:
+            if restore_one is not None:
+                restore_one(value)
+        except Exception:  # of another version of a library: the rest is restored all the same
+            continue
+    _restore_history(shell, late, outs)
+
+
+def _restore_numpy_errors(value):
+    import numpy
+
+    numpy.seterr(**value)
+
+
+def _restore_numpy_random(value):
+    import numpy
+
+    numpy.random.set_state(value)
+
+
+def _restore_numpy_print(value):
+    import numpy
+
+    if value != numpy.get_printoptions():
+        value.pop("override_repr", None)
+        numpy.set_printoptions(**value)
+
+
+def _restore_matplotlib(value):
+    import matplotlib
+
+    for key, one in value.items():
+        if not key.startswith("backend"):
+            dict.__setitem__(matplotlib.rcParams, key, one)
+
+
+def _restore_pandas(value):
+    import pandas
+
+    for key, one in value.items():
+        pandas.set_option(key, one)
+
+
+def _restore_filters(value):
+    warnings.filters[:] = value
+    warnings._filters_mutated() if hasattr(warnings, "_filters_mutated") else warnings._filters_mutated_lock_held()
+
+
+def _restore_gc(value):
+    (gc.enable if value[0] else gc.disable)()
+    gc.set_threshold(*value[1])
+
+
+def _restore_cells(value):
+    numbers = getattr(_ratoon_shell.shell.compile, "_filename_map", None)
+    for file, (number, text) in value.items():
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        if numbers is not None and number is not None:
+            numbers[file] = number
+
+
+_restorers = {
+    "random": random.setstate,
+    "warnings": _restore_filters,
+    "numpy.random": _restore_numpy_random,
+    "numpy.errors": _restore_numpy_errors,
+    "numpy.print": _restore_numpy_print,
+    "decimal": decimal.setcontext,
+    "recursion": sys.setrecursionlimit,
+    "locale": lambda value: locale.setlocale(locale.LC_ALL, value),
+    "gc": _restore_gc,
+    "matplotlib": _restore_matplotlib,
+    "pandas": _restore_pandas,
+    "cells": _restore_cells,
+    "umask": os.umask,
+}
+
+
+def _restore_history(shell, late, outs):
+    """In, Out, _ and their like, so that the next cell is In[n+1]."""
+    history = late.get("history")
+    if history is None:
+        return
+    manager, names = shell.history_manager, shell.user_ns
+    shell.execution_count = history["count"]
+    manager.input_hist_parsed[:] = history["parsed"]
+    manager.input_hist_raw[:] = history["raw"]
+    manager.output_hist.update(outs)
+    hidden = {f"_i{number}": text for number, text in enumerate(history["raw"]) if number}
+    last = [""] * 3 + history["raw"][1:]
+    hidden.update(_i=last[-1], _ii=last[-2], _iii=last[-3])
+    for name, text in (("_i", last[-1]), ("_ii", last[-2]), ("_iii", last[-3]), ("_i00", last[-1])):
+        if hasattr(manager, name):
+            setattr(manager, name, text)
+    hidden.update((f"_{number}", value) for number, value in outs.items())
+    for name in ("_", "__", "___"):
+        if "under" + name in late:
+            hidden[name], of_hook = late["under" + name]
+            setattr(shell.displayhook, name, of_hook)
+    names.update(hidden)
+    shell.user_ns_hidden.update(hidden)
