@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Asks for a command over REST; it must be carried out, and then it is on disk.
 pub fn command(server: &TestServer, command: Value) -> Value {
     let answer = server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()));
-    assert_eq!(answer.status, 200, "{command}: {answer:?}");
+    assert_eq!(answer.status, 200, "{command}: {}", answer.text());
     answer.json()
 }
 
