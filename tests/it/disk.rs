@@ -82,8 +82,8 @@ fn works_in_memory(server: &TestServer, tip: &str) {
     let mut live = Live::join(server);
     let exec_id = live.run(&state, "print(x + 1)");
     let events = live.events_of(&exec_id);
-    let text = events.iter().find(|e| e["event"] == "output_added").map(|e| e["output"]["text"].clone());
-    assert_eq!(text, Some(json!("3\n")), "{events:#?}");
+    let text: String = events.iter().filter_map(|e| e["output"]["text"].as_str()).collect();
+    assert_eq!(text, "3\n", "{events:#?}");
     assert_eq!(events.last().unwrap()["status"], "ok");
     assert_eq!(server.owner(Request::get("/states")).status, 200);
 }
