@@ -293,7 +293,7 @@ def one_element(setup):
                     grows.add(name, (size_of(keeper.place()) - before) / MB)
                 time.sleep(PACE)
             for number in range(0 if name == KISHU else max(states, 3)):
-                busy.add(name, keeper.cell(change.format(number=-number)).beyond / MS)
+                busy.add(name, keeper.cell(change.format(number=number + 1000)).beyond / MS)
                 time.sleep(PACE)
 
         beside.each("one element changed", run)
