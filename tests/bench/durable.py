@@ -329,7 +329,7 @@ def latency(setup):
 
 def late(setup):
     """Cells that each make a name: what one costs late in a notebook, to what it costs early."""
-    late_at = setup.of(300)
+    late_at = max(setup.of(300), 30)
     ratio = Row(f"a cell at {late_at}, to one at 10", "×", target=1.2, judged=RATOON)
     deeper = Row(f"a cell at {late_at}", "ms", judged=RATOON)
     early = Row("a cell at 10", "ms", judged=RATOON)
@@ -386,7 +386,7 @@ def restart(setup):
 
 def budget(setup):
     """A tree of 300 states of 50 MB each, with room for 20 processes."""
-    count, size = setup.of(300), setup.of(50)
+    count, size = max(setup.of(300), 60), setup.of(50)
     made = Row(f"tree of {count} states of {size} MB: a cell that makes one", "ms", judged=RATOON)
     touch = Row("the same, room for 20: a cell at any of them", "ms", judged=RATOON)
     right = Row("the same: right answers", "%", target=100, at_least=True, judged=RATOON)
