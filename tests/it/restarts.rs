@@ -411,7 +411,7 @@ fn a_server_killed_at_any_write_loses_nothing_that_it_acknowledged() {
     let (begun, mut killed, mut done) = (Instant::now(), 0, 0);
     let points = points(&calls(&room), 40);
     for (number, (call, nth)) in points.iter().enumerate() {
-        if begun.elapsed() > Duration::from_secs(60) {
+        if begun.elapsed() > Duration::from_secs(45) {
             eprintln!("only {done} of {} places in this time", points.len());
             break;
         }
