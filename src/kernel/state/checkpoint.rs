@@ -206,9 +206,8 @@ impl Keeper {
         }
         let mut chunks = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
         for chunk in bytes.chunks(CHUNK_BYTES) {
-            let put = self.blobs.put(chunk).map_err(|error| {
+            let put = self.blobs.put(chunk).inspect_err(|error| {
                 self.broken.get_or_insert_with(|| error.to_string());
-                error
             })?;
             self.count(put.digest, put.stored_bytes, put.is_new);
             chunks.push(put.digest.to_string());
