@@ -5,6 +5,7 @@
 mod auth;
 mod bodies;
 mod branches;
+mod care;
 mod cells;
 mod crashes;
 mod hostile;
