@@ -30,7 +30,8 @@ MAX_STANDSTILL = 30
 MAX_REASON = 300
 # The stack for what is nested very deeply: only what is used of it costs memory.
 DEEP_STACK_BYTES = 1 << 30
-DEEP_RECURSION = 10_000_000
+# Three calls for a level: enough for 300,000 lists in each other, and an end for what recurses without one.
+DEEP_RECURSION = 1_000_000
 # Names of every module, which a new process has by itself.
 OF_EVERY_MODULE = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtin__", "__builtins__"}
 

@@ -216,6 +216,15 @@ class _Reducers:
         if make.__name__ == "_make_skeleton_class":
             # (metaclass, name, bases, kwargs, tracker, extra). The tracker is random: the same class would be other bytes.
             arguments[4] = None
+            if value.__qualname__ != value.__name__:
+                arguments[3] = {**arguments[3], "__qualname__": value.__qualname__}
+            slots = vars(value).get("__slots__")
+            if isinstance(slots, (str, tuple, list)) and arguments[2] == value.__bases__:
+                # Given at birth, or the instances would have a dictionary besides.
+                arguments[3] = {**arguments[3], "__slots__": slots}
+                state[0].pop("__slots__", None)
+                for name in [slots] if isinstance(slots, str) else slots:
+                    state[0].pop(f"_{value.__name__.lstrip('_')}{name}", None)
             return make_class, (make, *arguments), state, None, None, set_state
         return reduced
 
@@ -321,7 +330,7 @@ def _refuse(what):
 def _reduce_unless_by_name(value):
     reduced = value.__reduce_ex__(PROTOCOL)
     if isinstance(reduced, str):
-        if getattr(value, "__module__", None) in (None, "__main__") and not _is_importable(value, reduced):
+        if pickle.whichmodule(value, reduced) == "__main__":
             raise Unsavable(value, f"a {type(value).__name__} that is known only by its name")
         return reduced
     return reduced
@@ -342,6 +351,13 @@ def _reduce_weak_reference(_, value):
 
 def _reduce_weak_dict(_, value):
     return make_weak_dict, (type(value), dict(value.items()))
+
+
+def _reduce_memoryview(_, value):
+    whole = value.obj
+    if whole is not None and memoryview(whole).nbytes == value.nbytes and memoryview(whole).format == value.format:
+        return memoryview, (whole,)
+    return memoryview, (bytes(value),)
 
 
 def _reduce_proxy(_, value):
@@ -389,6 +405,7 @@ _own_reducers = {
     types.ModuleType: _Reducers._module,
     types.CodeType: _reduce_code,
     types.MappingProxyType: _reduce_proxy,
+    memoryview: _reduce_memoryview,
     functools._lru_cache_wrapper: _Reducers._lru_cache,
     weakref.ref: _reduce_weak_reference,
     weakref.WeakKeyDictionary: _reduce_weak_dict,
@@ -429,6 +446,8 @@ def _is_importable(value, qualname=None):
 
 
 def _can_be_imported(module):
+    if module.__name__.startswith("_ratoon_"):
+        return True
     return getattr(module, "__spec__", None) is not None or module.__name__ in sys.builtin_module_names
 
 
@@ -509,19 +528,19 @@ def set_cell(cell, content):
 
 def make_class(make, metaclass, name, bases, kwargs, tracker, extra):
     """As cloudpickle does it, but the bases' __init_subclass__ has already seen this class, with its arguments."""
-    own = [base for base in bases if isinstance(base, type) and type(base.__init_subclass__) is types.MethodType]
-    if not own:
+    first = bases[0] if bases else object
+    seen = getattr(first, "__init_subclass__", None)
+    if type(seen) is not types.MethodType or seen.__module__ in ("typing", "abc"):
         return make(metaclass, name, bases, kwargs, tracker, extra)
-    made = make(metaclass, name, (_Shield, *bases), kwargs, tracker, extra)
-    made.__bases__ = tuple(bases)
-    return made
-
-
-class _Shield:
-    __slots__ = ()
-
-    def __init_subclass__(cls, **_):
-        pass
+    own = vars(first).get("__init_subclass__")
+    type.__setattr__(first, "__init_subclass__", classmethod(lambda cls, **_: None))
+    try:
+        return make(metaclass, name, bases, kwargs, tracker, extra)
+    finally:
+        if own is None:
+            type.__delattr__(first, "__init_subclass__")
+        else:
+            type.__setattr__(first, "__init_subclass__", own)
 
 
 def set_enum(made, state):

@@ -274,7 +274,7 @@ def _cell_of_class(kind):
         function = getattr(function, "__wrapped__", function)
         code = getattr(function, "__code__", None)
         if code and getattr(function, "__qualname__", "").startswith(kind.__qualname__ + "."):
-            if code.co_filename in linecache.cache:
+            if code.co_filename.startswith(CELL_PREFIX) and code.co_filename in linecache.cache:
                 return code.co_filename
     pattern = re.compile(rf"^\s*class\s+{re.escape(kind.__name__)}\b", re.MULTILINE)
     for file in reversed([name for name in linecache.cache if name.startswith(CELL_PREFIX)]):
