@@ -113,15 +113,13 @@ impl Unsaved {
     /// Facts up to a number are on disk: lets the answers go that waited for them; answers the states among them.
     fn let_go(&mut self, up_to: u64) -> Vec<StateId> {
         self.saved = self.saved.max(up_to);
-        while let Some((_, waiting, reply)) = self.answers.pop_front_if(|(number, ..)| *number <= up_to) {
+        let saved = self.answers.partition_point(|(number, ..)| *number <= up_to);
+        for (_, waiting, reply) in self.answers.drain(..saved) {
             // The asker may have gone; the deed is done all the same.
             let _ = waiting.send(reply);
         }
-        let mut states = Vec::new();
-        while let Some((_, state)) = self.states.pop_front_if(|(number, _)| *number <= up_to) {
-            states.push(state);
-        }
-        states
+        let saved = self.states.partition_point(|(number, _)| *number <= up_to);
+        self.states.drain(..saved).map(|(_, state)| state).collect()
     }
 }
 

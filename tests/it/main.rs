@@ -6,6 +6,7 @@ mod ancestors;
 mod auth;
 mod bodies;
 mod branches;
+mod care;
 mod cells;
 mod crashes;
 mod disk;

@@ -90,7 +90,7 @@ pub struct Adopted {
 #[derive(Debug, PartialEq)]
 pub(super) enum Effect {
     /// Tell everybody, and save it: every published event is a fact of the notebook.
-    Publish(Event),
+    Publish(Box<Event>),
     /// Answer a command.
     Answer(Ticket, Reply),
     /// Start the root process.
@@ -291,7 +291,7 @@ impl Machine {
     }
 
     fn publish(&mut self, event: Event) {
-        self.effects.push(Effect::Publish(event));
+        self.effects.push(Effect::Publish(Box::new(event)));
     }
 
     fn answer(&mut self, ticket: Ticket, reply: Reply) {

@@ -102,6 +102,8 @@ impl Tables {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         db.set_prepared_statement_cache_capacity(64);
+        // No files but our own.
+        db.pragma_update(None, "temp_store", "MEMORY")?;
         db.pragma_update(None, "cell_size_check", true)?;
         db.pragma_update(None, "foreign_keys", true)?;
         db.pragma_update(None, "synchronous", "FULL")?;

@@ -5,6 +5,7 @@
 mod crash;
 mod damage;
 mod facts;
+mod golden;
 mod outputs;
 mod round;
 mod trust;

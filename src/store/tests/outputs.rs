@@ -119,30 +119,3 @@ fn a_thousand_states_open_at_once() {
     println!("opened in {:?}", start.elapsed());
     assert_eq!((opened.parts.states.len(), opened.damage.len()), (1001, 0));
 }
-
-/// The notebook of version 1 that every later version has to open. `RATOON_TEST_GOLDEN` makes it, once.
-#[test]
-fn version_1_opens() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/version-1.db");
-    let mut story = super::facts::Story::new(77);
-    story.longest = 300;
-    while story.facts.len() < 90 {
-        story.go_on();
-    }
-    let dir = Dir::new("golden");
-    if std::env::var("RATOON_TEST_GOLDEN").is_ok() {
-        saved(&dir, &story.facts);
-        std::fs::copy(dir.notebook().join("notebook.db"), &golden).unwrap();
-    }
-    std::fs::create_dir_all(dir.notebook()).unwrap();
-    std::fs::copy(&golden, dir.notebook().join("notebook.db")).unwrap();
-    let (opened, _) = dir.open();
-    assert_eq!(opened.damage, Vec::<String>::new());
-    let mut wished = parts_of(&story.notebook);
-    wished.states[0].created_at = opened.parts.states[0].created_at;
-    assert_same(&opened.parts, &wished, "version 1");
-    assert_eq!(crate::store::tables::digest("golden", &["a".into(), 7.into()]).bytes()[..4], GOLDEN_DIGEST);
-}
-
-/// Written down, so that a change of the digest is seen even where it is changed on both sides.
-const GOLDEN_DIGEST: [u8; 4] = [0, 0, 0, 0];

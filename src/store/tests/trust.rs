@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// Writes a checkpoint's blobs; answers its manifest.
-fn blobs(dir: &Dir, fill: u8) -> String {
+pub(super) fn blobs(dir: &Dir, fill: u8) -> String {
     let mut blobs = Blobs::at(&dir.notebook().join("blobs"));
     let mut put = |bytes: &[u8]| blobs.put(bytes).unwrap().digest;
     let chunk = put(&vec![fill; 70_000]);
@@ -27,7 +27,7 @@ fn blobs(dir: &Dir, fill: u8) -> String {
     manifest.to_string()
 }
 
-fn about(state: &str) -> Checkpoint {
+pub(super) fn about(state: &str) -> Checkpoint {
     Checkpoint {
         checkpoint_id: String::new(),
         session_id: String::new(),

@@ -106,7 +106,9 @@ impl World {
         if let Effect::Answer(_, Reply::Ended { state, error, .. }) = effect {
             assert_ne!(state.is_some(), error.is_some(), "a run leaves a state or an error");
         }
-        if let Effect::Publish(Event::StateAdded { state }) = effect {
+        if let Effect::Publish(event) = effect
+            && let Event::StateAdded { state } = &**event
+        {
             assert!(state.parent.is_some());
         }
     }
