@@ -15,6 +15,7 @@ import re
 import signal
 import sys
 import threading
+import types
 
 import _ratoon_pickling as pickling
 import _ratoon_settings as settings
@@ -110,7 +111,8 @@ class _Saving:
     def _environment(self, names, umask, entries):
         stream, records, oob = _Stream(self.keeper), [], []
         writer = _Writer(self, oob)
-        wanted = [("name", name, value) for name, value in names.items()]
+        taken = settings.imported_from(self.shell, names)
+        wanted = [("name", name, value) for name, value in names.items() if not self._is_only_taken(name, value, taken)]
         wanted += [("out", number, value) for number, value in list(self.namespace.get("_oh", {}).items())]
         wanted += [("setting", name, value) for name, value in settings.collect(self.shell, umask).items()]
         for kind, name, value in wanted:
@@ -119,7 +121,9 @@ class _Saving:
                 record = writer.write((kind, name, value))
             except BaseException as error:
                 del oob[first_buffer:]
-                if kind == "name":
+                if kind == "name" and name in taken:
+                    entries[name] = _type_name(value)
+                elif kind == "name":
                     self._miss(name, value, _reason(error, value))
                 elif kind == "out" and f"_{name}" in self.namespace:
                     self._miss(f"_{name}", value, _reason(error, value))
@@ -127,6 +131,7 @@ class _Saving:
             if kind == "name":
                 entries[name] = _type_name(value)
             records.append([kind, str(name), *record.end(stream, self._add), first_buffer])
+        entries.update((name, _type_name(names[name])) for name in taken)
         pickler = writer.pickler
         cells = settings.cells_of(pickler.files, pickler.defined.values())
         record = writer.write(("setting", "cells", cells))
@@ -136,11 +141,16 @@ class _Saving:
         early = json.dumps(settings.early(), sort_keys=True).encode()
         streams = [stream.end("values"), self._stream("settings", early), self._stream("environ", environ)]
         return {
-            "environment": {"streams": streams, "records": records, "oob": oob, "modules": modules},
+            "environment": {"streams": streams, "records": records, "oob": oob, "modules": modules, "taken": taken},
             "packages": settings.packages(modules),
             "imports": imports,
             "sources": settings.sources(pickler.defined),
         }
+
+    def _is_only_taken(self, name, value, taken):
+        """Whether an import brings a name back: functions and classes are what they were. Other things may have changed
+        since, and are imported again only when they cannot be written."""
+        return name in taken and isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
 
     def _miss(self, name, value, reason):
         self.missing[name] = {"name": name, "type": _type_name(value), "reason": reason}
@@ -466,6 +476,7 @@ class _Loading:
             _tell_of(missing)
         settings.restore_early(self._early(part, whole))
         settings.import_all(part["modules"])
+        self._take(part["taken"])
         before = dict(self.namespace)
         failed = self._records(part, whole, {})
         if failed and not missing:
@@ -476,6 +487,15 @@ class _Loading:
             failed = self._records(part, whole, failed)
         missing.update(failed)
         return missing
+
+    def _take(self, taken):
+        """Names that import statements took out of modules. One that is pickled besides is what it was, not what it is now."""
+        self.taken = set()
+        for name, (module, attribute) in taken.items():
+            found = vars(sys.modules[module]) if module in sys.modules else {}
+            if attribute in found:
+                self.namespace[name] = found[attribute]
+                self.taken.add(name)
 
     def _early(self, part, whole):
         """The settings that the rest needs to be found. They hold no objects of the user's, so they are read by themselves."""
@@ -496,7 +516,7 @@ class _Loading:
             try:
                 ((_, name, value), _) = records.load(record, first_buffer)
             except BaseException as error:
-                if kind != "setting":
+                if kind != "setting" and not (kind == "name" and name in self.taken):
                     name = name if kind == "name" else "_" + name
                     failed[name] = {
                         "name": name,

@@ -7,8 +7,7 @@ name. The namespace itself stands in the memo from the beginning, so a function 
 
 import _thread
 import builtins
-import collections
-import enum
+import dataclasses
 import functools
 import gc
 import io
@@ -26,6 +25,9 @@ import cloudpickle
 PROTOCOL = 5
 # Smaller buffers stay in the stream.
 LARGE_BYTES = 256 * 1024
+
+# A function made by `exec` keeps its whole namespace up to so many names, and of a larger one what it uses.
+MAX_FOREIGN_NAMES = 200
 
 _by_cloudpickle = cloudpickle.CloudPickler
 _EMPTY = "<empty cell>"
@@ -169,6 +171,10 @@ class _Reducers:
             module = sys.modules.get(home.get("__name__"))
             if module is not None and vars(module) is home:
                 home = module
+            elif len(home) > MAX_FOREIGN_NAMES:
+                # A namespace that a library has made up for one function, of everything that it could need.
+                used = _names_used(value.__code__)
+                home = {name: one for name, one in home.items() if name in used}
         state = {
             "contents": contents,
             "dict": dict(vars(value)),
@@ -317,7 +323,10 @@ class Fast(_Reducers, _by_cloudpickle):
 class Deep(_Reducers, pickle._Pickler):
     """For what is nested so deeply that C's stack ends: slow, in Python, whose stack is as large as memory."""
 
-    dispatch_table = _by_cloudpickle.dispatch_table
+    def prepare(self, namespace, keep_buffer):
+        # One dictionary: cloudpickle's chain of two is asked by way of C, whose stack has an end.
+        self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
+        return super().prepare(namespace, keep_buffer)
 
 
 def _refuse(what):
@@ -351,6 +360,10 @@ def _reduce_weak_reference(_, value):
 
 def _reduce_weak_dict(_, value):
     return make_weak_dict, (type(value), dict(value.items()))
+
+
+def _reduce_field_kind(_, value):
+    return getattr, (dataclasses, value.name)
 
 
 def _reduce_memoryview(_, value):
@@ -412,6 +425,7 @@ _own_reducers = {
     weakref.WeakValueDictionary: _reduce_weak_dict,
     _Own: _Reducers._own,
     io.TextIOWrapper: _reduce_stream,
+    dataclasses._FIELD_BASE: _reduce_field_kind,
     typing.NewType: _reduce_new_type,
     **{
         getattr(typing, name): _reduce_parameter for name in ("ParamSpec", "TypeVarTuple") if hasattr(typing, name)
@@ -423,6 +437,14 @@ _MODULES_OWN = {"__builtins__", "__loader__", "__spec__", "__cached__", "__name_
 def own_stream(kind):
     """Makes our standard streams come back as the standard streams of the new process."""
     _own_reducers[kind] = _reduce_stream
+
+
+def _names_used(code):
+    used = set(code.co_names)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            used |= _names_used(inner)
+    return used
 
 
 def _annotations(value):
@@ -714,9 +736,10 @@ class Records:
         memo = self.unpickler.memo.copy()
         self.known += sum(_count(one) for one in self.uncounted)
         self.uncounted.clear()
-        lost = _count(record)
-        objects = [memo.get(number) for number in range(self.known)] + [None] * lost
-        self.lost.update(range(self.known, len(objects)))
+        objects = [memo.get(number) for number in range(self.known)]
+        made = _words_and_names(record, objects)
+        self.lost.update(len(objects) + number for number, one in enumerate(made) if one is _LOST)
+        objects += made
         self.known = len(objects)
         self._begin(objects)
 
@@ -744,10 +767,13 @@ class _Source:
         return self.left.readline()
 
 
+_LOST = object()
+
+
 def _opcodes(record):
     import pickletools
 
-    return pickletools.genops(record)
+    return pickletools.genops(bytes(record))
 
 
 def _count(record):
@@ -756,3 +782,36 @@ def _count(record):
 
 def _referred(record):
     return {argument for op, argument, _ in _opcodes(record) if op.name in ("BINGET", "LONG_BINGET")}
+
+
+def _words_and_names(record, objects):
+    """What a record that failed put into the memo, as far as it is text or can be imported: other records use it, too."""
+    made, last = [], [_LOST, _LOST]
+    for op, argument, _ in _opcodes(record):
+        if op.name == "MEMOIZE":
+            made.append(last[-1])
+            continue
+        if "UNICODE" in op.name:
+            one = argument
+        elif op.name in ("BINGET", "LONG_BINGET"):
+            one = objects[argument] if argument < len(objects) else made[argument - len(objects)]
+        elif op.name == "STACK_GLOBAL":
+            one = _import_name(*last)
+        elif op.name in ("FRAME", "PROTO"):
+            continue
+        else:
+            one = _LOST
+        last = [last[-1], one]
+    return made
+
+
+def _import_name(module, name):
+    if type(module) is not str or type(name) is not str:
+        return _LOST
+    try:
+        found = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+    except BaseException:
+        return _LOST
