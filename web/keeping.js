@@ -47,6 +47,11 @@ export class Keeping {
         this.around.changed();
     }
 
+    /** @param {string} state */
+    async stopReplay(state) {
+        this.page.refused(await this.around.send({ do: 'interrupt', exec_id: `replay:${state}` }));
+    }
+
     /** @param {import('./protocol.js').State[]} cells @param {string} title @param {string} act */
     #ask(cells, title, act) {
         const [first] = cells;

@@ -67,9 +67,17 @@ export function saidOf(state, progress, isUnsaved = false) {
 /** The cells that a replay of a state runs, from the nearest ancestor that is whole. @param {Model} model @param {string} id @returns {State[]} */
 export function cellsToReplay(model, id) {
     const line = model.lineage(id);
-    const whole = line.findLastIndex((state) => state.parent === null || isWhole(state));
-    return line.slice(whole + 1);
+    const target = line.at(-1);
+    if (!target || target.parent === null || isWholeInMemory(target)) return [];
+    const start = line.slice(0, -1).findLastIndex((state) => state.parent === null || isWhole(state));
+    return line.slice(start + 1);
 }
 
+/** Whether a replay can start from it; the server's rule is in src/session/machine/replay.rs. @param {State} state */
+const isWhole = (state) => (isWholeInMemory(state) && (state.forks || isWholeOnDisk(state))) || (state.living === 'disk' && isWholeOnDisk(state));
+
 /** @param {State} state */
-const isWhole = (state) => (isInMemory(state) && !lacksNames(state)) || (state.living === 'disk' && state.checkpoint?.is_trusted === true && missingOf(state).length === 0);
+const isWholeInMemory = (state) => isInMemory(state) && !lacksNames(state);
+
+/** @param {State} state */
+const isWholeOnDisk = ({ checkpoint }) => checkpoint !== null && checkpoint.is_trusted && checkpoint.form === 'environment' && checkpoint.missing.length === 0;

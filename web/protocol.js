@@ -19,6 +19,7 @@
 /**
  * @typedef {object} Checkpoint A state's durable form; what of it the page shows.
  * @property {string} checkpoint_id
+ * @property {'environment' | 'data'} form
  * @property {number} compressed_size_bytes how much it is on disk
  * @property {Missing[]} missing what could not be saved
  * @property {boolean} is_trusted whether this install wrote it; else only its values are read
@@ -35,6 +36,7 @@
  * @property {string | null} label
  * @property {string[]} prose markdown that stands before its code
  * @property {string[]} warnings what of it does not survive a branch
+ * @property {boolean} forks whether a process of it may be forked; else branches come from its checkpoint
  * @property {boolean} pinned
  * @property {Living} living
  * @property {Checkpoint | null} checkpoint
@@ -83,6 +85,7 @@
  *   | {event: 'removed', states: string[], runs: string[]}
  *   | {event: 'drafts_changed', on: string, drafts: Draft[]}
  *   | {event: 'saving_changed', state: string, saving: Saving}
+ *   | {event: 'memory_measured', state: string, memory_bytes: number}
  *   | {event: 'replaying', state: string, done: number, total: number}
  *   | {event: 'memory_measured', state: string, memory_bytes: number}
  *   | {event: 'state_saved', state: string}

@@ -5,9 +5,11 @@
 //! the store counts and checks them, a restoring process reads them. Knows nothing of notebooks. See docs/format.md.
 
 mod digest;
+mod file;
 mod pack;
 
 pub(crate) use digest::Digest;
+pub(crate) use file::{from_file, to_file};
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::collections::BTreeSet;

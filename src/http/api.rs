@@ -1,23 +1,18 @@
-//! The REST API under `/api`: every notebook, every command, and who else may come in.
+//! The REST API under `/api` that is about notebooks as wholes: every notebook, every command.
 
-use super::auth::{Link, LinkError, NewLink, Now, Scope};
+use super::Door;
+use super::ask::{ask, param};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError, status_of};
 use super::guard::Caller;
 use super::openapi::ApiDoc;
 use super::routes::Found;
-use super::{Door, limits};
-use crate::notebook::{Command, Refused, Reply, StateId};
-use crate::session::Session;
+use crate::notebook::{Command, Reply, StateId};
 use actix_web::http::StatusCode;
 use actix_web::http::header::SET_COOKIE;
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 use utoipa::{OpenApi, ToSchema};
-
-/// The longest time for which a link can be made. Without an end it lasts until it is taken back.
-const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
 
 /// The answer to `GET /health`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,43 +31,8 @@ pub(crate) struct Named {
 /// The answer to `GET /api/notebooks`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Notebooks {
-    /// The names of the open notebooks, sorted.
+    /// The names of the notebooks, open or in the directory, sorted.
     notebooks: Vec<String>,
-}
-
-/// A share link that is wished.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LinkWish {
-    /// `view` or `run`.
-    scope: Scope,
-    /// The notebook that it is to open; without it, the one given at start.
-    #[serde(default)]
-    notebook: Option<String>,
-    /// A note on who gets it.
-    #[serde(default)]
-    label: Option<String>,
-    /// Seconds until it ends; without it, when it is taken back.
-    #[serde(default)]
-    expires_in: Option<u64>,
-}
-
-/// A share link that was made.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct NewLinkView {
-    #[serde(flatten)]
-    link: Link,
-    /// The token. It is shown only here.
-    token: String,
-    /// What to open on this server, token included.
-    path: String,
-}
-
-/// The answer to `GET /api/links`.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Links {
-    /// In the order in which they were made.
-    links: Vec<Link>,
 }
 
 /// Says that the server is there.
@@ -81,13 +41,13 @@ pub(crate) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(Health { status: "ok" })
 }
 
-/// Lists the open notebooks that the caller may see.
+/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is asked for.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
 pub(crate) async fn notebooks(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
     Ok(HttpResponse::Ok().json(Notebooks { notebooks: door.names_for(caller.access()?) }))
 }
 
-/// Opens a notebook, or answers the one that is open under this name.
+/// Opens a notebook, made when it is not there yet, or answers the one that is open under this name.
 #[utoipa::path(
     post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
     responses(
@@ -100,7 +60,7 @@ pub(crate) async fn open_notebook(
     door: web::Data<Door>,
     Json(wish): Json<Named>,
 ) -> Result<HttpResponse, HttpError> {
-    let session = door.open(&wish.name)?;
+    let session = Door::open(&door, &wish.name).await?;
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
 
@@ -110,7 +70,8 @@ pub(crate) async fn open_notebook(
     responses((status = 200, body = crate::notebook::Snapshot), (status = 404, body = ErrorBody))
 )]
 pub(crate) async fn snapshot(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
-    let snapshot = notebook(&door, &found)?.read(crate::notebook::Notebook::snapshot).await?;
+    let session = Door::notebook(&door, param(&found, 0)).await?;
+    let snapshot = session.read(crate::notebook::Notebook::snapshot).await?;
     Ok(HttpResponse::Ok().json(snapshot))
 }
 
@@ -135,7 +96,7 @@ pub(crate) async fn command(
     found: Found,
     Json(command): Json<Command>,
 ) -> Result<HttpResponse, HttpError> {
-    let session = notebook(&door, &found)?;
+    let session = Door::notebook(&door, param(&found, 0)).await?;
     let reply = match door.admit(caller.access()?, command) {
         Ok(command) => ask(session, command).await?,
         Err(refused) => Reply::Refused(refused),
@@ -154,67 +115,12 @@ pub(crate) async fn command(
     responses((status = 200, body = Reply), (status = 404, body = ErrorBody))
 )]
 pub(crate) async fn variables(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
-    let state = StateId::new(found.params.get(1).map(String::as_str).unwrap_or_default());
-    match ask(notebook(&door, &found)?, Command::LookAtVariables { state }).await? {
+    let state = StateId::new(param(&found, 1));
+    let session = Door::notebook(&door, param(&found, 0)).await?;
+    match ask(session, Command::LookAtVariables { state }).await? {
         Reply::Refused(refused) => Err(refused.into()),
         reply => Ok(HttpResponse::Ok().json(reply)),
     }
-}
-
-/// Lists the share links.
-#[utoipa::path(get, path = "/api/links", tag = "links", responses((status = 200, body = Links)))]
-pub(crate) async fn links(door: web::Data<Door>) -> HttpResponse {
-    HttpResponse::Ok().json(Links { links: door.keys.links(Now::read()) })
-}
-
-/// Makes a share link.
-#[utoipa::path(
-    post, path = "/api/links", tag = "links", request_body = LinkWish,
-    responses((status = 201, body = NewLinkView), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody))
-)]
-pub(crate) async fn add_link(
-    door: web::Data<Door>,
-    Json(wish): Json<LinkWish>,
-) -> Result<HttpResponse, HttpError> {
-    if wish.scope == Scope::Owner {
-        let why = "a link cannot give everything";
-        return Err(HttpError::bad_request("make a link", why, "make it for `view` or `run`"));
-    }
-    let notebook = match wish.notebook {
-        Some(name) => door.notebook(&name)?.name().to_owned(),
-        None => door.start.name().to_owned(),
-    };
-    if let Some(label) = &wish.label {
-        limits::check_label(label)?;
-    }
-    let lasts = match wish.expires_in {
-        Some(0) | Some(MAX_LINK_SECONDS..) => {
-            let how = format!("give seconds between 1 and {MAX_LINK_SECONDS}, or leave it out");
-            return Err(HttpError::bad_request("make a link", "it would end at once or never", how));
-        }
-        seconds => seconds.map(Duration::from_secs),
-    };
-    let new = NewLink { scope: wish.scope, notebook, label: wish.label, lasts };
-    let (link, token) = door.keys.add_link(new, Now::read())?;
-    let path = format!("/n/{}?token={token}", super::pages::in_path(&link.notebook));
-    Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
-}
-
-/// Takes a share link back. Whoever came in by it is sent out.
-#[utoipa::path(
-    delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
-    responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody))
-)]
-pub(crate) async fn take_back_link(
-    door: web::Data<Door>,
-    found: Found,
-    _: NoBody,
-) -> Result<HttpResponse, HttpError> {
-    let id = found.params.first().map(String::as_str).unwrap_or_default();
-    if door.keys.take_back(id) {
-        return Ok(HttpResponse::NoContent().finish());
-    }
-    Err(HttpError::not_found(format!("find link {id:?}"), "there is no such link, or it has ended"))
 }
 
 /// Ends the caller's browser session.
@@ -233,25 +139,4 @@ pub(crate) async fn sign_out(
 #[utoipa::path(get, path = "/api/openapi.json", tag = "server", responses((status = 200, description = "OpenAPI")))]
 pub(crate) async fn openapi() -> HttpResponse {
     HttpResponse::Ok().json(ApiDoc::openapi())
-}
-
-fn notebook(door: &Door, found: &Found) -> Result<Session, Refused> {
-    door.notebook(found.params.first().map(String::as_str).unwrap_or_default())
-}
-
-/// Asks in a task of its own: a client that goes away does not take its command with it.
-pub(super) async fn ask(session: Session, command: Command) -> Result<Reply, HttpError> {
-    let asked = actix_web::rt::spawn(async move { session.ask(command).await });
-    asked.await.map_err(|_| HttpError::internal("the command was lost"))
-}
-
-impl From<LinkError> for HttpError {
-    fn from(error: LinkError) -> Self {
-        match error {
-            LinkError::TooMany => {
-                Refused::new("conflict", "make a link", error.to_string(), "take some of them back").into()
-            }
-            LinkError::NoSecret(_) => HttpError::internal("the operating system gives no random numbers"),
-        }
-    }
 }

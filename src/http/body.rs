@@ -1,4 +1,4 @@
-//! JSON bodies: bounded in size, in time and in depth, and read strictly.
+//! Bodies: JSON, bounded in size, in time and in depth, and read strictly; and files.
 
 use super::error::HttpError;
 use super::json;
@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How long a body may take in all. actix has no limit of its own here, and a slow sender holds memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a file may take in all: a gigabyte over a slow line.
+const FILE_TIMEOUT: Duration = Duration::from_secs(3600);
+
 /// How long a sender may pause. A program that means it has the body at hand.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -24,6 +27,9 @@ type Reading<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
 
 /// A body that must be JSON of this shape.
 pub(crate) struct Json<T>(pub(crate) T);
+
+/// A body that may be left out, which means what `{}` means.
+pub(crate) struct MaybeJson<T>(pub(crate) T);
 
 /// A body that may be left out; if it is there it must be JSON, and is not looked at.
 pub(crate) struct NoBody;
@@ -35,6 +41,20 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = read(limit(request), payload.take());
         Box::pin(async move { json::parse(&body.await?).map(Self).map_err(malformed) })
+    }
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
+    type Error = HttpError;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let body = read(limit(request), payload.take());
+        Box::pin(async move {
+            let body = body.await?;
+            let body = if body.is_empty() { b"{}" } else { &body[..] };
+            json::parse(body).map(Self).map_err(malformed)
+        })
     }
 }
 
@@ -55,24 +75,46 @@ impl FromRequest for NoBody {
 }
 
 fn limit(request: &HttpRequest) -> usize {
-    request.extensions().get::<Found>().map_or(0, |found| found.route().body)
+    request.extensions().get::<Found>().map_or(0, |found| found.route().body.limit())
 }
 
-async fn read(limit: usize, mut payload: Payload) -> Result<Bytes, HttpError> {
-    let all = async {
-        let mut body = BytesMut::new();
-        while let Some(chunk) =
-            tokio::time::timeout(PAUSE_TIMEOUT, payload.next()).await.map_err(|_| too_slow())?
-        {
-            let chunk = chunk.map_err(broken)?;
-            if body.len() + chunk.len() > limit {
-                return Err(too_large(limit));
-            }
-            body.extend_from_slice(&chunk);
+async fn read(limit: usize, payload: Payload) -> Result<Bytes, HttpError> {
+    let mut body = BytesMut::new();
+    let all = chunks(limit, payload, async |chunk| {
+        body.extend_from_slice(&chunk);
+        Ok(())
+    });
+    tokio::time::timeout(BODY_TIMEOUT, all).await.map_err(|_| too_slow())??;
+    Ok(body.freeze())
+}
+
+/// Takes a body that is a file, chunk by chunk.
+pub(crate) async fn each_chunk(
+    request: &HttpRequest,
+    payload: Payload,
+    take: impl AsyncFnMut(Bytes) -> Result<(), HttpError>,
+) -> Result<(), HttpError> {
+    let all = chunks(limit(request), payload, take);
+    tokio::time::timeout(FILE_TIMEOUT, all).await.map_err(|_| too_slow())?
+}
+
+async fn chunks(
+    limit: usize,
+    mut payload: Payload,
+    mut take: impl AsyncFnMut(Bytes) -> Result<(), HttpError>,
+) -> Result<(), HttpError> {
+    let mut length = 0;
+    while let Some(chunk) =
+        tokio::time::timeout(PAUSE_TIMEOUT, payload.next()).await.map_err(|_| too_slow())?
+    {
+        let chunk = chunk.map_err(broken)?;
+        length += chunk.len();
+        if length > limit {
+            return Err(too_large(limit));
         }
-        Ok(body.freeze())
-    };
-    tokio::time::timeout(BODY_TIMEOUT, all).await.map_err(|_| too_slow())?
+        take(chunk).await?;
+    }
+    Ok(())
 }
 
 fn malformed(error: serde_json::Error) -> HttpError {

@@ -5,6 +5,7 @@
 
 use crate::notebook::{Command, Draft, Refused};
 use icu_normalizer::ComposingNormalizerBorrowed;
+use serde_json::{Map, Value};
 
 /// Names and ids, in characters. A uuid has 36.
 const MAX_NAME_CHARS: usize = 128;
@@ -14,6 +15,12 @@ const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 
 /// An answer to `input()`, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// Data of the caller's that is kept beside a state or in a task, as JSON, in bytes.
+const MAX_DATA_BYTES: usize = 1024 * 1024;
+
+/// How deep such data may be nested: it is written as Python, too, whose parser gives up at 100.
+const MAX_DATA_DEPTH: usize = 64;
 
 /// Markdown cells before one state.
 const MAX_PROSE_CELLS: usize = 1000;
@@ -58,6 +65,16 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         }
         Command::PutProse { prose, .. } => prose.iter().try_for_each(|text| check_source(text)),
         Command::Label { label: Some(label), .. } => check_label(label),
+        Command::Checkpoint { label, metadata, .. } => {
+            label.as_deref().map_or(Ok(()), check_label)?;
+            check_data("metadata", metadata)
+        }
+        Command::SaveTask { task_id, values, token_usage, metadata, .. } => {
+            check_id("task_id", task_id)?;
+            check_data("values", values)?;
+            check_data("token_usage", token_usage)?;
+            check_data("metadata", metadata)
+        }
         // What these name has to be there already; if it is not, that is the answer.
         Command::Interrupt { .. }
         | Command::DeleteDraft { .. }
@@ -66,10 +83,8 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         | Command::DropAttempt { .. }
         | Command::Reset
         | Command::Pin { .. }
-        | Command::Checkpoint { .. }
         | Command::Replay { .. }
         | Command::Trust
-        | Command::SaveTask { .. }
         | Command::LookAtVariables { .. } => Ok(()),
     }
 }
@@ -105,6 +120,27 @@ fn check_id(which: &str, id: &str) -> Result<(), Refused> {
         ));
     }
     Ok(())
+}
+
+/// Whether data of the caller's may be kept.
+pub(crate) fn check_data(which: &str, data: &Map<String, Value>) -> Result<(), Refused> {
+    let what = || format!("keep {which}");
+    if data.values().any(|value| !is_shallow(value, MAX_DATA_DEPTH - 1)) {
+        return Err(bad(what(), "it is nested too deeply", "nest it at most 64 deep"));
+    }
+    let bytes = serde_json::to_vec(data).map_or(usize::MAX, |text| text.len());
+    if bytes <= MAX_DATA_BYTES {
+        return Ok(());
+    }
+    Err(too_large(&what(), format!("it has {bytes} bytes, more than {MAX_DATA_BYTES}")))
+}
+
+fn is_shallow(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(items) => depth > 0 && items.iter().all(|item| is_shallow(item, depth - 1)),
+        Value::Object(entries) => depth > 0 && entries.values().all(|item| is_shallow(item, depth - 1)),
+        _ => true,
+    }
 }
 
 fn check_timeout(seconds: f64) -> Result<(), Refused> {
@@ -236,6 +272,17 @@ mod tests {
         for bad in ["", "..", "a/b", "a:b", "a*", "a?b", "<a>", "a'b", &long] {
             assert!(check_notebook_name(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn data_is_neither_deep_nor_long() {
+        let with = |value: Value| Map::from_iter([("k".to_owned(), value)]);
+        let nested = |depth| (1..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+        assert_eq!(check_data("values", &with(nested(64))), Ok(()));
+        assert_eq!(check_data("values", &with(nested(65))).map_err(|r| r.code), Err("bad_request"));
+        let long = |bytes| with(Value::String("x".repeat(bytes)));
+        assert_eq!(check_data("values", &long(MAX_DATA_BYTES - 8)), Ok(()));
+        assert_eq!(check_data("values", &long(MAX_DATA_BYTES - 7)).map_err(|r| r.code), Err("too_large"));
     }
 
     #[test]

@@ -1,22 +1,27 @@
 //! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about notebooks.
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
-//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root), `api` (the rest of the REST API),
-//! `socket` (commands up, facts down), `pages` and `assets` (the page itself).
+//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `states`, `tasks`, `exchange` and
+//! `links` (the rest of the REST API); `socket` (commands up, facts down); `pages` and `assets` (the page itself).
 
 mod api;
+mod ask;
 mod assets;
 mod auth;
 mod body;
 mod error;
+mod exchange;
 mod guard;
 mod json;
 mod limits;
+mod links;
 mod openapi;
 mod pages;
 mod routes;
 mod seed;
 mod socket;
+mod states;
+mod tasks;
 
 pub use auth::new_secret;
 pub use limits::check_notebook_name;
@@ -28,11 +33,14 @@ use actix_web::dev::Server;
 use actix_web::http::KeepAlive;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
-use auth::{Access, Keys, Scope};
+use auth::{Access, Keys, Now, Scope};
+use error::HttpError;
 use guard::{Hosts, Throttle};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Connections at a time, for each worker. One notebook page needs one; this is room for hundreds of clients while
@@ -61,6 +69,10 @@ pub struct Door {
     /// The name of our cookie. Cookies do not know ports, so the port is in the name.
     cookie: String,
     sessions: Sessions,
+    /// Held while links change or a notebook is opened: what is on disk and what is good are then the same.
+    changes_links: tokio::sync::Mutex<()>,
+    /// How many more files may come and go.
+    exchanges: Arc<tokio::sync::Semaphore>,
     /// The notebook given at start, which the REST API at the root is about.
     start: Session,
     /// The limit of runs that give none.
@@ -92,39 +104,74 @@ impl Door {
         let bound = listener.local_addr().map_err(|e| {
             Refused::new("kernel", "find out the port that was bound", e.to_string(), "try another --bind")
         })?;
+        let start = sessions.open(notebook)?;
+        let (keys, now) = (Keys::new(&options.token), Now::read());
+        keys.add_kept(start.name(), &start.home().links, now);
+        // Links of the other notebooks are good without somebody opening those first.
+        let others = sessions.kept().into_iter().filter(|name| name != notebook);
+        for name in others.filter(|name| limits::check_notebook_name(name).is_ok()) {
+            keys.add_kept(&name, &sessions.links_of(&name), now);
+        }
         Ok(Self {
-            keys: Keys::new(&options.token),
+            keys,
             hosts: Hosts::new(bound, &options.reachable_as),
             throttle: Throttle::new(Instant::now()),
             cookie: format!("ratoon_{}", bound.port()),
-            start: sessions.open(notebook)?,
+            changes_links: tokio::sync::Mutex::default(),
+            exchanges: Arc::new(tokio::sync::Semaphore::new(exchange::MAX_AT_ONCE)),
+            start,
             sessions,
             timeout: options.timeout,
         })
     }
 
-    /// The names of the open notebooks that a caller may see.
+    /// The names of the notebooks that a caller may see: the open ones, and those in the directory.
     fn names_for(&self, access: &Access) -> Vec<String> {
-        self.sessions.names().into_iter().filter(|name| access.opens(name)).collect()
+        let kept = self.sessions.kept().into_iter().filter(|name| limits::check_notebook_name(name).is_ok());
+        let all: BTreeSet<String> = self.sessions.names().into_iter().chain(kept).collect();
+        all.into_iter().filter(|name| access.opens(name)).collect()
     }
 
-    /// An open notebook.
-    fn notebook(&self, name: &str) -> Result<Session, Refused> {
-        self.sessions.get(name).ok_or_else(|| {
-            let how = "open it first: POST /api/notebooks";
-            Refused::new(
-                "not_found",
-                format!("find notebook {name:?}"),
-                "no notebook of this name is open",
-                how,
-            )
-        })
+    /// Whether there is a notebook of this name, open or not.
+    fn has(&self, name: &str) -> bool {
+        let is_kept = || limits::check_notebook_name(name).is_ok() && self.sessions.has(name);
+        self.sessions.get(name).is_some() || is_kept()
     }
 
-    /// Opens a notebook, or answers the one that is open.
-    fn open(&self, name: &str) -> Result<Session, Refused> {
+    /// A notebook that is there; opened, if it is not open yet.
+    async fn notebook(door: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
+        if let Some(session) = door.sessions.get(name) {
+            return Ok(session);
+        }
+        if door.has(name) {
+            return Self::open(door, name).await;
+        }
+        let (what, how) = (format!("find notebook {name:?}"), "make it: POST /api/notebooks");
+        Err(Refused::new("not_found", what, "there is no notebook of this name", how))
+    }
+
+    /// Opens a notebook, made when it is not there yet, or answers the one that is open.
+    async fn open(door: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
         limits::check_notebook_name(name)?;
-        self.sessions.open(name)
+        let (door, name) = (door.clone(), name.to_owned());
+        let opened = ask::to_its_end(async move {
+            let _one = door.changes_links.lock().await;
+            if let Some(session) = door.sessions.get(&name) {
+                return Ok(Ok(session));
+            }
+            let sessions = door.sessions.clone();
+            let lost = |_| HttpError::internal("a part of the server failed");
+            let opened = web::block(move || sessions.open(&name)).await.map_err(lost)?;
+            if let Ok(session) = &opened {
+                // Only now: later, what was found on disk may have been taken back.
+                door.keys.add_kept(session.name(), &session.home().links, Now::read());
+            }
+            Ok(opened)
+        });
+        opened.await.unwrap_or_else(|error| {
+            let problem = error.problem();
+            Err(Refused::new("kernel", "open a notebook", problem.why.clone(), "try again"))
+        })
     }
 
     /// Whether a caller may ask for a command, and whether it may go further in.

@@ -1,6 +1,6 @@
 //! The description of the REST API that the server serves about itself.
 
-use super::{api, seed};
+use super::{api, exchange, links, seed, states, tasks};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -11,7 +11,12 @@ use utoipa::{Modify, OpenApi};
     paths(
         seed::execute, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
         api::health, api::notebooks, api::open_notebook, api::snapshot, api::command, api::variables,
-        api::links, api::add_link, api::take_back_link, api::sign_out, api::openapi,
+        api::sign_out, api::openapi,
+        exchange::export, exchange::import,
+        states::states, states::checkpoint, states::save, states::replay, states::pin, states::label,
+        states::clear_namespace, states::trust,
+        tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
+        links::links, links::add_link, links::take_back_link,
     ),
     modifiers(&Bearer),
     security(("token" = [])),

@@ -56,7 +56,7 @@ pub(crate) async fn notebook(
         return begin_session(&door, &caller);
     }
     let name = found.params.first().map(String::as_str).unwrap_or_default();
-    if door.sessions.get(name).is_none() {
+    if !door.has(name) {
         return Ok(render(
             StatusCode::NOT_FOUND,
             &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX },

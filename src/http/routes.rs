@@ -7,16 +7,43 @@
 use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
-use super::{api, assets, pages, seed, socket};
+use super::{api, assets, exchange, links, pages, seed, socket, states, tasks};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, web};
 
+/// The body that a route takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// None.
+    No,
+    /// JSON, of at most so many bytes.
+    Json(usize),
+    /// A state's file, of at most so many bytes.
+    File(usize),
+}
+
+impl Body {
+    /// Bytes of body that are taken.
+    pub(crate) fn limit(self) -> usize {
+        match self {
+            Self::No => 0,
+            Self::Json(limit) | Self::File(limit) => limit,
+        }
+    }
+}
+
+/// Nothing to say beyond the path.
+const NO_BODY: Body = Body::No;
+
 /// Bodies that carry source text. A cell is at most 1 MiB; as JSON it is longer.
-const SOURCE_BODY: usize = 4 * 1024 * 1024;
+const SOURCE_BODY: Body = Body::Json(4 * 1024 * 1024);
 
 /// Bodies that carry a name or two.
-const SMALL_BODY: usize = 64 * 1024;
+const SMALL_BODY: Body = Body::Json(64 * 1024);
+
+/// A state in a file.
+const STATE_BODY: Body = Body::File(1024 * 1024 * 1024);
 
 /// The least that a request must show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +77,8 @@ pub(crate) struct Route {
     pub(crate) about: About,
     /// What it answers with.
     pub(crate) kind: Kind,
-    /// Bytes of body that it takes.
-    pub(crate) body: usize,
+    /// The body that it takes.
+    pub(crate) body: Body,
     handler: fn() -> actix_web::Route,
 }
 
@@ -76,32 +103,47 @@ macro_rules! routes {
 
 /// Everything that this server answers.
 pub(crate) const TABLE: &[Route] = routes! {
-    GET    "/health"                              PUBLIC Server Data  0           => api::health;
-    GET    "/assets/{}/{..}"                      PUBLIC Server Asset 0           => assets::asset;
-    GET    "/frame/v1"                            PUBLIC Server Frame 0           => assets::frame;
+    GET    "/health"                              PUBLIC Server Data  NO_BODY     => api::health;
+    GET    "/assets/{}/{..}"                      PUBLIC Server Asset NO_BODY     => assets::asset;
+    GET    "/frame/v1"                            PUBLIC Server Frame NO_BODY     => assets::frame;
 
-    GET    "/"                                    VIEW   Server Page  0           => pages::home;
-    GET    "/n/{}"                                VIEW   Named  Page  0           => pages::notebook;
-    GET    "/ws/{}"                               VIEW   Named  Data  0           => socket::open;
+    GET    "/"                                    VIEW   Server Page  NO_BODY     => pages::home;
+    GET    "/n/{}"                                VIEW   Named  Page  NO_BODY     => pages::notebook;
+    GET    "/ws/{}"                               VIEW   Named  Data  NO_BODY     => socket::open;
 
     POST   "/execute"                             RUN    Start  Data  SOURCE_BODY => seed::execute;
-    GET    "/states"                              VIEW   Start  Data  0           => seed::states;
-    GET    "/states/{}"                           VIEW   Start  Data  0           => seed::state;
+    GET    "/states"                              VIEW   Start  Data  NO_BODY     => seed::states;
+    GET    "/states/{}"                           VIEW   Start  Data  NO_BODY     => seed::state;
     DELETE "/states/{}"                           OWNER  Start  Data  SMALL_BODY  => seed::delete_state;
     POST   "/reset"                               OWNER  Start  Data  SMALL_BODY  => seed::reset;
     POST   "/interrupt"                           RUN    Start  Data  SMALL_BODY  => seed::interrupt;
 
-    GET    "/api/notebooks"                       VIEW   Server Data  0           => api::notebooks;
+    GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => api::notebooks;
     POST   "/api/notebooks"                       OWNER  Server Data  SMALL_BODY  => api::open_notebook;
-    GET    "/api/notebooks/{}"                    VIEW   Named  Data  0           => api::snapshot;
+    GET    "/api/notebooks/{}"                    VIEW   Named  Data  NO_BODY     => api::snapshot;
     // The scope that a command needs is in the command; see `Scope::needed_for`.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE_BODY => api::command;
-    GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  0           => api::variables;
-    GET    "/api/links"                           OWNER  Server Data  0           => api::links;
-    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => api::add_link;
-    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => api::take_back_link;
+    GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  NO_BODY     => api::variables;
+    GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NO_BODY     => exchange::export;
+    POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE_BODY  => exchange::import;
+    GET    "/api/states"                          VIEW   Start  Data  NO_BODY     => states::states;
+    GET    "/api/states/{}/checkpoint"            VIEW   Start  Data  NO_BODY     => states::checkpoint;
+    POST   "/api/states/{}/checkpoint"            RUN    Start  Data  SOURCE_BODY => states::save;
+    POST   "/api/states/{}/replay"                RUN    Start  Data  SMALL_BODY  => states::replay;
+    POST   "/api/states/{}/pin"                   RUN    Start  Data  SMALL_BODY  => states::pin;
+    POST   "/api/states/{}/label"                 RUN    Start  Data  SMALL_BODY  => states::label;
+    POST   "/api/states/{}/clear_namespace"       RUN    Start  Data  SMALL_BODY  => states::clear_namespace;
+    POST   "/api/trust"                           OWNER  Start  Data  SMALL_BODY  => states::trust;
+    GET    "/api/tasks/{}/checkpoints"            VIEW   Start  Data  NO_BODY     => tasks::list;
+    POST   "/api/tasks/{}/checkpoints"            RUN    Start  Data  SOURCE_BODY => tasks::save;
+    GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NO_BODY     => tasks::latest;
+    GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NO_BODY     => tasks::version;
+    POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL_BODY  => tasks::restore;
+    GET    "/api/links"                           OWNER  Server Data  NO_BODY     => links::links;
+    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => links::add_link;
+    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => links::take_back_link;
     DELETE "/api/session"                         VIEW   Server Data  SMALL_BODY  => api::sign_out;
-    GET    "/api/openapi.json"                    VIEW   Server Data  0           => api::openapi;
+    GET    "/api/openapi.json"                    VIEW   Server Data  NO_BODY     => api::openapi;
 };
 
 /// Where a request goes, as the guard found it.

@@ -299,6 +299,8 @@ pub struct TaskCheckpoint {
 pub struct KeptLink {
     /// Its public id.
     pub id: String,
+    /// The name of the notebook that it opens: a copy under another name is not opened by it.
+    pub notebook: String,
     /// SHA-256 of the token, in hex.
     pub token_sha256: String,
     /// `view` or `run`.

@@ -4,6 +4,7 @@
 //! carries out its effects and has every fact saved, `sessions` is the map of open notebooks. Knows no actix, no pyo3,
 //! no database.
 
+mod exchange;
 mod handle;
 mod log;
 mod machine;

@@ -2,8 +2,8 @@
 
 use super::{Budget, Session, task};
 use crate::kernel::{Launch, end_all_below};
-use crate::notebook::Refused;
-use crate::store::{InstallKey, StoreError};
+use crate::notebook::{KeptLink, Refused};
+use crate::store::{self, InstallKey, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,6 +68,16 @@ impl Sessions {
         names
     }
 
+    /// Whether a notebook of this name is in the directory.
+    pub fn has(&self, name: &str) -> bool {
+        self.dir_of(name).is_dir()
+    }
+
+    /// The share links of a notebook that is in the directory, without opening it; none when they cannot be read.
+    pub fn links_of(&self, name: &str) -> Vec<KeptLink> {
+        store::read_links(&self.dir_of(name), &self.keeping.key).unwrap_or_default()
+    }
+
     /// An open notebook.
     pub fn get(&self, name: &str) -> Option<Session> {
         self.lock().get(name).cloned()
@@ -90,9 +100,9 @@ impl Sessions {
                 "close one of them first",
             ));
         }
-        let dir = self.keeping.dir.join(format!("{name}{SUFFIX}"));
         let session =
-            task::spawn(&self.runtime, name, &dir, self.launch.clone(), &self.keeping).map_err(refused)?;
+            task::spawn(&self.runtime, name, &self.dir_of(name), self.launch.clone(), &self.keeping)
+                .map_err(refused)?;
         open.insert(name.to_owned(), session.clone());
         Ok(session)
     }
@@ -102,6 +112,10 @@ impl Sessions {
         let all: Vec<Session> = std::mem::take(&mut *self.lock()).into_values().collect();
         futures_util::future::join_all(all.iter().map(Session::close)).await;
         end_all_below().await;
+    }
+
+    fn dir_of(&self, name: &str) -> PathBuf {
+        self.keeping.dir.join(format!("{name}{SUFFIX}"))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Session>> {

@@ -42,31 +42,48 @@ pub(super) fn chunks(
     manifest: &Digest,
     form: Option<Form>,
 ) -> Result<Vec<(Digest, usize)>, BlobError> {
-    let damaged = |why: &str| BlobError::Damaged(*manifest, why.to_owned());
     let text = blobs.get(manifest, MAX_MANIFEST_BYTES)?;
-    let read: Manifest =
-        serde_json::from_slice(&text).map_err(|error| damaged(&format!("it is no manifest ({error})")))?;
-    if read.format != FORMAT {
-        return Err(damaged(&format!("its format {:?} is not known", read.format)));
-    }
+    named(&text, form).map_err(|why| BlobError::Damaged(*manifest, why))
+}
+
+/// Every chunk that a manifest's text names, with its length.
+pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usize)>, String> {
+    let read = read(text)?;
     if read.data.is_none() || (form == Some(Form::Environment) && read.environment.is_none()) {
-        return Err(damaged("a part of it is missing"));
+        return Err("a part of it is missing".into());
     }
-    let parts = read.environment.into_iter().chain(read.data).flat_map(|part| part.streams);
     let mut found = Vec::new();
-    for cut in parts.chain(read.buffers) {
+    for cut in read.cuts() {
         let whole = CHUNK_BYTES as u64;
         if cut.chunks.len() as u64 != cut.bytes.div_ceil(whole) {
-            return Err(damaged("it has not as many chunks as its bytes need"));
+            return Err("it has not as many chunks as its bytes need".into());
         }
         let mut left = cut.bytes;
-        for chunk in cut.chunks {
+        for chunk in &cut.chunks {
             let length = left.min(whole);
             left -= length;
-            found.push((chunk, usize::try_from(length).unwrap_or(CHUNK_BYTES)));
+            found.push((*chunk, usize::try_from(length).unwrap_or(CHUNK_BYTES)));
         }
     }
     Ok(found)
+}
+
+/// How many bytes all streams and buffers of a manifest's text come to.
+pub(super) fn cuts(text: &[u8]) -> Result<u64, String> {
+    Ok(read(text)?.cuts().map(|cut| cut.bytes).fold(0, u64::saturating_add))
+}
+
+fn read(text: &[u8]) -> Result<Manifest, String> {
+    let read: Manifest =
+        serde_json::from_slice(text).map_err(|error| format!("it is no manifest ({error})"))?;
+    if read.format == FORMAT { Ok(read) } else { Err(format!("its format {:?} is not known", read.format)) }
+}
+
+impl Manifest {
+    fn cuts(&self) -> impl Iterator<Item = &Cut> {
+        let parts = self.environment.iter().chain(&self.data).flat_map(|part| &part.streams);
+        parts.chain(&self.buffers)
+    }
 }
 
 /// Whether a chunk's file is there, and of a size that it can have.

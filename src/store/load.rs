@@ -94,8 +94,23 @@ pub(super) fn load(
     names(tables, &mut loaded)?;
     let seal = key.zip(loaded.notebook_id.clone()).map(|(key, id)| Seal::new(key, &id));
     checkpoints(tables, seal.as_ref(), &mut loaded)?;
+    links(tables, seal.as_ref(), &mut loaded)?;
+    Ok(loaded)
+}
+
+/// Reads the share links alone.
+pub(super) fn load_links(tables: &mut Tables, key: &InstallKey) -> Result<Vec<KeptLink>, Fault> {
+    let mut loaded = Loaded::default();
+    meta(tables, &mut loaded)?;
+    let seal = loaded.notebook_id.clone().map(|id| Seal::new(key, &id));
+    links(tables, seal.as_ref(), &mut loaded)?;
+    Ok(loaded.links)
+}
+
+/// Those that this install signed.
+fn links(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
     for row in loaded.whole(tables, &LINKS, 1)? {
-        let own = seal.as_ref().is_some_and(|seal| {
+        let own = seal.is_some_and(|seal| {
             seal.is_link(
                 row.cells[0].text().unwrap_or_default(),
                 row.cells[2].text().unwrap_or_default(),
@@ -105,7 +120,7 @@ pub(super) fn load(
         let link: Option<KeptLink> = loaded.body(&LINKS, &row, 2);
         loaded.links.extend(link.filter(|_| own));
     }
-    Ok(loaded)
+    Ok(())
 }
 
 fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {

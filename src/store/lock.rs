@@ -11,7 +11,7 @@ use std::path::Path;
 /// Held as long as this lives, and not longer than the process.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -34,15 +34,8 @@ impl Lock {
             .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
             .open(&path)
             .map_err(failed)?;
-        let whole = libc::flock {
-            l_type: libc::F_WRLCK as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: 0,
-            l_len: 0,
-            l_pid: 0,
-        };
         // Belongs to this open file, not to the process: closing another descriptor of the file does not end it.
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole)) {
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
             Ok(_) => {}
             Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
                 let mut pid = String::new();
@@ -57,6 +50,23 @@ impl Lock {
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| write!(file, "{}", std::process::id()));
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A process that is being started just now has the descriptor too, until it executes its program.
+        let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)));
+    }
+}
+
+fn whole_file(kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
     }
 }

@@ -6,6 +6,7 @@
 
 mod care;
 mod checkpoint;
+mod exchange;
 mod key;
 mod load;
 mod lock;
@@ -17,6 +18,7 @@ mod wal;
 mod write;
 
 pub use care::{Checked, Trusted, check, gc, trust};
+pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
 
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};
@@ -90,6 +92,14 @@ pub struct NewCheckpoint {
     /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the store. One with `is_trusted`
     /// unset comes from elsewhere, and is not signed.
     pub about: Checkpoint,
+}
+
+/// The share links of a notebook that nobody has open. Only those that this install signed; nothing is changed.
+///
+/// # Errors
+/// When another process has it open, or it cannot be read.
+pub fn read_links(dir: &Path, key: &InstallKey) -> Result<Vec<KeptLink>, StoreError> {
+    open::read_links(&Paths::of(dir), key)
 }
 
 /// A handle on the store's thread. When the last is dropped the thread writes what waits and ends.

@@ -2,13 +2,13 @@
 
 use super::StoreError;
 use super::key::InstallKey;
-use super::load::{Loaded, load};
+use super::load::{Loaded, load, load_links};
 use super::lock::Lock;
 use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
-use crate::notebook::{Notebook, ROOT_NAME};
+use crate::notebook::{KeptLink, Notebook, ROOT_NAME};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
@@ -87,18 +87,39 @@ pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Re
     examine_locked(paths, key, name, lock)
 }
 
+/// Reads the share links of a notebook that is there, and nothing else. Nothing is changed.
+pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink>, StoreError> {
+    // One that another server has open could not be opened for who comes by its links.
+    let _lock = Lock::take(&paths.dir)?;
+    if !there(paths)? {
+        return Ok(Vec::new());
+    }
+    let mut tables = open_tables(paths)?;
+    let (version, newest) = tables.version().map_err(|f| paths.fault(f))?;
+    if version != newest {
+        // It is brought forward when somebody opens it.
+        return Ok(Vec::new());
+    }
+    load_links(&mut tables, key).map_err(|f| paths.fault(f))
+}
+
+/// Opens a database that may be damaged.
+fn open_tables(paths: &Paths) -> Result<Tables, StoreError> {
+    look_at_header(paths)?;
+    if let Some(why) = wal::damage(&paths.dir.join("notebook.db-wal")).map_err(|e| paths.failed(e))? {
+        return Err(paths.malformed(why));
+    }
+    Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))
+}
+
 fn examine_locked(
     paths: &Paths,
     key: Option<&InstallKey>,
     name: &str,
     lock: Lock,
 ) -> Result<Found, StoreError> {
-    look_at_header(paths)?;
-    if let Some(why) = wal::damage(&paths.dir.join("notebook.db-wal")).map_err(|e| paths.failed(e))? {
-        return Err(paths.malformed(why));
-    }
+    let mut tables = open_tables(paths)?;
     let fault = |fault| paths.fault(fault);
-    let mut tables = Tables::open(&paths.database()).map_err(fault)?;
     let (version, newest) = tables.version().map_err(fault)?;
     if version > newest {
         let why = format!("it is of version {version}, and this Ratoon knows versions up to {newest}");
@@ -188,8 +209,9 @@ fn look_at_header(paths: &Paths) -> Result<(), StoreError> {
         1 => 65536,
         page => page,
     };
-    // SQLite takes the file's own length when the header's counters differ.
-    if length < word(28) * page {
+    // With a log the rest may be there: a crash while it was moved into the database leaves it like this.
+    let log = fs::metadata(paths.dir.join("notebook.db-wal")).map_or(0, |about| about.len());
+    if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));
     }
     Ok(())

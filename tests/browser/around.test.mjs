@@ -52,7 +52,7 @@ test('when the server is gone, one text says so and what was typed can be copied
     line.to = Number(new URL(second.url).port);
     line.heal();
     await far.waitForSelector('.banner[data-bad]');
-    assert.match(await far.locator('.banner').textContent(), /stopped or started anew, and the states.*copy what you need/);
+    assert.match(await far.locator('.banner').textContent(), /stopped or started anew and does not know this browser.*stays here/);
     assert.equal(await far.locator('.status').textContent(), 'Disconnected');
     assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));
     await far.getByRole('button', { name: 'Copy all code' }).click();
@@ -144,5 +144,5 @@ test('seven branches leave room for their names, and variants are told apart', a
     assert.deepEqual(names.slice(1), [0, 1, 2, 3, 4, 5, 6].map((i) => `… x = ${i}`));
     const lefts = await page.$$eval('.row .what', (all) => all.map((one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left));
     assert.ok(Math.max(...lefts) < 115, `${lefts}`);
-    assert.match(await page.locator('.row').nth(3).getAttribute('title'), /^import time; time.sleep\(0\); x = 2$/);
+    assert.match(await page.locator('.row').nth(3).getAttribute('title'), /^import time; time.sleep\(0\); x = 2\n\nIn memory/);
 });

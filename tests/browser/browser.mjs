@@ -31,11 +31,20 @@ export async function openPage(browser, options = {}) {
 
 /** The server under test: the binary that RATOON_BIN names, on a free port; without it, the stand-in. */
 export async function startServer(...more) {
-    const binary = process.env.RATOON_BIN;
-    if (!binary) return startMock();
+    if (!process.env.RATOON_BIN) return startMock();
     const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+    const server = await startBinary(dir, 0, ...more);
+    const stop = async () => {
+        await server.stop();
+        await rm(dir, { recursive: true, force: true });
+    };
+    return { ...server, stop };
+}
+
+/** The binary on a directory and a port; it can be stopped, or killed as a crash would. */
+export async function startBinary(dir, port, ...more) {
     const python = process.env.RATOON_TEST_PYTHON ? ['--python', process.env.RATOON_TEST_PYTHON] : [];
-    const child = spawn(binary, ['--bind', '127.0.0.1:0', '--dir', dir, ...python, ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.env.RATOON_BIN, ['--bind', `127.0.0.1:${port}`, '--dir', dir, ...python, ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     const url = await new Promise((done, fail) => {
         const hear = (text) => {
@@ -47,13 +56,13 @@ export async function startServer(...more) {
         child.stderr.on('data', hear);
         child.once('exit', (code) => fail(new Error(`the server ended with ${code}:\n${said}`)));
     });
-    const stop = async () => {
+    const end = (signal) => async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
         const ended = new Promise((done) => child.once('exit', done));
-        child.kill('SIGTERM');
+        child.kill(signal);
         await ended;
-        await rm(dir, { recursive: true, force: true });
     };
-    return { url, stop, said: () => said };
+    return { url, stop: end('SIGTERM'), kill: end('SIGKILL'), said: () => said };
 }
 
 /** A line to the server that can be cut and that notes what is asked: the browser speaks to `port`, `to` is set when the server is there. */

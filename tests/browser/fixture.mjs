@@ -3,12 +3,12 @@
 
 import { KEPT } from './mock.mjs';
 
-const checkpoint = (bytes, missing = [], is_trusted = true) => ({ checkpoint_id: `c${bytes}`, compressed_size_bytes: bytes, missing, is_trusted });
+const checkpoint = (bytes, missing = [], is_trusted = true) => ({ checkpoint_id: `c${bytes}`, form: 'environment', compressed_size_bytes: bytes, missing, is_trusted });
 export const MISSING = [
     { name: 'rows', type: 'generator', reason: 'a generator cannot be saved: it holds the place where its code stopped' },
     { name: 'guard', type: 'lock', reason: 'a lock cannot be saved' },
 ];
-export const TROUBLE = { what: 'writing to disk', why: 'no space left on device', how: 'free some space on the disk that holds main.ratoon' };
+export const TROUBLE = { what: 'write to main.ratoon', why: 'no space left on device', how: 'free some space on that disk' };
 
 /** [id, parent, code, what is special] */
 const LINES = [

@@ -24,11 +24,12 @@ export async function start(port = 0, fixture = null) {
     sockets.on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
-    return { url, notebook, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
+    const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
+    return { url, notebook, restart, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
 
 /** What is known of a new state's keeping. */
-export const KEPT = { pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+export const KEPT = { forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
 
 const links = new Map();
 
@@ -264,7 +265,7 @@ class Notebook {
             this.tell({ event: 'saving_changed', state, saving: { now: 'writing', percent } });
             await pause(5);
         }
-        const checkpoint = { checkpoint_id: state, compressed_size_bytes: 1_200_000, missing: [], is_trusted: true };
+        const checkpoint = { checkpoint_id: state, form: 'environment', compressed_size_bytes: 1_200_000, missing: [], is_trusted: true };
         this.change(state, { checkpoint, saving: { now: 'idle' } });
         return { kind: 'checkpointed', checkpoint };
     }

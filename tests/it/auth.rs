@@ -12,7 +12,9 @@ fn routes(server: &TestServer) -> Vec<(String, String)> {
         let path = path
             .replace("/states/{name}", "/states/initial")
             .replace("{name}", "main")
-            .replace("{id}", "initial");
+            .replace("{id}", "initial")
+            .replace("{task_id}", "task")
+            .replace("{version}", "1");
         for method in methods.as_object().unwrap().keys() {
             routes.push((method.to_uppercase(), path.clone()));
         }

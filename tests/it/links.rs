@@ -1,8 +1,10 @@
 //! Share links: made, used for what they are for and nothing else, and taken back.
 
+use crate::cells::Room;
 use crate::request::Request;
 use crate::server::{TestServer, until};
 use crate::wire::Wire;
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -54,6 +56,21 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (Request::get("/api/notebooks/main"), true, true),
         (Request::get("/api/notebooks/main/states/none/variables"), true, true),
         (Request::get("/api/openapi.json"), true, true),
+        (Request::get("/api/states"), true, true),
+        (Request::get("/api/states/none/checkpoint"), true, true),
+        (Request::post("/api/states/none/checkpoint", "{}"), false, true),
+        (Request::post("/api/states/none/replay", "{}"), false, true),
+        (Request::post("/api/states/none/pin", r#"{"pinned":true}"#), false, true),
+        (Request::post("/api/states/none/label", r#"{"label":"x"}"#), false, true),
+        (Request::post("/api/states/none/clear_namespace", "{}"), false, true),
+        (Request::post("/api/trust", "{}"), false, false),
+        (Request::get("/api/notebooks/main/states/none/export"), false, true),
+        (Request::post("/api/notebooks/main/import", "{}"), false, false),
+        (Request::get("/api/tasks/none/checkpoints"), true, true),
+        (Request::get("/api/tasks/none/checkpoints/latest"), true, true),
+        (Request::get("/api/tasks/none/checkpoints/1"), true, true),
+        (Request::post("/api/tasks/none/checkpoints", "{}"), false, true),
+        (Request::post("/api/tasks/none/checkpoints/1/restore", "{}"), false, true),
         (Request::post("/execute", r#"{"exec_id":"a","state_name":"none"}"#), false, true),
         (Request::post("/interrupt", r#"{"exec_id":"none"}"#), false, true),
         (Request::new("DELETE", "/states/none"), false, false),
@@ -74,6 +91,11 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (command(r#"{"do":"delete_draft","draft":"none"}"#), false, true),
         (command(r#"{"do":"put_prose","state":"none","prose":[]}"#), false, true),
         (command(r#"{"do":"label","state":"none","label":"x"}"#), false, true),
+        (command(r#"{"do":"pin","state":"none","pinned":true}"#), false, true),
+        (command(r#"{"do":"checkpoint","state":"none"}"#), false, true),
+        (command(r#"{"do":"replay","state":"none"}"#), false, true),
+        (command(r#"{"do":"save_task","task_id":"t"}"#), false, true),
+        (command(r#"{"do":"trust"}"#), false, false),
         (command(r#"{"do":"delete_state","state":"none"}"#), false, false),
         (command(r#"{"do":"drop_attempt","exec_id":"none"}"#), false, false),
         (command(r#"{"do":"reset"}"#), false, false),
@@ -156,4 +178,100 @@ fn a_link_ends_by_itself() {
     assert_eq!(socket.closing(), Some(4401));
     until("it is refused", || server.send(Request::get("/states").bearer(&token)).status == 401);
     assert_eq!(server.owner(Request::get("/api/links")).json()["links"], json!([]));
+}
+
+#[test]
+fn links_are_there_after_a_restart() {
+    let room = Room::new();
+    let (kept, ends, gone) = {
+        let mut server = TestServer::in_dir(room.path());
+        let kept = link(&server, r#"{"scope":"run","label":"for Ada"}"#);
+        let ends = link(&server, r#"{"scope":"view","expires_in":1}"#);
+        let gone = link(&server, r#"{"scope":"view"}"#);
+        assert_eq!(server.owner(Request::new("DELETE", &format!("/api/links/{}", gone.0))).status, 204);
+        server.signal(Signal::SIGKILL);
+        server.wait();
+        (kept, ends, gone)
+    };
+    std::thread::sleep(Duration::from_millis(1100));
+    for _ in 0..2 {
+        let mut server = TestServer::in_dir(room.path());
+        let listed = server.owner(Request::get("/api/links")).json()["links"].clone();
+        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!((&listed[0]["id"], &listed[0]["label"]), (&json!(kept.0), &json!("for Ada")));
+        let status = |token: &str| server.send(Request::get("/states").bearer(token)).status;
+        assert_eq!((status(&kept.1), status(&ends.1), status(&gone.1)), (200, 401, 401));
+        // Another link beside it does not push it out.
+        link(&server, r#"{"scope":"view","expires_in":1}"#);
+        std::thread::sleep(Duration::from_millis(1100));
+        server.signal(Signal::SIGKILL);
+        server.wait();
+    }
+    // The token itself stands nowhere on disk.
+    let mut pending = vec![room.path().to_owned()];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(!bytes.windows(kept.1.len()).any(|w| w == kept.1.as_bytes()), "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn links_of_a_notebook_that_is_not_open_open_it() {
+    let room = Room::new();
+    let token = {
+        let mut server = TestServer::in_dir(room.path());
+        assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
+        let token = link(&server, r#"{"scope":"view","notebook":"other"}"#).1;
+        server.signal(Signal::SIGTERM);
+        server.wait();
+        token
+    };
+    std::fs::create_dir(room.file("not a notebook's name?.ratoon")).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let by_link = |request: Request| server.send(request.bearer(&token));
+    assert_eq!(by_link(Request::get("/api/notebooks")).json(), json!({"notebooks": ["other"]}));
+    assert_eq!(by_link(Request::get("/n/other")).status, 200);
+    assert_eq!(by_link(Wire::handshake("/ws/other")).status, 101);
+    assert_eq!(by_link(Request::get("/api/notebooks/other")).status, 200);
+    assert_eq!(by_link(Request::get("/api/notebooks/main")).status, 403);
+    let all = server.owner(Request::get("/api/notebooks")).json();
+    assert_eq!(all, json!({"notebooks": ["main", "other"]}));
+    // A copy has the same links, and they are not good for it.
+    drop(server);
+    copy(&room.file("other.ratoon"), &room.file("copy.ratoon"));
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(server.owner(Request::get("/api/notebooks/copy")).status, 200);
+    let status = |name: &str| by(&server, Request::get(&format!("/api/notebooks/{name}")), &token);
+    assert_eq!((status("copy"), status("other")), (403, 200));
+}
+
+fn by(server: &TestServer, request: Request, token: &str) -> u16 {
+    server.send(request.bearer(token)).status
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_notebook_that_is_nowhere_is_not_made_by_asking_for_it() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    for path in ["/n/none", "/api/notebooks/none", "/ws/none"] {
+        assert_eq!(server.owner(Wire::handshake(path)).status, 404, "{path}");
+    }
+    assert!(!room.file("none.ratoon").exists());
+    assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"../none"}"#)).status, 400);
 }

@@ -7,9 +7,9 @@ import { Model } from '../../web/model.js';
 import { bytes } from '../../web/text/format.js';
 import { WORDS } from '../../web/words.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, forks: true, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
 const MISSING = [{ name: 'g', type: 'generator', reason: 'it holds a place' }, { name: 'l', type: 'lock', reason: 'it is locked' }];
-const checkpoint = (missing = [], is_trusted = true) => ({ checkpoint_id: 'c', compressed_size_bytes: 1_200_000, missing, is_trusted });
+const checkpoint = (missing = [], is_trusted = true) => ({ checkpoint_id: 'c', form: 'environment', compressed_size_bytes: 1_200_000, missing, is_trusted });
 
 test('a state says where it lives and how it is saved', () => {
     for (const [more, said, parts] of [
@@ -65,6 +65,9 @@ test('a replay begins behind the nearest ancestor that is whole', () => {
     assert.equal(replayed({ living: 'disk', checkpoint: checkpoint() }, lost), 's2');
     assert.equal(replayed({ living: 'disk', checkpoint: checkpoint(MISSING) }, lost), 's1 s2');
     assert.equal(replayed({ living: 'disk', checkpoint: checkpoint([], false) }, lost), 's1 s2');
+    assert.equal(replayed({ forks: false }, lost), 's1 s2');
+    assert.equal(replayed({ forks: false, checkpoint: checkpoint() }, lost), 's2');
+    assert.equal(replayed({}, { living: 'disk', checkpoint: checkpoint() }), 's2');
     assert.equal(replayed({}, { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING } }), 's2');
 });
 
@@ -73,6 +76,6 @@ test('sizes', () => {
 });
 
 test('trouble says what, why and how, and that work goes on', () => {
-    assert.equal(WORDS.trouble({ what: 'nothing can be saved', why: 'the disk is full', how: 'free some space' }),
-        'Nothing can be saved: the disk is full. Free some space. Your work goes on in memory and is saved when this is over.');
+    assert.equal(WORDS.trouble({ what: 'write to main.ratoon', why: 'the disk is full', how: 'free some space' }),
+        'Cannot write to main.ratoon: the disk is full. Free some space. Your work goes on in memory and is saved when this is over.');
 });

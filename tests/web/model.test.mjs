@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { nodesOf } from '../../web/graph-layout.js';
 import { Model } from '../../web/model.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
 const run = (id, more) => ({ exec_id: id, on: { state: 'initial' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null, ...more });
 
 function loaded(snapshot = {}) {
@@ -78,7 +78,8 @@ test('what is done about a checkpoint marks the node and leaves the shape of the
         assert.equal(model.marksRev, model.rev);
     }
     model.fold({ event: 'state_changed', state: { ...root, living: 'disk', pinned: true } });
-    assert.deepEqual([node.state.living, node.state.pinned], ['disk', true]);
+    model.fold({ event: 'memory_measured', state: 'initial', memory_bytes: 5 });
+    assert.deepEqual([node.state.living, node.state.pinned, node.state.memory_bytes], ['disk', true, 5]);
     assert.equal(model.graphRev, graphRev);
     model.fold({ event: 'saving_changed', state: 'unknown', saving: { now: 'waiting' } });
     assert.equal(model.states.size, 1);
@@ -92,6 +93,9 @@ test('a replay is told of until the state is there', () => {
     assert.deepEqual(model.replays.get('initial'), { done: 1, total: 3 });
     replaying(3);
     assert.equal(model.replays.size, 0);
+    replaying(2);
+    model.fold({ event: 'replaying', state: 'initial', done: 0, total: 0 });
+    assert.equal(model.replays.size, 0, 'given up');
     replaying(2);
     model.fold({ event: 'state_changed', state: root });
     assert.equal(model.replays.size, 0);

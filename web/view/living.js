@@ -26,7 +26,7 @@ export function Living({ cell: { state, progress }, acts, mayRun }) {
     const missing = missingOf(state);
     const isLacking = lacksNames(state);
     const parts = [];
-    if (progress) parts.push(html`<${Replaying} ...${progress} />`);
+    if (progress) parts.push(html`<${Replaying} ...${progress} stop=${mayRun ? () => keeping.stopReplay(state.id) : null} />`);
     if (state.living === 'replay') parts.push(html`<p>${WORDS.needsReplay}</p>`);
     if (isForeign(state)) parts.push(html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => keeping.trust()}>${WORDS.trust}</button>`}</p>`);
     if (missing.length > 0 && state.living !== 'deleted') {
@@ -42,10 +42,10 @@ export function Living({ cell: { state, progress }, acts, mayRun }) {
     return parts.length > 0 && html`<div class="living">${parts}</div>`;
 }
 
-/** @param {{done: number, total: number}} props */
-function Replaying({ done, total }) {
+/** @param {{done: number, total: number, stop: (() => void) | null}} props */
+function Replaying({ done, total, stop }) {
     const said = WORDS.replayingLong(done, total);
-    return html`<p class="replaying"><span>${said}</span><progress aria-label=${said} value=${total ? done : null} max=${total || 1}></progress></p>`;
+    return html`<p class="replaying"><span>${said}</span><progress aria-label=${said} value=${total ? done : null} max=${total || 1}></progress>${stop && html`<button class="quiet" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
 }
 
 /** @param {{title: string, missing: Missing[], isOpen: boolean}} props */
@@ -61,7 +61,7 @@ function Names({ title, missing, isOpen }) {
 /** What can be asked about where a state lives. @param {import('../protocol.js').State} state @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
 export function livingActions(state, { keeping, model }) {
     if (state.living === 'deleted') return [];
-    const canReplay = !keeping.progressOf(state.id) && cellsToReplay(model, state.id).length > 0;
+    const canReplay = state.living !== 'disk' && !keeping.progressOf(state.id) && cellsToReplay(model, state.id).length > 0;
     return [
         state.living !== 'replay' && { text: state.pinned ? WORDS.unpin : WORDS.pin, hint: state.pinned ? undefined : WORDS.pinHint, act: () => keeping.pin(state.id, !state.pinned) },
         isInMemory(state) && { text: WORDS.saveNow, act: () => keeping.save(state.id) },

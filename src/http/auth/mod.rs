@@ -1,17 +1,18 @@
 //! Who is asking: the owner's token, share links, and the browser sessions that both are exchanged for.
 //!
-//! Everything here is in memory and behind one lock that is never held across an await. Only fingerprints of secrets
+//! Everything here is in memory and behind one lock that is never held across an await. Links are also kept on disk, which is
+//! `http/links`' business; browser sessions end with the server. Only fingerprints of secrets
 //! are kept. What a caller may do is `Scope`; whether a request may pass is decided in `guard`, not here.
 
 mod link;
 mod scope;
 mod secret;
 
-pub(crate) use link::Link;
+pub(crate) use link::{HeldLink, Link};
 pub(crate) use scope::Scope;
 pub use secret::new_secret;
 
-use link::KeptLink;
+use crate::notebook::KeptLink;
 use secret::Fingerprint;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -26,6 +27,9 @@ const MAX_SESSIONS_EACH: usize = 64;
 
 /// Share links at a time; each is compared with on every request.
 const MAX_LINKS: usize = 256;
+
+/// Letters of a link's id. It is no secret, and only has to differ.
+const ID_LETTERS: usize = 12;
 
 /// The moment of a request, on both clocks: durations are measured on the one that cannot be set.
 #[derive(Clone, Copy, Debug)]
@@ -91,10 +95,9 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Default)]
 struct Kept {
-    links: Vec<KeptLink>,
+    links: Vec<HeldLink>,
     /// In the order in which they began.
     sessions: Vec<BrowserSession>,
-    links_made: u64,
 }
 
 #[derive(Debug)]
@@ -174,21 +177,19 @@ impl Keys {
         }
     }
 
-    /// Makes a share link; answers it with its token, which is not kept.
+    /// Makes a share link, with its token, which is not kept. It is good for nothing before it is added.
     ///
     /// # Errors
     /// When there are too many, or no random numbers.
-    pub(crate) fn add_link(&self, new: NewLink, now: Now) -> Result<(Link, String), LinkError> {
-        let token = new_secret()?;
-        let end = new.lasts.map(|lasts| now.after(lasts));
-        let mut kept = self.lock();
-        kept.links.retain(|l| !l.has_ended(now.at));
-        if kept.links.len() >= MAX_LINKS {
+    pub(crate) fn make_link(&self, new: NewLink, now: Now) -> Result<(HeldLink, String), LinkError> {
+        if self.links(now).len() >= MAX_LINKS {
             return Err(LinkError::TooMany);
         }
-        kept.links_made += 1;
+        let (id, token) = (new_secret()?, new_secret()?);
+        let end = new.lasts.map(|lasts| now.after(lasts));
         let shown = Link {
-            id: format!("link-{}", kept.links_made),
+            // Not counted: links of other starts and of other notebooks come in beside it.
+            id: format!("link-{}", &id[..ID_LETTERS]),
             scope: new.scope,
             notebook: new.notebook,
             label: new.label,
@@ -196,9 +197,37 @@ impl Keys {
             expires_at: end.map(|e| e.wall_ms),
             last_used: None,
         };
-        let ends = end.map(|e| e.at);
-        kept.links.push(KeptLink { shown: shown.clone(), token: Fingerprint::of(&token), ends });
-        Ok((shown, token))
+        Ok((HeldLink { shown, token: Fingerprint::of(&token), ends: end.map(|e| e.at) }, token))
+    }
+
+    /// Adds a link; from now on it is good.
+    pub(crate) fn add_link(&self, link: HeldLink, now: Now) {
+        let mut kept = self.lock();
+        kept.links.retain(|l| !l.has_ended(now.at));
+        kept.links.push(link);
+    }
+
+    /// Adds the links of a notebook that were kept on disk.
+    pub(crate) fn add_kept(&self, notebook: &str, links: &[KeptLink], now: Now) {
+        let mut kept = self.lock();
+        for link in links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
+            let is_known = |l: &HeldLink| l.token.is(&link.token) || l.shown.id == link.shown.id;
+            if kept.links.len() < MAX_LINKS && !kept.links.iter().any(is_known) {
+                kept.links.push(link);
+            }
+        }
+    }
+
+    /// The links of a notebook that are still good, for those who keep them.
+    pub(crate) fn held(&self, notebook: &str, now: Now) -> Vec<HeldLink> {
+        let is_its = |l: &&HeldLink| l.shown.notebook == notebook && !l.has_ended(now.at);
+        self.lock().links.iter().filter(is_its).cloned().collect()
+    }
+
+    /// The notebook that a link opens.
+    pub(crate) fn notebook_of(&self, link: &str, now: Now) -> Option<String> {
+        let links = self.links(now);
+        links.into_iter().find(|l| l.id == link).map(|l| l.notebook)
     }
 
     /// The links that are still good, in the order in which they were made.
@@ -259,17 +288,6 @@ impl Keys {
     }
 }
 
-impl KeptLink {
-    fn access(&self, session: Option<Fingerprint>) -> Access {
-        Access {
-            scope: self.shown.scope,
-            notebook: Some(self.shown.notebook.clone()),
-            link: Some(self.shown.id.clone()),
-            session,
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -277,6 +295,13 @@ mod tests {
 
     fn view_link(lasts: Option<Duration>) -> NewLink {
         NewLink { scope: Scope::View, notebook: "main".into(), label: None, lasts }
+    }
+
+    fn add(keys: &Keys, lasts: Option<Duration>, now: Now) -> (Link, String) {
+        let (link, token) = keys.make_link(view_link(lasts), now).unwrap();
+        let shown = link.shown().clone();
+        keys.add_link(link, now);
+        (shown, token)
     }
 
     #[test]
@@ -291,7 +316,7 @@ mod tests {
     #[test]
     fn a_link_gives_its_scope_on_its_notebook_until_it_ends() {
         let (keys, now) = (Keys::new("owner"), Now::read());
-        let (link, token) = keys.add_link(view_link(Some(Duration::from_secs(60))), now).unwrap();
+        let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let access = keys.by_token(&token, now).unwrap();
         assert_eq!((access.scope, access.opens("main"), access.opens("other")), (Scope::View, true, false));
         let id = keys.begin_session(&access, now).unwrap();
@@ -306,7 +331,7 @@ mod tests {
     #[test]
     fn setting_the_wall_clock_neither_ends_nor_prolongs_a_link() {
         let (keys, now) = (Keys::new("owner"), Now::read());
-        let (_, token) = keys.add_link(view_link(Some(Duration::from_secs(60))), now).unwrap();
+        let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let tomorrow = Now { wall_ms: now.wall_ms + 86_400_000, ..now };
         let yesterday = Now { wall_ms: now.wall_ms - 86_400_000, ..now.after(Duration::from_secs(61)) };
         assert!(keys.by_token(&token, tomorrow).is_some());
@@ -316,7 +341,7 @@ mod tests {
     #[test]
     fn taking_a_link_back_ends_its_sessions_and_no_others() {
         let (keys, now) = (Keys::new("owner"), Now::read());
-        let (link, token) = keys.add_link(view_link(None), now).unwrap();
+        let (link, token) = add(&keys, None, now);
         let of_link = keys.begin_session(&keys.by_token(&token, now).unwrap(), now).unwrap();
         let of_owner = keys.begin_session(&keys.by_token("owner", now).unwrap(), now).unwrap();
         assert!(keys.take_back(&link.id));
@@ -324,6 +349,45 @@ mod tests {
         assert!(keys.by_token(&token, now).is_none());
         assert!(keys.by_session(&of_link, now).is_none());
         assert!(keys.by_session(&of_owner, now).is_some());
+    }
+
+    #[test]
+    fn a_kept_link_is_good_again_until_its_end() {
+        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
+        let (_, endless) = add(&keys, None, now);
+        let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        assert!(keys.held("other", now).is_empty());
+        assert!(kept.iter().all(|k| !k.token_sha256.contains(&token)));
+
+        let again = Keys::new("another");
+        let later = now.after(Duration::from_secs(20));
+        again.add_kept("main", &kept, later);
+        // A copy of the notebook has the same links, and they do not open it.
+        again.add_kept("copy", &kept, later);
+        assert!(again.held("copy", later).is_empty());
+        assert_eq!(again.links(later)[0], Link { last_used: None, ..link });
+        let access = again.by_token(&token, later).unwrap();
+        assert_eq!((access.scope, access.opens("main"), access.opens("copy")), (Scope::View, true, false));
+        let end = now.after(Duration::from_secs(60));
+        assert!(again.by_token(&token, end).is_none());
+        assert!(again.by_token(&endless, end).is_some());
+
+        let late = Keys::new("late");
+        late.add_kept("main", &kept, end);
+        assert_eq!(late.links(end).len(), 1);
+        let odd = |change: fn(&mut KeptLink)| {
+            let mut one = kept[1].clone();
+            change(&mut one);
+            let keys = Keys::new("odd");
+            keys.add_kept("main", &[one], now);
+            keys.links(now).len()
+        };
+        assert_eq!(odd(|_| ()), 1);
+        assert_eq!(odd(|l| l.scope = "owner".into()), 0);
+        assert_eq!(odd(|l| l.scope = "".into()), 0);
+        assert_eq!(odd(|l| l.token_sha256.push('0')), 0);
+        assert_eq!(odd(|l| l.expires_at = Some(f64::NAN)), 0);
     }
 
     #[test]

@@ -23,9 +23,24 @@ impl Fingerprint {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
 
+    /// Reads what `to_string` wrote: 64 hexadecimal digits.
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
+        let digits: Vec<u8> =
+            text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect::<Option<_>>()?;
+        let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+        if digits.len() == 64 { bytes.try_into().ok().map(Self) } else { None }
+    }
+
     /// Whether both are of the same secret, in constant time.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
+    }
+}
+
+/// As it is kept. The secret cannot be found from it.
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -91,5 +106,14 @@ mod tests {
         assert!(!own.is(&Fingerprint::of("test124")));
         assert!(!own.is(&Fingerprint::of("")));
         assert_eq!(format!("{own:?}"), "Fingerprint");
+    }
+
+    #[test]
+    fn a_fingerprint_is_kept_as_text() {
+        let text = Fingerprint::of("test123").to_string();
+        assert!(Fingerprint::from_hex(&text).unwrap().is(&Fingerprint::of("test123")));
+        for wrong in ["", "00", &text[1..], &format!("{text}0"), &text.replace('e', "g"), &"é".repeat(32)] {
+            assert!(Fingerprint::from_hex(wrong).is_none(), "{wrong}");
+        }
     }
 }

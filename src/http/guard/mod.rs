@@ -17,7 +17,7 @@ use super::Door;
 use super::auth::{Access, Now};
 use super::error::HttpError;
 use super::pages;
-use super::routes::{self, About, Found, Least, Nowhere};
+use super::routes::{self, About, Body, Found, Least, Nowhere};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{
@@ -196,17 +196,17 @@ fn concerned<'a>(door: &'a Door, found: &'a Found) -> Option<&'a str> {
 /// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with it.
 fn check_body(request: &ServiceRequest, found: &Found, by_cookie: bool) -> Result<(), HttpError> {
     let (headers, method) = (request.headers(), request.method());
-    let limit = found.route().body;
+    let body = found.route().body;
     if !has_body(headers) {
         // A form or an image of another page can send an empty POST with our cookie, but not as JSON.
         let needs_type = by_cookie && *method == Method::POST;
-        return if needs_type && !is_json(headers) {
+        return if needs_type && !has_right_type(headers, body) {
             Err(unsupported("it has no JSON content type"))
         } else {
             Ok(())
         };
     }
-    if limit == 0 {
+    if body == Body::No {
         return Err(HttpError::bad_request(
             "read the request",
             format!("a {method} here has no body"),
@@ -216,9 +216,11 @@ fn check_body(request: &ServiceRequest, found: &Found, by_cookie: bool) -> Resul
     if headers.contains_key(CONTENT_ENCODING) {
         return Err(unsupported("its body is compressed"));
     }
-    if !is_json(headers) {
-        return Err(unsupported("its content type is not application/json"));
+    if !has_right_type(headers, body) {
+        let wanted = if matches!(body, Body::File(_)) { FILE_TYPES[0] } else { "application/json" };
+        return Err(unsupported(&format!("its content type is not {wanted}")));
     }
+    let limit = body.limit();
     // Said as a number or not at all: the parser below us has refused anything else.
     let declared =
         headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
@@ -231,6 +233,21 @@ fn check_body(request: &ServiceRequest, found: &Found, by_cookie: bool) -> Resul
 fn has_body(headers: &HeaderMap) -> bool {
     let length = headers.get(CONTENT_LENGTH).is_some_and(|v| v.as_bytes() != b"0");
     length || headers.contains_key(TRANSFER_ENCODING)
+}
+
+/// What a state's file is sent as. No form of another page can send these.
+const FILE_TYPES: [&str; 2] = ["application/x-ratoon-state", "application/octet-stream"];
+
+fn has_right_type(headers: &HeaderMap, body: Body) -> bool {
+    match body {
+        Body::File(_) => {
+            let mut values = headers.get_all(CONTENT_TYPE);
+            let is_file =
+                |v: &HeaderValue| FILE_TYPES.iter().any(|t| v.as_bytes().eq_ignore_ascii_case(t.as_bytes()));
+            values.next().is_some_and(is_file) && values.next().is_none()
+        }
+        Body::Json(_) | Body::No => is_json(headers),
+    }
 }
 
 /// `application/json`, alone or with the only charset that JSON has.
@@ -318,7 +335,7 @@ fn unsupported(why: &str) -> HttpError {
         "unsupported_media_type",
         "read the body",
         why,
-        "send plain JSON with `Content-Type: application/json`",
+        "send it plain, with the content type that /api/openapi.json names",
     )
 }
 

@@ -9,12 +9,13 @@ mod clock;
 pub(crate) use answer::{Deleted, Executed, Interrupted, StateNames, StateView, Status};
 
 use super::Door;
+use super::ask::{find, param, unexpected};
 use super::auth::Access;
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::guard::Caller;
 use super::routes::Found;
-use crate::notebook::{Base, Command, ExecId, Notebook, Reply, StateId};
+use crate::notebook::{Base, Command, ExecId, Notebook, Reply, State};
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -55,6 +56,7 @@ pub(crate) struct Interrupt {
         (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
         (status = 409, description = "A run with this exec_id is going on, or had another request", body = ErrorBody),
         (status = 413, description = "The code is too long", body = ErrorBody),
+        (status = 507, description = "It ran, and could not be written to disk", body = ErrorBody),
     )
 )]
 pub(crate) async fn execute(
@@ -78,14 +80,25 @@ pub(crate) async fn execute(
         allow_stdin: false,
         replay: wish.replay,
     };
-    match ask(&door, caller.access()?, run).await? {
+    executed(&door, caller.access()?, exec_id, run, wish.state_name).await
+}
+
+/// Runs, and answers what a client of this API expects when the run has ended.
+pub(super) async fn executed(
+    door: &Door,
+    access: &Access,
+    exec_id: ExecId,
+    run: Command,
+    state_name: String,
+) -> Result<HttpResponse, HttpError> {
+    match super::ask::ask(door.start.clone(), door.admit(access, run)?).await? {
         Reply::Ended { status, state_name, error, .. } => {
             let outputs = door.start.read(move |notebook| answer::outputs_of(notebook, &exec_id)).await?;
             Ok(HttpResponse::Ok().json(Executed::new(status, state_name, error, outputs)))
         }
         // The state was there a moment ago, and is what the request named.
         Reply::Refused(refused) if refused.code == "not_found" => {
-            Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)))
+            Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", state_name)))
         }
         Reply::Refused(refused) if refused.code == "lost" => {
             let why = format!("{}; {}", refused.why, refused.how);
@@ -128,9 +141,9 @@ pub(crate) async fn state(
     caller: Caller,
     found: Found,
 ) -> Result<HttpResponse, HttpError> {
-    let name = param(&found);
-    let (state, created_at) = find(&door, &name).await?;
-    match ask(&door, caller.access()?, Command::LookAtVariables { state }).await? {
+    let name = param(&found, 0).to_owned();
+    let State { id: state, created_at, .. } = find(&door.start, &name).await?;
+    match door.ask(&door.start, caller.access()?, Command::LookAtVariables { state }).await? {
         Reply::Variables { variables } => {
             Ok(HttpResponse::Ok().json(StateView::new(name, created_at, variables)))
         }
@@ -149,9 +162,9 @@ pub(crate) async fn delete_state(
     found: Found,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    let name = param(&found);
-    let (state, _) = find(&door, &name).await?;
-    match ask(&door, caller.access()?, Command::DeleteState { state }).await? {
+    let name = param(&found, 0).to_owned();
+    let state = find(&door.start, &name).await?.id;
+    match door.ask(&door.start, caller.access()?, Command::DeleteState { state }).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
         other => Err(unexpected(other)),
     }
@@ -164,7 +177,7 @@ pub(crate) async fn reset(
     caller: Caller,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    match ask(&door, caller.access()?, Command::Reset).await? {
+    match door.ask(&door.start, caller.access()?, Command::Reset).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Status { status: "ok" })),
         other => Err(unexpected(other)),
     }
@@ -179,31 +192,11 @@ pub(crate) async fn interrupt(
     caller: Caller,
     Json(wish): Json<Interrupt>,
 ) -> Result<HttpResponse, HttpError> {
-    match ask(&door, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) }).await? {
+    match door
+        .ask(&door.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) })
+        .await?
+    {
         Reply::Interrupted { interrupted } => Ok(HttpResponse::Ok().json(Interrupted { interrupted })),
         other => Err(unexpected(other)),
-    }
-}
-
-/// Asks the start notebook, if the caller may.
-async fn ask(door: &Door, access: &Access, command: Command) -> Result<Reply, HttpError> {
-    super::api::ask(door.start.clone(), door.admit(access, command)?).await
-}
-
-async fn find(door: &Door, name: &str) -> Result<(StateId, f64), HttpError> {
-    let wanted = name.to_owned();
-    let found =
-        door.start.read(move |notebook| notebook.find(&wanted).map(|s| (s.id.clone(), s.created_at))).await?;
-    found.ok_or_else(|| HttpError::not_found(format!("find state {name:?}"), "no state has this name or id"))
-}
-
-fn param(found: &Found) -> String {
-    found.params.first().cloned().unwrap_or_default()
-}
-
-fn unexpected(reply: Reply) -> HttpError {
-    match reply {
-        Reply::Refused(refused) => refused.into(),
-        _ => HttpError::internal("the notebook answered something else"),
     }
 }

@@ -59,7 +59,7 @@ pub(crate) async fn open(
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
     let name = found.params.first().map(String::as_str).unwrap_or_default();
-    let session = door.notebook(name).map_err(HttpError::from)?;
+    let session = Door::notebook(&door, name).await.map_err(HttpError::from)?;
     let since = position(request.query_string())?;
 
     let verdict = Verdict::default();

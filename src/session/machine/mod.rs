@@ -156,6 +156,8 @@ pub(super) struct Machine {
     replays: BTreeMap<StateId, Replay>,
     memory: Memory,
     trusting: Vec<Ticket>,
+    /// States that came in files, whose checkpoints the store has not made a part of the notebook yet.
+    adopting: BTreeMap<StateId, (Ticket, Reply)>,
     effects: Vec<Effect>,
 }
 
@@ -184,6 +186,7 @@ impl Machine {
             replays: BTreeMap::new(),
             memory: Memory::new(budget),
             trusting: Vec::new(),
+            adopting: BTreeMap::new(),
             effects: Vec::new(),
             notebook,
         }

@@ -272,7 +272,10 @@ impl Machine {
     pub(super) fn kept(&mut self, id: &StateId, kept: Result<Box<Checkpoint>, String>) {
         let checkpoint = match kept {
             Ok(checkpoint) => checkpoint,
-            Err(why) => return self.not_saved(id, &why),
+            Err(why) => {
+                self.adopted(id, Err(&why));
+                return self.not_saved(id, &why);
+            }
         };
         if let Some(state) = self.notebook.state_mut(id) {
             // A data-only checkpoint beside a whole one does not replace it.
@@ -289,6 +292,7 @@ impl Machine {
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
             self.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
         }
+        self.adopted(id, Ok(()));
         for run in self.saver.runs.remove(id).unwrap_or_default() {
             self.begin(&run, id);
         }

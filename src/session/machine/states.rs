@@ -523,6 +523,11 @@ impl Machine {
     pub(super) fn reset(&mut self) -> Reply {
         self.fail_all_replays("the notebook was reset");
         self.stop_all_saving();
+        for (ticket, _) in std::mem::take(&mut self.adopting).into_values() {
+            let how = "import it again";
+            let refused = Refused::new("conflict", "import a state", "the notebook was reset", how);
+            self.answer(ticket, Reply::Refused(refused));
+        }
         self.loads.clear();
         self.end_all_runs();
         for head in self.heads.take_all() {

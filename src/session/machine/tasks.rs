@@ -89,8 +89,23 @@ impl Machine {
             exec_id,
             status: RunStatus::Ok,
             state_name: Some(id.as_str().to_owned()),
-            state: Some(id),
+            state: Some(id.clone()),
             error: None,
+        };
+        self.adopting.insert(id, (ticket, reply));
+    }
+
+    /// The checkpoint of a state that came in a file is a part of the notebook, or could not become one: then there is no
+    /// such state.
+    pub(super) fn adopted(&mut self, id: &StateId, kept: Result<(), &str>) {
+        let Some((ticket, reply)) = self.adopting.remove(id) else { return };
+        let reply = match kept {
+            Ok(()) => reply,
+            Err(why) => {
+                self.delete_state(id);
+                let how = "look whether there is room on the disk, and import it again";
+                Reply::Refused(Refused::new("disk", "import a state", why, how))
+            }
         };
         self.answer(ticket, reply);
     }

@@ -11,6 +11,8 @@ pub(super) struct Story {
     pub(super) notebook: Notebook,
     pub(super) facts: Vec<Event>,
     pub(super) dice: Dice,
+    /// How long a text may be.
+    pub(super) longest: usize,
     serial: usize,
 }
 
@@ -58,7 +60,13 @@ pub(super) fn bundle(text: &str) -> MimeBundle {
 
 impl Story {
     pub(super) fn new(seed: u64) -> Self {
-        Self { notebook: Notebook::new("main", 1.0), facts: Vec::new(), dice: Dice(seed), serial: 0 }
+        Self {
+            notebook: Notebook::new("main", 1.0),
+            facts: Vec::new(),
+            dice: Dice(seed),
+            longest: 300_000,
+            serial: 0,
+        }
     }
 
     fn new_id(&mut self, what: &str) -> String {
@@ -127,10 +135,10 @@ impl Story {
         let output = match n {
             0..3 => Output::stream(StreamName::Stdout, format!("out {n}\n")),
             3..5 => Output::stream(StreamName::Stderr, "err"),
-            5 => Output::stream(StreamName::Stdout, "x".repeat(1 + self.dice.roll(300_000))),
+            5 => Output::stream(StreamName::Stdout, "x".repeat(1 + self.dice.roll(self.longest))),
             6 => Output::ExecuteResult { data: bundle("r"), metadata: Map::new(), execution_count: 3 },
             _ => Output::DisplayData {
-                data: bundle(&"d".repeat(self.dice.roll(300_000))),
+                data: bundle(&"d".repeat(self.dice.roll(self.longest))),
                 metadata: bundle("m"),
                 display_id: (n == 7).then(|| format!("id{}", self.dice.roll(2))),
             },

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod crash;
+mod damage;
 mod facts;
+mod outputs;
 mod round;
+mod trust;
 
 use super::{InstallKey, News, Opened, Store, StoreError, parts_of};
 use crate::notebook::{Event, Living, Parts, Saving};

@@ -1,0 +1,56 @@
+//! How the handlers of the REST API ask a notebook.
+
+use super::Door;
+use super::auth::Access;
+use super::error::HttpError;
+use super::routes::Found;
+use crate::notebook::{Command, Reply, State};
+use crate::session::Session;
+use std::future::Future;
+
+/// Asks in a task of its own: a client that goes away does not take its command with it.
+pub(super) async fn ask(session: Session, command: Command) -> Result<Reply, HttpError> {
+    to_its_end(async move { Ok(session.ask(command).await) }).await
+}
+
+/// Does something in a task of its own, so that it is not left half done when the client goes away.
+pub(super) async fn to_its_end<T: 'static>(
+    work: impl Future<Output = Result<T, HttpError>> + 'static,
+) -> Result<T, HttpError> {
+    actix_web::rt::spawn(work).await.map_err(|_| HttpError::internal("a part of the server failed"))?
+}
+
+impl Door {
+    /// Asks a notebook, if the caller may. A refusal is an error.
+    pub(super) async fn ask(
+        &self,
+        session: &Session,
+        access: &Access,
+        command: Command,
+    ) -> Result<Reply, HttpError> {
+        match ask(session.clone(), self.admit(access, command)?).await? {
+            Reply::Refused(refused) => Err(refused.into()),
+            reply => Ok(reply),
+        }
+    }
+}
+
+/// A state by its name or id.
+pub(super) async fn find(session: &Session, text: &str) -> Result<State, HttpError> {
+    let wanted = text.to_owned();
+    let found = session.read(move |notebook| notebook.find(&wanted).cloned()).await?;
+    found.ok_or_else(|| HttpError::not_found(format!("find state {text:?}"), "no state has this name or id"))
+}
+
+/// What stands for a `{}` of the path.
+pub(super) fn param(found: &Found, place: usize) -> &str {
+    found.params.get(place).map(String::as_str).unwrap_or_default()
+}
+
+/// A reply that does not belong to the command.
+pub(super) fn unexpected(reply: Reply) -> HttpError {
+    match reply {
+        Reply::Refused(refused) => refused.into(),
+        _ => HttpError::internal("the notebook answered something else"),
+    }
+}

@@ -1,0 +1,231 @@
+//! States as files: a download and an upload.
+
+use super::ask::{find, param, to_its_end, unexpected};
+use super::body::each_chunk;
+use super::error::{ErrorBody, HttpError};
+use super::guard::query_value;
+use super::routes::Found;
+use super::{Door, limits};
+use crate::notebook::{Form, Refused, Reply};
+use crate::session::{Adopted, Session};
+use actix_web::body::SizedStream;
+use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use actix_web::web::{Bytes, BytesMut};
+use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::stream;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+/// What a state's file is called after its label.
+const SUFFIX: &str = ".ratoon-state";
+
+/// Files that may come and go at once: each has a thread and pieces in memory.
+pub(super) const MAX_AT_ONCE: usize = 4;
+
+/// How much is written at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Pieces of a download that may wait for the network.
+const PIECES: usize = 4;
+
+/// The code of an imported lineage, in bytes: many cells' worth.
+const MAX_CODE_BYTES: usize = 16 << 20;
+
+/// Sends a state as one file, from its checkpoint. Environment variables that its code changed are left out unless
+/// `environ` is true.
+#[utoipa::path(
+    get, path = "/api/notebooks/{name}/states/{id}/export", tag = "notebooks",
+    params(
+        ("name" = String, Path), ("id" = String, Path, description = "Name or id"),
+        ("form" = Option<String>, Query, description = "`environment` (default) or `data`"),
+        ("environ" = Option<bool>, Query),
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/x-ratoon-state"),
+        (status = 400, description = "Its checkpoint does not have this form", body = ErrorBody),
+        (status = 404, description = "No such state, or it has no checkpoint", body = ErrorBody),
+        (status = 410, description = "Its checkpoint is damaged", body = ErrorBody),
+    )
+)]
+pub(crate) async fn export(
+    request: HttpRequest,
+    door: web::Data<Door>,
+    found: Found,
+) -> Result<HttpResponse, HttpError> {
+    let session = Door::notebook(&door, param(&found, 0)).await?;
+    let state = find(&session, param(&found, 1)).await?;
+    let query = |key| query_value(request.query_string(), key);
+    let form = match query("form").as_deref() {
+        None | Some("environment") => Form::Environment,
+        Some("data") => Form::Data,
+        Some(_) => {
+            let (why, how) = ("there is no such form", "take `environment` or `data`");
+            return Err(HttpError::bad_request("export a state", why, how));
+        }
+    };
+    let permit = permit(&door)?;
+    let environ = query("environ").is_some_and(|v| v == "true");
+    let export = session.export(&state.id, form, environ).await?;
+    let bytes = export.bytes;
+    let (sender, mut pieces) = mpsc::channel(PIECES);
+    // It ends by itself: when all is sent, or the client has gone and took the other end with it.
+    tokio::task::spawn_blocking(move || {
+        let failure = sender.clone();
+        if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, Pieces(sender))) {
+            let _ = failure.blocking_send(Err(error));
+        }
+        drop(permit);
+    });
+    let name = file_name(state.label.as_deref().unwrap_or(&state.name));
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "application/x-ratoon-state"))
+        .insert_header((CONTENT_DISPOSITION, name))
+        .body(SizedStream::new(bytes, stream::poll_fn(move |cx| pieces.poll_recv(cx)))))
+}
+
+/// Takes in a state that comes as a file; answered like a run that has ended. What is in it is not trusted: only its
+/// plain values are loaded until the notebook is trusted.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
+    request_body(content = String, content_type = "application/x-ratoon-state", description = "The file"),
+    responses(
+        (status = 200, description = "It is a state of the notebook", body = Reply),
+        (status = 400, description = "The file is cut off, altered or not one; nothing is kept", body = ErrorBody),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 413, description = "The file is too long", body = ErrorBody),
+        (status = 507, description = "It could not be written", body = ErrorBody),
+    )
+)]
+pub(crate) async fn import(
+    request: HttpRequest,
+    body: web::Payload,
+    door: web::Data<Door>,
+    found: Found,
+) -> Result<HttpResponse, HttpError> {
+    let session = Door::notebook(&door, param(&found, 0)).await?;
+    let permit = permit(&door)?;
+    let mut upload = Upload::begin(session.temporary()).await?;
+    let mut piece = BytesMut::new();
+    each_chunk(&request, body.into_inner(), async |chunk| {
+        piece.extend_from_slice(&chunk);
+        if piece.len() >= PIECE_BYTES {
+            upload.write(std::mem::take(&mut piece).freeze()).await?;
+        }
+        Ok(())
+    })
+    .await?;
+    upload.write(piece.freeze()).await?;
+    match to_its_end(take_in(session, upload, permit)).await? {
+        reply @ Reply::Ended { .. } => Ok(HttpResponse::Ok().json(reply)),
+        other => Err(unexpected(other)),
+    }
+}
+
+async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit) -> Result<Reply, HttpError> {
+    let arrived = session.read_state(upload.path.clone()).await?;
+    drop((upload, permit));
+    if arrived.code.len() > MAX_CODE_BYTES {
+        let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
+        return Err(Refused::new("too_large", "import a state", why, "import a state with less code").into());
+    }
+    // What people say about it comes from elsewhere, and has to be what could have been said here.
+    let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
+    let mut about = arrived.checkpoint;
+    about.label = about.label.filter(|label| limits::check_label(label).is_ok());
+    if limits::check_data("metadata", &about.metadata).is_err() {
+        about.metadata.clear();
+    }
+    Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
+}
+
+fn permit(door: &Door) -> Result<OwnedSemaphorePermit, Refused> {
+    door.exchanges.clone().try_acquire_owned().map_err(|_| {
+        let why = format!("{MAX_AT_ONCE} files are coming and going already");
+        Refused::new("busy", "exchange a file", why, "try again when one of them is done")
+    })
+}
+
+/// The other end of a download.
+struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = Bytes::copy_from_slice(bytes);
+        self.0.blocking_send(Ok(piece)).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that comes in. It is gone when this is.
+struct Upload {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Upload {
+    async fn begin(path: PathBuf) -> Result<Self, HttpError> {
+        let own = path.clone();
+        let open = move || OpenOptions::new().write(true).create_new(true).mode(0o600).open(own);
+        let file = Some(on_disk(open).await?);
+        Ok(Self { path, file })
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<(), HttpError> {
+        if let Some(mut file) = self.file.take() {
+            self.file = Some(on_disk(move || file.write_all(&bytes).map(|()| file)).await?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept at the next start.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, HttpError> {
+    let done = web::block(work).await.map_err(|_| HttpError::internal("a part of the server failed"))?;
+    done.map_err(|e| {
+        Refused::new("disk", "take in a file", e.to_string(), "make room on the disk and try again").into()
+    })
+}
+
+/// A header that names a download. Old programs read the first name, which is plain ASCII; others the second.
+fn file_name(label: &str) -> String {
+    let plain: String = label
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || " -_.".contains(c) { c } else { '_' })
+        .collect();
+    let exact = super::pages::in_path(label);
+    let plain = plain.trim_start_matches('.');
+    format!("attachment; filename=\"{plain}{SUFFIX}\"; filename*=UTF-8''{exact}{SUFFIX}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_names_the_download_and_nothing_else() {
+        assert_eq!(
+            file_name("my state 1"),
+            "attachment; filename=\"my state 1.ratoon-state\"; filename*=UTF-8''my%20state%201.ratoon-state"
+        );
+        assert_eq!(
+            file_name("../é\"\r\nX: y"),
+            "attachment; filename=\"_____X_ y.ratoon-state\"; \
+             filename*=UTF-8''..%2F%C3%A9%22%0D%0AX%3A%20y.ratoon-state"
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! Share links: who else may come in. They are kept with their notebook, and outlive the server.
+
+use super::ask::{param, to_its_end};
+use super::auth::{HeldLink, Link, LinkError, NewLink, Now, Scope};
+use super::body::{Json, NoBody};
+use super::error::{ErrorBody, HttpError};
+use super::routes::Found;
+use super::{Door, limits};
+use crate::notebook::Refused;
+use actix_web::{HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// The longest time for which a link can be made. Without an end it lasts until it is taken back.
+const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
+
+/// A share link that is wished.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkWish {
+    /// `view` or `run`.
+    scope: Scope,
+    /// The notebook that it is to open; without it, the one given at start.
+    #[serde(default)]
+    notebook: Option<String>,
+    /// A note on who gets it.
+    #[serde(default)]
+    label: Option<String>,
+    /// Seconds until it ends; without it, when it is taken back.
+    #[serde(default)]
+    expires_in: Option<u64>,
+}
+
+/// A share link that was made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NewLinkView {
+    #[serde(flatten)]
+    link: Link,
+    /// The token. It is shown only here.
+    token: String,
+    /// What to open on this server, token included.
+    path: String,
+}
+
+/// The answer to `GET /api/links`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Links {
+    /// In the order in which they were made.
+    links: Vec<Link>,
+}
+
+/// Lists the share links.
+#[utoipa::path(get, path = "/api/links", tag = "links", responses((status = 200, body = Links)))]
+pub(crate) async fn links(door: web::Data<Door>) -> HttpResponse {
+    HttpResponse::Ok().json(Links { links: door.keys.links(Now::read()) })
+}
+
+/// Makes a share link.
+#[utoipa::path(
+    post, path = "/api/links", tag = "links", request_body = LinkWish,
+    responses(
+        (status = 201, body = NewLinkView),
+        (status = 400, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+        (status = 507, description = "It could not be kept, and is not good", body = ErrorBody),
+    )
+)]
+pub(crate) async fn add_link(
+    door: web::Data<Door>,
+    Json(wish): Json<LinkWish>,
+) -> Result<HttpResponse, HttpError> {
+    if wish.scope == Scope::Owner {
+        let why = "a link cannot give everything";
+        return Err(HttpError::bad_request("make a link", why, "make it for `view` or `run`"));
+    }
+    if let Some(label) = &wish.label {
+        limits::check_label(label)?;
+    }
+    let lasts = match wish.expires_in {
+        Some(0) | Some(MAX_LINK_SECONDS..) => {
+            let how = format!("give seconds between 1 and {MAX_LINK_SECONDS}, or leave it out");
+            return Err(HttpError::bad_request("make a link", "it would end at once or never", how));
+        }
+        seconds => seconds.map(Duration::from_secs),
+    };
+    let notebook = wish.notebook.unwrap_or_else(|| door.start.name().to_owned());
+    let new = NewLink { scope: wish.scope, notebook, label: wish.label, lasts };
+    let (link, token) = to_its_end(keep_and_add(door, new)).await?;
+    let path = format!("/n/{}?token={token}", super::pages::in_path(&link.notebook));
+    Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
+}
+
+/// Takes a share link back. Whoever came in by it is sent out.
+#[utoipa::path(
+    delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
+    responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody))
+)]
+pub(crate) async fn take_back_link(
+    door: web::Data<Door>,
+    found: Found,
+    _: NoBody,
+) -> Result<HttpResponse, HttpError> {
+    to_its_end(keep_and_take_back(door, param(&found, 0).to_owned())).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Makes a link, and lets it be good when it is on disk.
+async fn keep_and_add(door: web::Data<Door>, new: NewLink) -> Result<(Link, String), HttpError> {
+    let session = Door::notebook(&door, &new.notebook).await?;
+    let _one = door.changes_links.lock().await;
+    let now = Now::read();
+    let (link, token) = door.keys.make_link(new, now)?;
+    let mut held = door.keys.held(session.name(), now);
+    held.push(link.clone());
+    session.keep_links(held.iter().map(HeldLink::to_kept).collect()).await?;
+    let shown = link.shown().clone();
+    door.keys.add_link(link, now);
+    Ok((shown, token))
+}
+
+/// Takes a link back when it is off the disk: one that was taken back must not come again with the next start.
+async fn keep_and_take_back(door: web::Data<Door>, id: String) -> Result<(), HttpError> {
+    let no_such =
+        || HttpError::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
+    let name = door.keys.notebook_of(&id, Now::read()).ok_or_else(no_such)?;
+    let session = match Door::notebook(&door, &name).await {
+        Ok(session) => Some(session),
+        // Its directory is gone, and its links with it.
+        Err(refused) if refused.code == "not_found" => None,
+        Err(refused) => return Err(refused.into()),
+    };
+    let _one = door.changes_links.lock().await;
+    if let Some(session) = session {
+        let held = door.keys.held(&name, Now::read());
+        let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();
+        session.keep_links(others).await?;
+    }
+    if door.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
+}
+
+impl From<LinkError> for HttpError {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::TooMany => {
+                Refused::new("conflict", "make a link", error.to_string(), "take some of them back").into()
+            }
+            LinkError::NoSecret(_) => HttpError::internal("the operating system gives no random numbers"),
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The REST API about the start notebook's states: where they live, their checkpoints, and a namespace that begins anew.
+
+use super::Door;
+use super::ask::{find, param, unexpected};
+use super::body::{Json, MaybeJson, NoBody};
+use super::error::{ErrorBody, HttpError};
+use super::guard::Caller;
+use super::routes::Found;
+use super::seed::{self, Executed};
+use crate::notebook::{
+    Base, Checkpoint, Command, ExecId, Form, Living, Notebook, Reply, Revival, Saving, State, StateId,
+};
+use actix_web::{HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// A cell that forgets the user's names.
+const FORGET: &str = include_str!("forget.py");
+
+/// The body of `POST /api/states/{name}/checkpoint`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckpointWish {
+    /// A name for people.
+    #[serde(default)]
+    label: Option<String>,
+    /// `environment` (everything that can be pickled) or `data` (plain values only).
+    #[serde(default = "environment")]
+    form: Form,
+    /// The caller's own data.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+}
+
+fn environment() -> Form {
+    Form::Environment
+}
+
+/// The answer to `POST /api/states/{name}/checkpoint`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Checkpointed {
+    /// Always true.
+    ok: bool,
+    /// The state.
+    state_id: StateId,
+    /// How much it is on disk.
+    bytes: u64,
+    /// The name for people.
+    label: Option<String>,
+    /// All that is known about it.
+    checkpoint: Checkpoint,
+}
+
+/// The body of `POST /api/states/{name}/pin`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PinWish {
+    /// Whether it is to stay in memory as long as that is possible.
+    pinned: bool,
+}
+
+/// The body of `POST /api/states/{name}/label`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LabelWish {
+    /// The name for people; none takes it away.
+    label: Option<String>,
+}
+
+/// The body of `POST /api/states/{name}/clear_namespace`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClearWish {
+    /// The caller's id for the run, by which a repeat is known.
+    #[serde(default)]
+    exec_id: Option<String>,
+    /// The name that the new state is to have; without it, its id.
+    #[serde(default)]
+    new_state_name: Option<String>,
+    /// Whether a state that can only come back by running its cells again is brought back so.
+    #[serde(default)]
+    replay: bool,
+}
+
+/// The answer to `POST /api/trust`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Trusted {
+    /// How many checkpoints were not trusted before.
+    trusted: usize,
+}
+
+/// The answer to `GET /api/states`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StateList {
+    /// In creation order; the root first.
+    states: Vec<StateSummary>,
+}
+
+/// A state, where it lives, and what it costs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StateSummary {
+    /// Its id.
+    id: StateId,
+    /// The name by which clients know it.
+    name: String,
+    /// A name for people.
+    label: Option<String>,
+    /// The state its cell ran against.
+    parent: Option<StateId>,
+    /// Where it can be run from.
+    living: Living,
+    /// Whether it is to stay in memory.
+    pinned: bool,
+    /// What its process holds for itself alone, when it was last measured.
+    memory_bytes: Option<u64>,
+    /// What is being done about its checkpoint.
+    saving: Saving,
+    /// How its process came to be, when it was not by running its cell.
+    revival: Option<Revival>,
+    /// Its checkpoint, when it has one.
+    checkpoint: Option<CheckpointSummary>,
+}
+
+/// What of a checkpoint belongs into a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CheckpointSummary {
+    /// The digest of its manifest.
+    checkpoint_id: String,
+    /// What it holds.
+    form: Form,
+    /// A name for people.
+    label: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    created_at: f64,
+    /// How much it is when it is unpacked.
+    namespace_size_bytes: u64,
+    /// How much it is on disk.
+    compressed_size_bytes: u64,
+    /// How many names it could not hold.
+    missing: usize,
+    /// Whether it was written by this install.
+    is_trusted: bool,
+}
+
+impl StateSummary {
+    fn of(state: &State) -> Self {
+        let checkpoint = state.checkpoint.as_ref().map(|c| CheckpointSummary {
+            checkpoint_id: c.checkpoint_id.clone(),
+            form: c.form,
+            label: c.label.clone(),
+            created_at: c.created_at,
+            namespace_size_bytes: c.namespace_size_bytes,
+            compressed_size_bytes: c.compressed_size_bytes,
+            missing: c.missing.len(),
+            is_trusted: c.is_trusted,
+        });
+        Self {
+            id: state.id.clone(),
+            name: state.name.clone(),
+            label: state.label.clone(),
+            parent: state.parent.clone(),
+            living: state.living,
+            pinned: state.pinned,
+            memory_bytes: state.memory_bytes,
+            saving: state.saving.clone(),
+            revival: state.revival.clone(),
+            checkpoint,
+        }
+    }
+}
+
+/// Lists the states: where each lives, and what it costs.
+#[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
+pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpError> {
+    let living = |state: &&State| state.living != Living::Deleted;
+    let look = move |notebook: &Notebook| notebook.states().filter(living).map(StateSummary::of).collect();
+    Ok(HttpResponse::Ok().json(StateList { states: door.start.read(look).await? }))
+}
+
+/// Writes a state's checkpoint; answered when it is on disk.
+#[utoipa::path(
+    post, path = "/api/states/{name}/checkpoint", tag = "states", request_body = CheckpointWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, description = "It is on disk", body = Checkpointed),
+        (status = 404, description = "No such state", body = ErrorBody),
+        (status = 410, description = "The state has neither a process nor a checkpoint", body = ErrorBody),
+        (status = 507, description = "It could not be written; the state is unharmed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn save(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    MaybeJson(wish): MaybeJson<CheckpointWish>,
+) -> Result<HttpResponse, HttpError> {
+    let state = find(&door.start, param(&found, 0)).await?.id;
+    let CheckpointWish { label, form, metadata } = wish;
+    let command = Command::Checkpoint { state, form, label, metadata };
+    match door.ask(&door.start, caller.access()?, command).await? {
+        Reply::Checkpointed { checkpoint } => Ok(HttpResponse::Ok().json(Checkpointed {
+            ok: true,
+            state_id: checkpoint.state_id.clone(),
+            bytes: checkpoint.compressed_size_bytes,
+            label: checkpoint.label.clone(),
+            checkpoint: *checkpoint,
+        })),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Shows what is known about a state's checkpoint.
+#[utoipa::path(
+    get, path = "/api/states/{name}/checkpoint", tag = "states",
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = Checkpoint),
+        (status = 404, description = "No such state, or it has none", body = ErrorBody),
+    )
+)]
+pub(crate) async fn checkpoint(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
+    let state = find(&door.start, param(&found, 0)).await?;
+    let none = || {
+        let what = format!("show the checkpoint of state {:?}", state.name);
+        HttpError::not_found(what, "it has not been saved yet")
+    };
+    Ok(HttpResponse::Ok().json(state.checkpoint.as_ref().ok_or_else(none)?))
+}
+
+/// Brings a state back by running the cells of its lineage again; answered when it is there.
+#[utoipa::path(
+    post, path = "/api/states/{name}/replay", tag = "states",
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+        (status = 410, description = "A cell failed this time, or its code is lost", body = ErrorBody),
+    )
+)]
+pub(crate) async fn replay(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    _: NoBody,
+) -> Result<HttpResponse, HttpError> {
+    changed(&door, &caller, &found, |state| Command::Replay { state }).await
+}
+
+/// Keeps a state in memory as long as that is possible, or no longer.
+#[utoipa::path(
+    post, path = "/api/states/{name}/pin", tag = "states", request_body = PinWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
+)]
+pub(crate) async fn pin(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    Json(wish): Json<PinWish>,
+) -> Result<HttpResponse, HttpError> {
+    changed(&door, &caller, &found, |state| Command::Pin { state, pinned: wish.pinned }).await
+}
+
+/// Names a state for people, or takes the label away.
+#[utoipa::path(
+    post, path = "/api/states/{name}/label", tag = "states", request_body = LabelWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
+)]
+pub(crate) async fn label(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    Json(wish): Json<LabelWish>,
+) -> Result<HttpResponse, HttpError> {
+    changed(&door, &caller, &found, |state| Command::Label { state, label: wish.label }).await
+}
+
+/// Carries out a command about a state, and answers the state as it is then.
+async fn changed(
+    door: &Door,
+    caller: &Caller,
+    found: &Found,
+    command: impl FnOnce(StateId) -> Command,
+) -> Result<HttpResponse, HttpError> {
+    let state = find(&door.start, param(found, 0)).await?.id;
+    match door.ask(&door.start, caller.access()?, command(state.clone())).await? {
+        Reply::Done => {
+            let state = find(&door.start, state.as_str()).await?;
+            Ok(HttpResponse::Ok().json(StateSummary::of(&state)))
+        }
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Grows a state without the user's names from another. Builtins, IPython and its settings stay, and cells are counted on.
+#[utoipa::path(
+    post, path = "/api/states/{name}/clear_namespace", tag = "states", request_body = ClearWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses(
+        (status = 200, description = "The run has ended, well or not", body = Executed),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
+)]
+pub(crate) async fn clear_namespace(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    MaybeJson(wish): MaybeJson<ClearWish>,
+) -> Result<HttpResponse, HttpError> {
+    let name = param(&found, 0);
+    let exec_id =
+        ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
+    let state = find(&door.start, name).await?.id;
+    let run = Command::Run {
+        exec_id: exec_id.clone(),
+        code: FORGET.to_owned(),
+        on: Base::State(state),
+        new_state_name: wish.new_state_name,
+        draft: None,
+        instead_of: None,
+        timeout: None,
+        allow_stdin: false,
+        replay: wish.replay,
+    };
+    seed::executed(&door, caller.access()?, exec_id, run, name.to_owned()).await
+}
+
+/// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
+#[utoipa::path(
+    post, path = "/api/trust", tag = "states",
+    responses((status = 200, body = Trusted), (status = 507, description = "It could not be written", body = ErrorBody))
+)]
+pub(crate) async fn trust(
+    door: web::Data<Door>,
+    caller: Caller,
+    _: NoBody,
+) -> Result<HttpResponse, HttpError> {
+    match door.ask(&door.start, caller.access()?, Command::Trust).await? {
+        Reply::Trusted { count } => Ok(HttpResponse::Ok().json(Trusted { trusted: count })),
+        other => Err(unexpected(other)),
+    }
+}

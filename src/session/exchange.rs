@@ -1,0 +1,81 @@
+//! A state to a file and from one: what of the notebook goes with it, and where its blobs are.
+
+use super::Session;
+use crate::notebook::{Checkpoint, Form, Notebook, Output, Refused, StateId};
+use crate::store::{self, Arrived, ExchangeError, Export};
+use std::path::PathBuf;
+
+impl Session {
+    /// Prepares a state's file from its checkpoint: what it is to hold, and with `environ` also what its code changed in the
+    /// environment variables.
+    ///
+    /// # Errors
+    /// `Refused` when there is no such state, it has no such checkpoint, or that cannot be read.
+    pub async fn export(&self, state: &StateId, form: Form, environ: bool) -> Result<Export, Refused> {
+        let (id, what) = (state.clone(), format!("export state {state}"));
+        let found = self.read(move |notebook| leaving(notebook, &id)).await?;
+        let none = |why| Refused::new("not_found", what.clone(), why, "save it first, then export it");
+        let leaving = found.ok_or_else(|| none("there is no such state in this notebook"))?;
+        let checkpoint = leaving.checkpoint.ok_or_else(|| none("it has no checkpoint yet"))?;
+        let blobs = self.home().blobs.clone();
+        let prepare = move || {
+            Export::prepare(&blobs, leaving.label, leaving.code, leaving.outputs, &checkpoint, form, environ)
+        };
+        beside(&what, prepare).await
+    }
+
+    /// Reads a state's file. Its blobs are in place then; `adopt` makes it a part of the notebook.
+    ///
+    /// # Errors
+    /// `Refused` when the file is not whole and right, or the disk refuses.
+    pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Refused> {
+        let blobs = self.home().blobs.clone();
+        beside("import a state", move || store::read_state(&file, &blobs)).await
+    }
+
+    /// A new path for a file that is needed only for a while. What is left behind there is swept at the next start.
+    pub fn temporary(&self) -> PathBuf {
+        let name = format!("exchange-{}", uuid::Uuid::new_v4().simple());
+        self.home().blobs.with_file_name("tmp").join(name)
+    }
+}
+
+/// What of a state goes to its file.
+struct Leaving {
+    label: Option<String>,
+    code: String,
+    outputs: Vec<Output>,
+    checkpoint: Option<Checkpoint>,
+}
+
+fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
+    let state = notebook.find(id.as_str())?;
+    let run_of = |exec_id: &Option<_>| exec_id.as_ref().and_then(|id| notebook.run(id));
+    let lineage = notebook.lineage(&state.id);
+    let code = lineage
+        .iter()
+        .filter_map(|s| run_of(&s.exec_id))
+        .map(|run| format!("# %%\n{}\n", run.code))
+        .collect();
+    let outputs = run_of(&state.exec_id).map(|run| run.outputs.items().to_vec()).unwrap_or_default();
+    Some(Leaving { label: state.label.clone(), code, outputs, checkpoint: state.checkpoint.clone() })
+}
+
+/// Reads and writes files beside the loops.
+async fn beside<T: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> Result<T, ExchangeError> + Send + 'static,
+) -> Result<T, Refused> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|_| Refused::new("kernel", what, "a part of the server failed", "try again"))?;
+    done.map_err(|error| {
+        let (code, how) = match error {
+            ExchangeError::Bad(_) => ("bad_request", "take a file that was exported whole"),
+            ExchangeError::Lost(_) => ("lost", "save the state again, or replay it"),
+            ExchangeError::Disk(_) => {
+                ("disk", "make room on the disk, or look why it cannot be used, and try again")
+            }
+        };
+        Refused::new(code, what, error.to_string(), how)
+    })
+}

@@ -1,0 +1,136 @@
+//! A state's checkpoint to a file.
+
+use super::super::checkpoint::{MAX_MANIFEST_BYTES, named};
+use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, bad, once};
+use crate::blobs::{Blobs, Digest, to_file};
+use crate::notebook::{Checkpoint, Form, Output};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A file that is about to be written. Everything that it needs is there.
+#[derive(Debug)]
+pub struct Export {
+    blobs: Blobs,
+    /// The first line, the header and the manifest.
+    head: Vec<u8>,
+    chunks: Vec<(Digest, usize)>,
+    /// How long the file will be.
+    pub bytes: u64,
+}
+
+impl Export {
+    /// Looks what a file of a state has to hold. `form` is what it is to hold of the checkpoint; with `environ`, what the
+    /// code changed in the environment variables goes with it.
+    ///
+    /// # Errors
+    /// When the checkpoint does not have this form, or something of it is missing.
+    pub fn prepare(
+        blobs: &Path,
+        label: Option<String>,
+        code: String,
+        outputs: Vec<Output>,
+        checkpoint: &Checkpoint,
+        form: Form,
+        environ: bool,
+    ) -> Result<Self, ExchangeError> {
+        let blobs = Blobs::at(blobs);
+        let id: Digest = checkpoint.checkpoint_id.parse().map_err(|e| ExchangeError::Lost(format!("{e}")))?;
+        let text = blobs.get(&id, MAX_MANIFEST_BYTES)?;
+        let text = reduced(text, form, environ)?;
+        let chunks = once(named(&text, Some(form)).map_err(ExchangeError::Lost)?)?;
+        let manifest = record(&Digest::of(&text), &to_file(&text));
+        let mut stored = manifest.len() as u64;
+        for (chunk, _) in &chunks {
+            let bytes = blobs
+                .stored_bytes(chunk)
+                .map_err(|_| ExchangeError::Lost(format!("the chunk {chunk} is missing")))?;
+            stored += RECORD_HEAD_BYTES as u64 + bytes;
+        }
+        let mut about = checkpoint.clone();
+        about.checkpoint_id = Digest::of(&text).to_string();
+        about.form = form;
+        about.includes_source = form == Form::Environment && checkpoint.includes_source;
+        let contains = in_words(form, environ, &outputs);
+        let header = Arrived { contains, label, code, outputs, checkpoint: about };
+        let header = serde_json::to_vec(&header).map_err(|e| bad(e.to_string()))?;
+        if header.len() > MAX_HEADER_BYTES {
+            return Err(bad(format!(
+                "its code and outputs have {} bytes, too many for a file",
+                header.len()
+            )));
+        }
+        let head = [MAGIC, &record(&Digest::of(&header), &to_file(&header)), &manifest].concat();
+        let bytes = head.len() as u64 + stored - manifest.len() as u64;
+        Ok(Self { blobs, head, chunks, bytes })
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// When a chunk is not what its name says, or the file cannot be written; what was written is then no whole file.
+    pub fn write(self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.head)?;
+        for (chunk, length) in &self.chunks {
+            let file = self.blobs.file(chunk, *length).map_err(io::Error::other)?;
+            out.write_all(&record(chunk, &file))?;
+        }
+        out.flush()
+    }
+}
+
+fn record(digest: &Digest, file: &[u8]) -> Vec<u8> {
+    // No file is longer than a header or a manifest, which are far below this.
+    let length = u32::try_from(file.len()).unwrap_or(u32::MAX).to_le_bytes();
+    [digest.to_string().as_bytes(), &length, file].concat()
+}
+
+/// The manifest without what is not to go with the file.
+fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, ExchangeError> {
+    let lost = |e: serde_json::Error| ExchangeError::Lost(e.to_string());
+    let mut manifest: Value = serde_json::from_slice(&text).map_err(lost)?;
+    let has_environment = manifest["environment"].is_object();
+    match form {
+        Form::Environment if !has_environment => {
+            return Err(bad(
+                "its checkpoint holds plain values only; export it with form=data, or save it anew",
+            ));
+        }
+        Form::Environment if environ => return Ok(text),
+        Form::Environment => {
+            if let Some(streams) = manifest["environment"]["streams"].as_array_mut() {
+                streams.retain(|stream| stream["name"] != "environ");
+            }
+        }
+        Form::Data if !has_environment => return Ok(text),
+        Form::Data => {
+            let used = manifest["data"]["buffers"].as_array().cloned();
+            if let Some(fields) = manifest.as_object_mut() {
+                fields.retain(|name, _| !matches!(name.as_str(), "environment" | "imports" | "sources"));
+            }
+            // Their numbers stay what they are. A part that does not say which it uses has all of them.
+            let buffers = manifest["buffers"].as_array_mut();
+            for (number, buffer) in buffers.into_iter().flatten().enumerate() {
+                if used.as_ref().is_some_and(|used| !used.contains(&json!(number))) {
+                    *buffer = json!({"bytes": 0, "readonly": false, "chunks": []});
+                }
+            }
+        }
+    }
+    serde_json::to_vec(&manifest).map_err(lost)
+}
+
+fn in_words(form: Form, environ: bool, outputs: &[Output]) -> Vec<String> {
+    let mut words = vec!["the code of all cells that led to the state".to_owned()];
+    if !outputs.is_empty() {
+        words.push("the outputs of its last cell".into());
+    }
+    words.push("the values of its variables, as plain data".into());
+    if form == Form::Environment {
+        words
+            .push("its objects, functions, classes and settings: code that runs when they are loaded".into());
+        let without = "no environment variables but those that a variable holds";
+        words.push(if environ { "the environment variables that its code changed" } else { without }.into());
+    }
+    words
+}

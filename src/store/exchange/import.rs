@@ -1,0 +1,145 @@
+//! A file to blobs.
+
+use super::super::checkpoint::{MAX_MANIFEST_BYTES, cuts, named};
+use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, bad, once};
+use crate::blobs::{Blobs, Digest, from_file};
+use crate::notebook::{Form, Missing};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What a list needs to know of a manifest.
+#[derive(Deserialize)]
+struct About {
+    #[serde(default)]
+    entries: Vec<serde::de::IgnoredAny>,
+    #[serde(default)]
+    missing: Vec<Missing>,
+    #[serde(default)]
+    sources: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// Reads a state's file: first all of it, to see that it is whole and right, then its blobs into their place. It is not
+/// trusted, whatever it says.
+///
+/// # Errors
+/// When the file is cut off, altered, too large or not one, and nothing is kept; or the disk refuses.
+pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
+    let mut reader = Reader::open(path)?;
+    let mut magic = [0; MAGIC.len()];
+    reader.fill(&mut magic)?;
+    if magic != MAGIC {
+        return Err(bad("it is no ratoon-state file of a version that is known here"));
+    }
+    let (_, header) = reader.record(None, MAX_HEADER_BYTES)?;
+    let mut arrived: Arrived =
+        serde_json::from_slice(&header).map_err(|e| bad(format!("its header cannot be read: {e}")))?;
+    let (id, manifest) = reader.record(None, MAX_MANIFEST_BYTES)?;
+    let form = arrived.checkpoint.form;
+    let chunks = once(named(&manifest, Some(form)).map_err(bad)?)?;
+    if form == Form::Data && named(&manifest, Some(Form::Environment)).is_ok() {
+        return Err(bad("it says that it holds plain values only, and holds more"));
+    }
+    let start = reader.at()?;
+    for (chunk, length) in &chunks {
+        reader.chunk(chunk, *length)?;
+    }
+    if !reader.is_at_its_end()? {
+        return Err(bad("something stands behind its end"));
+    }
+
+    let mut blobs = Blobs::at(blobs);
+    let (mut stored, mut new) = (0, 0);
+    let mut put = |bytes: &[u8]| -> Result<(), ExchangeError> {
+        let put = blobs.put(bytes).map_err(ExchangeError::Disk)?;
+        stored += put.stored_bytes;
+        new += if put.is_new { put.stored_bytes } else { 0 };
+        Ok(())
+    };
+    reader.go_to(start)?;
+    for (chunk, length) in &chunks {
+        put(&reader.chunk(chunk, *length)?)?;
+    }
+    put(&manifest)?;
+    blobs.settle().map_err(ExchangeError::Disk)?;
+
+    let about: About = serde_json::from_slice(&manifest).map_err(|e| bad(e.to_string()))?;
+    let checkpoint = &mut arrived.checkpoint;
+    checkpoint.checkpoint_id = id.to_string();
+    checkpoint.is_trusted = false;
+    checkpoint.parent_checkpoint = None;
+    checkpoint.namespace_size_bytes = cuts(&manifest).map_err(bad)?;
+    (checkpoint.compressed_size_bytes, checkpoint.new_bytes) = (stored, new);
+    checkpoint.compression_ratio = checkpoint.namespace_size_bytes as f64 / stored.max(1) as f64;
+    checkpoint.entry_count = u32::try_from(about.entries.len()).unwrap_or(u32::MAX);
+    checkpoint.includes_source = about.sources.is_some_and(|sources| !sources.is_empty());
+    checkpoint.missing = about.missing;
+    Ok(arrived)
+}
+
+/// Reads record after record.
+struct Reader {
+    file: BufReader<File>,
+}
+
+impl Reader {
+    fn open(path: &Path) -> Result<Self, ExchangeError> {
+        let file = File::open(path).map_err(ExchangeError::Disk)?;
+        Ok(Self { file: BufReader::with_capacity(1 << 18, file) })
+    }
+
+    fn fill(&mut self, into: &mut [u8]) -> Result<(), ExchangeError> {
+        self.file.read_exact(into).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => bad("it is cut off"),
+            _ => ExchangeError::Disk(error),
+        })
+    }
+
+    /// The next record: its digest and its content, unpacked to at most `max_bytes` and verified.
+    fn record(
+        &mut self,
+        expected: Option<&Digest>,
+        max_bytes: usize,
+    ) -> Result<(Digest, Vec<u8>), ExchangeError> {
+        let mut head = [0; RECORD_HEAD_BYTES];
+        self.fill(&mut head)?;
+        let (digest, length) = head.split_at(64);
+        let digest: Option<Digest> = std::str::from_utf8(digest).ok().and_then(|text| text.parse().ok());
+        let digest = digest.ok_or_else(|| bad("no digest stands where one should"))?;
+        if expected.is_some_and(|expected| *expected != digest) {
+            return Err(bad(format!("the chunk {digest} is not the one that comes next")));
+        }
+        let length = length.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
+        // A byte for the kind; packed only where that makes it shorter.
+        if length == 0 || length > max_bytes + 1 {
+            return Err(bad(format!("the record {digest} cannot have {length} bytes")));
+        }
+        // As much as there is, not as much as is said.
+        let mut file = Vec::new();
+        (&mut self.file).take(length as u64).read_to_end(&mut file).map_err(ExchangeError::Disk)?;
+        if file.len() < length {
+            return Err(bad("it is cut off"));
+        }
+        let bytes = from_file(&digest, &file, max_bytes).map_err(|e| bad(e.to_string()))?;
+        Ok((digest, bytes))
+    }
+
+    fn chunk(&mut self, digest: &Digest, length: usize) -> Result<Vec<u8>, ExchangeError> {
+        let (_, bytes) = self.record(Some(digest), length)?;
+        if bytes.len() == length { Ok(bytes) } else { Err(bad(format!("the chunk {digest} is too short"))) }
+    }
+
+    fn at(&mut self) -> Result<u64, ExchangeError> {
+        self.file.stream_position().map_err(ExchangeError::Disk)
+    }
+
+    fn go_to(&mut self, at: u64) -> Result<(), ExchangeError> {
+        self.file.seek(SeekFrom::Start(at)).map(drop).map_err(ExchangeError::Disk)
+    }
+
+    fn is_at_its_end(&mut self) -> Result<bool, ExchangeError> {
+        let mut one = [0];
+        Ok(self.file.read(&mut one).map_err(ExchangeError::Disk)? == 0)
+    }
+}

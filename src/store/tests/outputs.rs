@@ -1,0 +1,148 @@
+//! The log of a run's outputs: short when it can be, whole when it is read.
+
+use super::facts::{bundle, new_run};
+use super::*;
+use crate::notebook::{ExecId, Output, RunStatus, StateId, StreamName};
+use rusqlite::Connection;
+use serde_json::Map;
+
+fn rows(dir: &Dir) -> (i64, i64) {
+    let db = Connection::open(dir.notebook().join("notebook.db")).unwrap();
+    let sql = "SELECT count(*), coalesce(sum(length(body)), 0) FROM outputs";
+    db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+}
+
+fn ended(exec_id: &ExecId) -> Event {
+    Event::RunEnded {
+        exec_id: exec_id.clone(),
+        status: RunStatus::Ok,
+        error: None,
+        duration_ms: None,
+        state: None,
+    }
+}
+
+#[test]
+fn a_log_becomes_its_items_when_the_run_ends() {
+    let dir = Dir::new("log");
+    let run = new_run("r", &StateId::root(), "1");
+    let exec_id = run.exec_id.clone();
+    let print = |text: &str| Event::OutputAdded {
+        exec_id: exec_id.clone(),
+        output: Output::stream(StreamName::Stdout, text),
+    };
+    let mut facts = vec![Event::RunAdded { run }];
+    facts.extend((0..500).map(|n| print(&format!("{n}\n"))));
+    let parts = saved(&dir, &facts);
+    let text: String = (0..500).map(|n| format!("{n}\n")).collect();
+    assert_eq!(parts.runs[0].outputs.items(), [Output::stream(StreamName::Stdout, text.clone())]);
+    assert_eq!(rows(&dir).0, 500);
+    assert_eq!(saved(&dir, &[ended(&exec_id)]).runs[0].outputs, parts.runs[0].outputs);
+    assert_eq!(rows(&dir).0, 1);
+    // Large ones go to a blob, and what is in it is checked.
+    let dir = Dir::new("large");
+    let large = "ä".repeat(300_000);
+    let mut run = new_run("r", &StateId::root(), "1");
+    run.outputs.push(Output::stream(StreamName::Stderr, "small"));
+    saved(&dir, &[Event::RunAdded { run }, print(&large), ended(&exec_id)]);
+    assert!(rows(&dir).0 == 2 && rows(&dir).1 < 300);
+    let (opened, _) = dir.open();
+    assert_eq!(opened.parts.runs[0].outputs.items()[1], Output::stream(StreamName::Stdout, large));
+    opened.store.close();
+    let folder = std::fs::read_dir(dir.notebook().join("blobs")).unwrap().next().unwrap().unwrap().path();
+    let blob = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&blob, b"\0other").unwrap();
+    let (opened, _) = dir.open();
+    assert!(
+        opened.damage.len() == 1 && opened.damage[0].contains("output of run \"r\""),
+        "{:?}",
+        opened.damage
+    );
+    assert_eq!(opened.parts.runs[0].outputs.items(), [Output::stream(StreamName::Stderr, "small")]);
+}
+
+#[test]
+fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
+    let dir = Dir::new("loop");
+    let run = new_run("r", &StateId::root(), "1");
+    let exec_id = run.exec_id.clone();
+    let (opened, news) = dir.open();
+    opened.store.save(1, &Event::RunAdded { run });
+    let picture = "p".repeat(4 << 20);
+    let shown = |n: usize| Output::DisplayData {
+        data: bundle(&format!("{n}{picture}")),
+        metadata: Map::new(),
+        display_id: Some("d".into()),
+    };
+    let mut number = 1;
+    let mut save = |fact: Event| {
+        number += 1;
+        opened.store.save(number, &fact);
+        number
+    };
+    for n in 0..40 {
+        save(Event::OutputsCleared { exec_id: exec_id.clone(), wait: true });
+        wait(&news, save(Event::OutputAdded { exec_id: exec_id.clone(), output: shown(n) }));
+    }
+    let last = save(Event::OutputsCleared { exec_id: exec_id.clone(), wait: true });
+    wait(&news, last);
+    assert_eq!(opened.store.backlog_bytes(), 0);
+    opened.store.close();
+    assert!(rows(&dir).1 < (70 << 20), "{:?}", rows(&dir));
+    let (opened, _) = dir.open();
+    let outputs = &opened.parts.runs[0].outputs;
+    assert!(outputs.items() == [shown(39)] && outputs.is_clear_pending());
+    opened.store.close();
+}
+
+/// Ten states a run of which printed, and drafts: what a day's work leaves, times a hundred.
+#[test]
+fn a_thousand_states_open_at_once() {
+    let dir = Dir::new("thousand");
+    let mut facts = Vec::new();
+    let mut parent = StateId::root();
+    for n in 0..1000 {
+        let mut run = new_run(&format!("run{n}"), &parent, "print(1)\n".repeat(20).as_str());
+        run.outputs.push(Output::stream(StreamName::Stdout, "1\n".repeat(500)));
+        run.outputs.push(Output::DisplayData {
+            data: bundle("<table>"),
+            metadata: Map::new(),
+            display_id: None,
+        });
+        let state = super::facts::new_state(&format!("s{n}"), &format!("s{n}"), &parent, Some(&run.exec_id));
+        parent = state.id.clone();
+        facts.extend([Event::RunAdded { run }, Event::StateAdded { state }]);
+    }
+    saved(&dir, &facts);
+    let start = std::time::Instant::now();
+    let (opened, _) = dir.open();
+    println!("opened in {:?}", start.elapsed());
+    assert_eq!((opened.parts.states.len(), opened.damage.len()), (1001, 0));
+}
+
+/// The notebook of version 1 that every later version has to open. `RATOON_TEST_GOLDEN` makes it, once.
+#[test]
+fn version_1_opens() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/version-1.db");
+    let mut story = super::facts::Story::new(77);
+    story.longest = 300;
+    while story.facts.len() < 90 {
+        story.go_on();
+    }
+    let dir = Dir::new("golden");
+    if std::env::var("RATOON_TEST_GOLDEN").is_ok() {
+        saved(&dir, &story.facts);
+        std::fs::copy(dir.notebook().join("notebook.db"), &golden).unwrap();
+    }
+    std::fs::create_dir_all(dir.notebook()).unwrap();
+    std::fs::copy(&golden, dir.notebook().join("notebook.db")).unwrap();
+    let (opened, _) = dir.open();
+    assert_eq!(opened.damage, Vec::<String>::new());
+    let mut wished = parts_of(&story.notebook);
+    wished.states[0].created_at = opened.parts.states[0].created_at;
+    assert_same(&opened.parts, &wished, "version 1");
+    assert_eq!(crate::store::tables::digest("golden", &["a".into(), 7.into()]).bytes()[..4], GOLDEN_DIGEST);
+}
+
+/// Written down, so that a change of the digest is seen even where it is changed on both sides.
+const GOLDEN_DIGEST: [u8; 4] = [0, 0, 0, 0];

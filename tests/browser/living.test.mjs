@@ -1,0 +1,154 @@
+// Where states live, as the page shows it and lets it be changed: against the stand-in, which can be in any state at once.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { kept, MISSING, TROUBLE } from './fixture.mjs';
+import { choose, forgive, open, page, ran, run, sees, server, texts, three } from './harness.mjs';
+import { start } from './mock.mjs';
+
+const story = { skip: Boolean(process.env.RATOON_BIN) };
+
+/** A page on the notebook in which states live everywhere, at one of them. */
+async function at(state, t, scope) {
+    const other = await start(0, kept());
+    t.after(() => other.stop());
+    const one = await open(scope ? other.url.replace('secret', scope) : other.url);
+    one.server = other;
+    await go(state, one);
+    return one;
+}
+
+async function go(state, on) {
+    await on.locator(`.row[data-node="${state}"]`).click();
+    await on.waitForSelector(`.row[data-node="${state}"][data-here]`);
+}
+
+const named = (state, on) => on.locator(`.row[data-node="${state}"]`).getAttribute('aria-label');
+const mark = (state, on) => on.$$eval('.row', (rows, id) => rows.findIndex((row) => row.dataset.node === id), state)
+    .then((i) => on.locator('.mark').nth(i));
+const filled = async (state, on) => (await mark(state, on)).locator('.dot').evaluate((dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill);
+
+test('a node says where its state lives: by its shape, and in words', story, async (t) => {
+    const one = await at('clean', t);
+    assert.equal(await named('clean', one), '2, df = df.dropna(), you stand here', 'what is as usual is not told');
+    assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
+    assert.equal(await named('partial', one), '4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 names could not be saved');
+    assert.match(await named('writing', one), /saving 40 %/);
+    assert.match(await named('failed', one), /could not be saved: no space left on device/);
+    assert.match(await named('replay', one), /Needs replay/);
+    assert.match(await named('load', one), /kept in memory/);
+    assert.match(await one.locator('.row[data-node="clean"]').getAttribute('title'), /df.dropna\(\)\n\nIn memory, 3.1 MB$/);
+    assert.deepEqual(await Promise.all(['clean', 'disk', 'replay'].map((id) => filled(id, one))), [true, false, false]);
+    assert.match(await (await mark('replay', one)).locator('.dot').evaluate((dot) => getComputedStyle(dot).strokeDasharray), /2\.5/);
+    for (const [id, sign] of [['writing', '.arc'], ['failed', '.alarm'], ['partial', '.speck']]) assert.equal(await (await mark(id, one)).locator(sign).count(), 1);
+    assert.equal(await (await mark('clean', one)).locator('.arc, .alarm, .speck').count(), 0);
+});
+
+test('what could not come back is listed, and a replay brings it', story, async (t) => {
+    const one = await at('restored', t);
+    one.server.notebook.replayMs = 500;
+    await one.locator('summary', { hasText: 'Restored from disk; 2 names could not come back' }).waitFor();
+    const list = await texts('.living li', one);
+    for (const [i, { name, type, reason }] of MISSING.entries()) assert.ok([name, type, reason].every((word) => list[i].includes(word)));
+    await one.getByRole('button', { name: 'Replay the cells' }).click();
+    await one.locator('dialog', { hasText: 'Run 2 cells again?' }).waitFor();
+    assert.match(await one.locator('dialog').textContent(), /“rows = \(row for row/);
+    await one.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(await one.locator('progress').count(), 0);
+    await one.getByRole('button', { name: 'Replay the cells' }).click();
+    await one.getByRole('button', { name: 'Run 2 cells' }).click();
+    await one.locator('.replaying', { hasText: /Replaying \d of 5/ }).waitFor();
+    await one.locator('.where', { hasText: 'came back by running its cells again' }).waitFor();
+    assert.equal(await one.locator('.living').count(), 0);
+});
+
+test('a run at a state without a process asks, then brings it back', story, async (t) => {
+    const one = await at('replay', t);
+    await sees('No process and no checkpoint holds this state', one);
+    await run('print("on")', 'Shift+Enter', one);
+    await one.locator('dialog', { hasText: 'This state has no process. Run its cell again first?' }).waitFor();
+    await one.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(await one.locator('.cell[data-status="running"]').count(), 0);
+    await one.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
+    await one.keyboard.press('Control+Enter');
+    await one.getByRole('button', { name: 'Replay, then run' }).click();
+    await ran(3, one);
+    assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
+});
+
+test('pinned, saved and trusted', story, async (t) => {
+    const one = await at('clean', t);
+    await choose(1, 'Keep in memory', one);
+    await one.locator('.where', { hasText: 'kept in memory' }).waitFor();
+    await one.locator('.row[data-node="clean"] .pinned').waitFor();
+    await choose(1, 'No longer keep in memory', one);
+    await one.locator('.row[data-node="clean"] .pinned').waitFor({ state: 'detached' });
+    await choose(1, 'Save now', one);
+    await one.locator('.notice', { hasText: 'Saved, 1.2 MB on disk.' }).waitFor();
+    await go('foreign', one);
+    await one.getByRole('button', { name: 'Trust…' }).click();
+    assert.match(await one.locator('dialog').textContent(), /runs the code that lies in its checkpoint/);
+    await one.getByRole('button', { name: 'Trust, and let their code run' }).click();
+    await one.locator('.notice', { hasText: 'One checkpoint is trusted now.' }).waitFor();
+    assert.equal(await one.locator('.living').count(), 0);
+});
+
+test('whoever may not trust or replay is not offered it', story, async (t) => {
+    const runner = await at('foreign', t, 'run');
+    await sees('only plain values are read', runner);
+    assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
+    const viewer = await at('restored', t, 'view');
+    await sees('2 names could not come back', viewer);
+    assert.equal(await viewer.getByRole('button', { name: 'Replay the cells' }).count(), 0);
+});
+
+test('trouble with the disk is told calmly, typing goes on, and the banner leaves by itself', story, async () => {
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('half ');
+    server.notebook.troubled(TROUBLE);
+    await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
+    assert.match(await page.locator('.banner').textContent(), /Your work goes on in memory and is saved when this is over/);
+    await page.keyboard.insertText('a thought');
+    await sees('half a thought');
+    server.notebook.troubled(null);
+    await page.waitForSelector('.banner', { state: 'detached' });
+});
+
+test('what the server\'s stop interrupted shows what it printed, and says so', story, async (t) => {
+    const one = await at('restored', t);
+    const cell = one.locator('.cell[data-status="interrupted"]');
+    assert.match(await cell.textContent(), /stopped.*epoch 0\nepoch 1.*interrupted by server stop/s);
+});
+
+test('a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames', story, async () => {
+    await three();
+    await run(`${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`);
+    await ran(4);
+    await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
+    // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
+    await page.keyboard.insertText('print("last")');
+    await page.keyboard.press('Shift+Enter');
+    await ran(5);
+    await page.locator('.cell').nth(1).locator('.cm-content').focus();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText(' # changed');
+    await page.locator('.cell[data-fresh] .cm-content').focus();
+    await page.keyboard.insertText('typed and not run');
+    await sees('typed and not run');
+    await page.evaluate(() => {
+        document.querySelector('main').scrollTop -= 200;
+        window.frame = document.querySelector('iframe.frame');
+    });
+    const look = () => page.evaluate(() => [location.hash, document.querySelector('main').scrollTop, document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent, window.frame.isConnected, document.querySelectorAll('[data-edited]').length]);
+    const before = await look();
+    server.restart();
+    await page.keyboard.insertText(', and more');
+    await page.waitForSelector('.row[data-node]:nth-of-type(3)[aria-label*="On disk"]');
+    await page.waitForSelector('.banner', { state: 'detached' });
+    const after = await look();
+    before[2] = before[2].replace('typed and not run', 'typed and not run, and more');
+    assert.deepEqual(after, before);
+    const draft = () => server.notebook.drafts.some((one) => one.source === 'typed and not run, and more');
+    while (!draft()) await page.waitForTimeout(20);
+    forgive(page, /WebSocket/);
+});
