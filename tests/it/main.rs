@@ -6,6 +6,7 @@ mod auth;
 mod bodies;
 mod branches;
 mod cells;
+mod checkpoints;
 mod crashes;
 mod exchange;
 mod hostile;

@@ -222,6 +222,8 @@ class _Reducers:
         if make.__name__ == "_make_skeleton_class":
             # (metaclass, name, bases, kwargs, tracker, extra). The tracker is random: the same class would be other bytes.
             arguments[4] = None
+            # Older versions of cloudpickle leave it to the state, which is too late for a NamedTuple.
+            arguments[3] = {"__module__": value.__module__, **arguments[3]}
             if value.__qualname__ != value.__name__:
                 arguments[3] = {**arguments[3], "__qualname__": value.__qualname__}
             slots = vars(value).get("__slots__")
