@@ -328,6 +328,9 @@ class Deep(_Reducers, pickle._Pickler):
     def prepare(self, namespace, keep_buffer):
         # One dictionary: cloudpickle's chain of two is asked by way of C, whose stack has an end.
         self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
+        # A function, as the call of a bound method with `*` goes by way of C, too.
+        whole = pickle._Pickler.save_reduce
+        self.save_reduce = lambda *parts, **more: whole(self, *parts, **more)
         return super().prepare(namespace, keep_buffer)
 
 
