@@ -7,6 +7,7 @@ environment part (pickling.py) and the data part (values.py).
 """
 
 import builtins
+import gc
 import json
 import keyword
 import os
@@ -157,7 +158,7 @@ class _Saving:
 
     def keep_buffer(self, memory, readonly=False):
         """Keeps bytes as a buffer of its own; answers its number."""
-        _restart_clock()
+        _go_on()
         return self._add(*self.keeper.put(memory, True), readonly)
 
     def _add(self, count, chunks, readonly=False):
@@ -331,7 +332,7 @@ class _Record:
             data = data[room:]
 
     def _put(self):
-        _restart_clock()
+        _go_on()
         self.chunks += self.keeper.put(bytes(self.waiting), False)[1]
         self.waiting = bytearray()
 
@@ -356,7 +357,12 @@ class _Stream(_Record):
 
 
 def _restart_clock():
-    if threading.current_thread() is threading.main_thread():
+    signal.alarm(MAX_STANDSTILL)
+
+
+def _go_on():
+    """It comes further: the clock starts again, if it runs."""
+    if signal.alarm(0):
         signal.alarm(MAX_STANDSTILL)
 
 
@@ -455,6 +461,8 @@ def load(keeper, text, form):
     loading = _Loading(keeper, manifest)
     missing = loading.environment() if form == "environment" else loading.data()
     _take_note(missing)
+    # As in the root: a full collection in a state that grows from this one does not copy its pages.
+    gc.freeze()
     return json.dumps(list(missing.values()))
 
 
@@ -545,7 +553,7 @@ class _Loading:
                 at += count
             else:
                 record = self._bytes(self.manifest["buffers"][buffer])
-            if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
+            if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
                 continue
             try:
                 value = decoder.decode(record)

@@ -24,6 +24,8 @@ MAX_COUNT = 2_000_000
 # Long lists of one kind of number or text are written as one piece.
 MIN_PACKED = 32
 LARGE_BYTES = 256 * 1024
+# Older ones run code that a table names (CVE-2023-47248).
+MIN_ARROW = 15
 
 (
     BIG_INT, SURROGATES, BYTEARRAY, TUPLE, SET, FROZENSET, COMPLEX, DATETIME, DATE, TIME, TIMEDELTA, DECIMAL, UUID, PATH,
@@ -883,6 +885,8 @@ class Decoder:
     def _table(self, depth):
         import pyarrow
 
+        if int(pyarrow.__version__.split(".")[0]) < MIN_ARROW:
+            raise Malformed("reading it is not safe with this old pyarrow")
         return pyarrow.ipc.open_stream(self._of(bytes)).read_all()
 
     def _index(self, depth):
