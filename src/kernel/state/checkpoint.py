@@ -151,7 +151,7 @@ class _Saving:
     def _is_only_taken(self, name, value, taken):
         """Whether an import brings a name back: functions and classes are what they were. Other things may have changed
         since, and are imported again only when they cannot be written."""
-        return name in taken and isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
+        return name in taken and issubclass(type(value), (type, types.FunctionType, types.BuiltinFunctionType))
 
     def _miss(self, name, value, reason):
         self.missing[name] = {"name": name, "type": _type_name(value), "reason": reason}

@@ -63,8 +63,10 @@ def is_left_out(name, value):
     """Functions, classes, modules and names with two underscores around them are no values."""
     if name.startswith("__") and name.endswith("__"):
         return True
-    return isinstance(
-        value, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+    # Not isinstance, which asks the object itself.
+    kind = type(value)
+    return issubclass(
+        kind, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
     )
 
 
