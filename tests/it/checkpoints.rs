@@ -122,6 +122,80 @@ fn what_cannot_be_saved_is_told_by_name_and_reason() {
     assert_eq!(names, ["g", "box", "h", "f"]);
 }
 
+#[test]
+fn a_hostile_object_costs_its_own_name_only() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = r#"import os
+class Raises:
+    def __reduce__(self): raise BaseException('no')
+class Exits:
+    def __getstate__(self): raise SystemExit(3)
+class ExitsHard:
+    def __reduce__(self): os._exit(1)
+class Nonsense:
+    def __reduce__(self): return 5
+class Opaque:
+    def __getattribute__(self, name): raise KeyboardInterrupt
+class Bomb:
+    def __reduce__(self): return (exec, ('raise ValueError("on load")',))
+shared = []
+a, b, c, d, e, bomb = Raises(), Exits(), ExitsHard(), Nonsense(), Opaque(), Bomb()
+pair = [shared, bomb]; after = [shared]; ok = 1"#;
+    let state = grow(&server, "hostile", &[code]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    kill(server);
+    let server = TestServer::in_dir(room.path());
+    let look =
+        "print(ok, after, after[0] is shared, [n for n in 'a b c d e bomb pair'.split() if n in globals()])";
+    assert_eq!(server.run(&state, look).text(), "1 [[]] True []\n");
+    assert!(server.run(&state, "bomb").evalue().contains("on load"));
+}
+
+#[test]
+fn one_changed_element_costs_one_chunk() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let first = grow(&server, "large", &["import numpy as np; big = np.random.rand(8_000_000)"]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&first));
+    let second = server.run(&first, "big[5] = 1").state().to_owned();
+    wait_for_checkpoints(&server, std::slice::from_ref(&second));
+    let new_bytes = |state| told(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
+    assert!(new_bytes(&first) > 60_000_000);
+    assert!(new_bytes(&second) < 8 << 20, "{}", new_bytes(&second));
+}
+
+#[test]
+fn plain_values_are_read_back_and_damaged_ones_do_nothing() {
+    let server = TestServer::start();
+    let code = r#"import sys, random, collections, datetime, decimal, pathlib, uuid
+values = sys.modules['_ratoon_values']
+held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b', bytearray(b'c'), (1, (2,)), {1}, frozenset('a'),
+    1j, ..., datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.date(1, 2, 3), datetime.timedelta(-1, 5),
+    decimal.Decimal('1.50'), uuid.UUID(int=7), pathlib.Path('/a'), range(1, 9, 2), slice(1, None), collections.deque([1], 3),
+    collections.OrderedDict(b=1), collections.Counter('aab'), collections.defaultdict(list, {1: [2]}), {(1, 'a'): [None]},
+    list(range(100)), [i / 3 for i in range(100)], list(map(str, range(100)))]
+encoder = values.Encoder(None)
+text = bytes(encoder.encode(held).text)
+read = lambda data: values.Decoder(None, []).decode(data)
+assert read(text) == held and list(map(type, read(text))) == list(map(type, held))
+loop = []; loop.append(loop); loop.append({'same': loop})
+back = read(bytes(encoder.encode(loop).text))
+assert back[0] is back and back[1]['same'] is back
+placed = read(bytes(encoder.encode([len, open]).text))
+assert all(isinstance(one, values.Placeholder) for one in placed)
+chance, told = random.Random(1), collections.Counter()
+for _ in range(5000):
+    damaged = bytearray(text)
+    for _ in range(chance.choice([1, 1, 2, 5])):
+        damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+    try: read(bytes(damaged)); told['read'] += 1
+    except values.Malformed: told['refused'] += 1
+print(sorted(told))"#;
+    let ran = server.run("initial", code);
+    assert_eq!(ran.text(), "['read', 'refused']\n", "{}", ran.evalue());
+}
+
 const OBJECTS: &[Row] = &[
     row("plain", &["x = 1; s = 'é'; l = [1, 2.5, None]; d = {'a': (1, 2)}"], "print(x, s, l, d)"),
     row("alias", &["a = []; b = a; c = {'k': a}"], "b.append(1); print(a, a is b, c['k'] is a)"),
