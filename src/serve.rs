@@ -85,8 +85,12 @@ async fn serve(
     let address = listener.local_addr().map_err(broken)?;
     let sessions = Sessions::new(launch, keeping);
     let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
-    let door_options =
-        DoorOptions { token, reachable_as: options.reachable_as.clone(), timeout: options.timeout };
+    let door_options = DoorOptions {
+        token,
+        token_was_made: options.token.is_none(),
+        reachable_as: options.reachable_as.clone(),
+        timeout: options.timeout,
+    };
     let door = Door::new(&listener, sessions.clone(), &options.name, door_options)?;
     let server = http::serve(listener, door).map_err(broken)?;
     let handle = server.handle();

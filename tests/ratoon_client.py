@@ -36,15 +36,27 @@ class Program:
         self.port = free_port()
         self.log = open(os.path.join(self.room, "log"), "w+")
         known = {"bind": f"127.0.0.1:{self.port}", "directory": self.directory}
+        self.command = [word.format(**known) for word in command]
+        self.environment = {**os.environ, **environment}
+        self.start()
+
+    def start(self):
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [word.format(**known) for word in command],
+            self.command,
             cwd=self.directory,
-            env={**os.environ, **environment},
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=subprocess.STDOUT,
         )
+
+    def restart(self):
+        """Kills it as a power cut would, and starts it again in the same directory, on the same port."""
+        self.process.kill()
+        self.process.wait()
+        self.start()
+        self.wait_until_it_answers()
 
     def __enter__(self):
         try:

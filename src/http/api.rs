@@ -5,6 +5,7 @@ use super::ask::{ask, param};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError, status_of};
 use super::guard::Caller;
+use super::links::keep_sessions;
 use super::openapi::ApiDoc;
 use super::routes::Found;
 use crate::notebook::{Command, Reply, StateId};
@@ -131,6 +132,7 @@ pub(crate) async fn sign_out(
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
     door.keys.end_session(caller.access()?);
+    keep_sessions(door.clone()).await?;
     let cookie = format!("{}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict", door.cookie);
     Ok(HttpResponse::NoContent().insert_header((SET_COOKIE, cookie)).finish())
 }

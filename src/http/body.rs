@@ -40,7 +40,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let body = read(limit(request), payload.take());
-        Box::pin(async move { json::parse(&body.await?).map(Self).map_err(malformed) })
+        Box::pin(async move { object(&body.await?).map(Self) })
     }
 }
 
@@ -52,8 +52,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
         let body = read(limit(request), payload.take());
         Box::pin(async move {
             let body = body.await?;
-            let body = if body.is_empty() { b"{}" } else { &body[..] };
-            json::parse(body).map(Self).map_err(malformed)
+            object(if body.is_empty() { b"{}" } else { &body }).map(Self)
         })
     }
 }
@@ -115,6 +114,15 @@ async fn chunks(
         take(chunk).await?;
     }
     Ok(())
+}
+
+/// Reads a JSON object. Without this, a list of the fields' values would be taken for one, too.
+fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpError> {
+    if body.trim_ascii_start().starts_with(b"[") {
+        let how = "see /api/openapi.json for what belongs in it";
+        return Err(HttpError::bad_request("read the body", "it is a list, and no object", how));
+    }
+    json::parse(body).map_err(malformed)
 }
 
 fn malformed(error: serde_json::Error) -> HttpError {

@@ -6,7 +6,7 @@ use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::routes::Found;
 use super::{Door, limits};
-use crate::notebook::Refused;
+use crate::notebook::{KeptLink, Refused};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -105,6 +105,26 @@ pub(crate) async fn take_back_link(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Keeps a notebook's links on disk; with the start notebook's, the browser sessions, but for those of a link that goes.
+async fn keep(
+    door: &Door,
+    session: &crate::session::Session,
+    mut links: Vec<KeptLink>,
+    without: Option<&str>,
+) -> Result<(), Refused> {
+    if session.name() == door.start.name() {
+        links.extend(door.keys.kept_sessions(session.name(), without, Now::read()));
+    }
+    session.keep_links(links).await
+}
+
+/// Keeps the browser sessions as they are now.
+pub(crate) async fn keep_sessions(door: web::Data<Door>) -> Result<(), Refused> {
+    let _one = door.changes_links.lock().await;
+    let held = door.keys.held(door.start.name(), Now::read());
+    keep(&door, &door.start, held.iter().map(HeldLink::to_kept).collect(), None).await
+}
+
 /// Makes a link, and lets it be good when it is on disk.
 async fn keep_and_add(door: web::Data<Door>, new: NewLink) -> Result<(Link, String), HttpError> {
     let session = Door::notebook(&door, &new.notebook).await?;
@@ -113,7 +133,7 @@ async fn keep_and_add(door: web::Data<Door>, new: NewLink) -> Result<(Link, Stri
     let (link, token) = door.keys.make_link(new, now)?;
     let mut held = door.keys.held(session.name(), now);
     held.push(link.clone());
-    session.keep_links(held.iter().map(HeldLink::to_kept).collect()).await?;
+    keep(&door, &session, held.iter().map(HeldLink::to_kept).collect(), None).await?;
     let shown = link.shown().clone();
     door.keys.add_link(link, now);
     Ok((shown, token))
@@ -134,7 +154,7 @@ async fn keep_and_take_back(door: web::Data<Door>, id: String) -> Result<(), Htt
     if let Some(session) = session {
         let held = door.keys.held(&name, Now::read());
         let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();
-        session.keep_links(others).await?;
+        keep(&door, &session, others, Some(&id)).await?;
     }
     if door.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
 }

@@ -84,6 +84,8 @@ pub struct Door {
 pub struct DoorOptions {
     /// The owner's token.
     pub token: String,
+    /// Whether nobody chose it: then the owner's browser sessions outlive it.
+    pub token_was_made: bool,
     /// Further names, `host:port`, under which the server is reached.
     pub reachable_as: Vec<String>,
     /// The limit, in seconds, of runs that give none.
@@ -105,7 +107,7 @@ impl Door {
             Refused::new("kernel", "find out the port that was bound", e.to_string(), "try another --bind")
         })?;
         let start = sessions.open(notebook)?;
-        let (keys, now) = (Keys::new(&options.token), Now::read());
+        let (keys, now) = (Keys::new(&options.token, options.token_was_made), Now::read());
         keys.add_kept(start.name(), &start.home().links, now);
         // Links of the other notebooks are good without somebody opening those first.
         let others = sessions.kept().into_iter().filter(|name| name != notebook);

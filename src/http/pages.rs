@@ -5,6 +5,7 @@ use super::assets::PREFIX;
 use super::auth::{Now, SESSION_LASTS};
 use super::error::HttpError;
 use super::guard::Caller;
+use super::links::keep_sessions;
 use super::routes::Found;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
@@ -41,7 +42,7 @@ struct ExchangePage<'a> {
 /// `GET /`: the notebooks that the caller may see.
 pub(crate) async fn home(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
     if caller.token_in_url {
-        return begin_session(&door, &caller);
+        return begin_session(door, &caller).await;
     }
     Ok(render(StatusCode::OK, &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX }))
 }
@@ -53,7 +54,7 @@ pub(crate) async fn notebook(
     caller: Caller,
 ) -> Result<HttpResponse, HttpError> {
     if caller.token_in_url {
-        return begin_session(&door, &caller);
+        return begin_session(door, &caller).await;
     }
     let name = found.params.first().map(String::as_str).unwrap_or_default();
     if !door.has(name) {
@@ -67,11 +68,13 @@ pub(crate) async fn notebook(
 
 /// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
 /// a `SameSite=Strict` cookie out of the next request. The page's script goes on to the same path without the token.
-fn begin_session(door: &Door, caller: &Caller) -> Result<HttpResponse, HttpError> {
+async fn begin_session(door: web::Data<Door>, caller: &Caller) -> Result<HttpResponse, HttpError> {
     let id = door
         .keys
         .begin_session(caller.access()?, Now::read())
         .map_err(|_| HttpError::internal("the operating system gives no random numbers"))?;
+    // One that cannot be kept is good all the same, until the server is started again.
+    let _ = keep_sessions(door.clone()).await;
     let (name, lasts) = (&door.cookie, SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
     let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });

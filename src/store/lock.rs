@@ -7,6 +7,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long another process may go on holding the lock before it is refused. A server that is killed while it starts a
+/// process leaves its descriptors in that one, until it is what it was started for.
+const HELD_ON: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Held as long as this lives, and not longer than the process.
 #[derive(Debug)]
@@ -35,7 +42,14 @@ impl Lock {
             .open(&path)
             .map_err(failed)?;
         // Belongs to this open file, not to the process: closing another descriptor of the file does not end it.
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
+        let began = Instant::now();
+        let taken = loop {
+            match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
+                Err(nix::Error::EAGAIN | nix::Error::EACCES) if began.elapsed() < HELD_ON => sleep(PAUSE),
+                other => break other,
+            }
+        };
+        match taken {
             Ok(_) => {}
             Err(nix::Error::EAGAIN | nix::Error::EACCES) => {
                 let mut pid = String::new();

@@ -137,8 +137,8 @@ impl Thread {
     }
 
     fn step(&mut self, disk: Disk, batch: Vec<Job>) -> Disk {
-        let bytes: usize = batch.iter().map(Job::bytes).sum();
-        let disk = match disk {
+        self.backlog.fetch_sub(batch.iter().map(Job::bytes).sum(), Ordering::Relaxed);
+        match disk {
             Disk::Well(writer) => self.write(writer, batch, false),
             Disk::Usable(writer) => self.write(writer, batch, true),
             Disk::Failed { trouble, probe_at } => {
@@ -151,9 +151,7 @@ impl Thread {
                     self.probe(trouble)
                 }
             }
-        };
-        self.backlog.fetch_sub(bytes, Ordering::Relaxed);
-        disk
+        }
     }
 
     /// One transaction. While the whole notebook is awaited, facts are let go until it comes.

@@ -259,7 +259,12 @@ impl Writer {
     fn change_state(&mut self, state: &State) -> Result<(), Fault> {
         let id = state.id.as_str();
         let Some(row) = self.tables.get(&STATES, &[id.into()])? else { return Ok(()) };
-        self.tables.put(&STATES, &state_row(state, row[1].clone())?)?;
+        let anew = state_row(state, row[1].clone())?;
+        // Mostly it is where the state lives that has changed, and that is not kept.
+        if anew[..5] == row[..5] && anew[6] == row[6] {
+            return Ok(());
+        }
+        self.tables.put(&STATES, &anew)?;
         if state.living == Living::Deleted {
             // Nothing runs against it any more.
             for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {

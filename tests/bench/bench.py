@@ -10,13 +10,13 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import durable
 import measures
 import ratoon_client as ratoon
-from measures import IPYKERNEL, REST, SNAPSHOT, WS
 
-CONTESTANTS = [WS, REST, SNAPSHOT, IPYKERNEL]
-NOT_HERE = """Not measured here: what a state on disk costs and how fast it comes back, as there is no store yet; the layout
-of large graphs, which the page's tests measure."""
+# Measures that have their contestants in common: the columns of one table.
+GROUPS = {"alive": measures, "durable": durable}
+NOT_HERE = "Not measured here: the layout of large graphs, which the page's tests measure."
 
 
 def machine():
@@ -31,43 +31,55 @@ def machine():
     }
 
 
-def shown(value):
+def shown(value, unit):
     if value is None:
         return "–"
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    if unit == "yes/no":
+        return "yes" if value == 1 else "no"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def print_head():
-    print(f"{'':46} {'unit':>5} " + " ".join(f"{name:>15}" for name in CONTESTANTS) + f" {'target':>8}")
+def print_head(contestants):
+    print(f"{'':54} {'unit':>6} " + " ".join(f"{name:>15}" for name in contestants) + f" {'target':>8}")
 
 
-def print_row(row):
+def print_row(row, contestants):
     target = "" if row.target is None else f"{'≥' if row.at_least else '≤'} {row.target:g}"
     verdict = {None: "", True: "  hit", False: "  MISS"}[row.hit()]
-    figures = " ".join(f"{shown(row.figure(name)):>15}" for name in CONTESTANTS)
-    print(f"{row.what:46} {row.unit:>5} {figures} {target:>8}{verdict}", flush=True)
+    figures = " ".join(f"{shown(row.figure(name), row.unit):>15}" for name in contestants)
+    print(f"{row.what:54} {row.unit:>6} {figures} {target:>8}{verdict}", flush=True)
+
+
+def start_ratoon(*options, python=sys.executable):
+    return ratoon.Server(os.environ["RATOON_BIN"], python, *options)
 
 
 def main():
-    names = [measure.__name__ for measure in measures.ALL]
+    names = {measure.__name__: group for group, of in GROUPS.items() for measure in of.ALL}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="MEASURE", help=f"of: {', '.join(names)}; without: all")
+    known = "; ".join(f"{group}: {', '.join(m.__name__ for m in of.ALL)}" for group, of in GROUPS.items())
+    parser.add_argument("only", nargs="*", metavar="WHAT", help=f"a group or a measure of it ({known}); without: all")
     parser.add_argument("--json", help="where to write all samples")
+    parser.add_argument("--scale", type=float, default=1, help="of `durable`: sizes and counts times this, to try it out")
     options = parser.parse_args()
-    unknown = set(options.only) - set(names)
+    unknown = set(options.only) - set(names) - set(GROUPS)
     if unknown:
-        parser.error(f"there is no measure {', '.join(sorted(unknown))}; there are: {', '.join(names)}")
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {known}")
+    is_wanted = {n for n, group in names.items() if not options.only or n in options.only or group in options.only}
 
-    result = {"machine": machine(), "rows": []}
+    given = {"alive": start_ratoon}
+    given["durable"] = durable.Setup(start_ratoon, os.environ["RATOON_DURABLE_PYTHON"], options.scale)
+    result = {"machine": machine(), "scale": options.scale, "rows": []}
     print(json.dumps(result["machine"]))
-    print_head()
-    for measure in measures.ALL:
-        if options.only and measure.__name__ not in options.only:
-            continue
-        for row in measure(lambda: ratoon.Server(os.environ["RATOON_BIN"], sys.executable)):
-            print_row(row)
-            figures = {name: row.figure(name) for name in row.samples}
-            result["rows"].append({**vars(row), "medians": figures, "hit": row.hit()})
+    for group, of in GROUPS.items():
+        wanted = [measure for measure in of.ALL if measure.__name__ in is_wanted]
+        if wanted:
+            print_head(of.CONTESTANTS)
+        for measure in wanted:
+            for row in measure(given[group]):
+                print_row(row, of.CONTESTANTS)
+                figures = {name: row.figure(name) for name in row.samples}
+                result["rows"].append({"group": group, **vars(row), "medians": figures, "hit": row.hit()})
     print(NOT_HERE)
     if options.json:
         with open(options.json, "w") as file:

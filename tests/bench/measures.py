@@ -8,7 +8,7 @@ import statistics
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import ratoon_client as ratoon
 from peers import RESULT, STREAM, IPyKernel, RatoonSocket, RestLine, SnapshotKernel
@@ -17,6 +17,7 @@ STACK = "import numpy, pandas, matplotlib.pyplot"
 MS, MB = 1e-3, 1 << 20
 
 WS, REST, SNAPSHOT, IPYKERNEL = "Ratoon WS", "Ratoon REST", "snapshot-kernel", "ipykernel"
+CONTESTANTS = [WS, REST, SNAPSHOT, IPYKERNEL]
 
 
 @dataclass
@@ -29,13 +30,21 @@ class Row:
     target: float | None = None
     judged: str = WS
     at_least: bool = False
+    quantile: float = 0.5
 
     def add(self, contestant, value):
         self.samples.setdefault(contestant, []).append(value)
 
     def figure(self, contestant):
         values = self.samples.get(contestant)
-        return statistics.median(values) if values else None
+        if not values or self.quantile == 0.5:
+            return statistics.median(values) if values else None
+        return sorted(values)[min(len(values) - 1, int(len(values) * self.quantile))]
+
+    def at(self, quantile):
+        """The same samples, looked at elsewhere than in their middle."""
+        what = f"{self.what}, p{quantile * 100:.0f}"
+        return replace(self, what=what, quantile=quantile)
 
     def hit(self):
         """Whether the target is met; none where there is none."""
@@ -255,6 +264,10 @@ def available_memory():
     # What the kernel of the machine has promised but not yet counted settles within this time.
     time.sleep(2)
     os.sync()
+    return now_available()
+
+
+def now_available():
     with open("/proc/meminfo") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 
 import ratoon_client as ratoon
@@ -100,23 +101,33 @@ class IPyKernel:
 
     name = "ipykernel, ZMQ"
 
-    def __init__(self):
+    def __init__(self, python=sys.executable, **environment):
         self.room = tempfile.TemporaryDirectory(prefix="ratoon-test-", ignore_cleanup_errors=True)
-        self.manager = KernelManager(kernel_name="python3", connection_file=os.path.join(self.room.name, "connection"))
+        self.specs = OnePython(python)
+        # Its history and settings go nowhere else. For it alone: Ratoon has an IPython too.
+        own = {"IPYTHONDIR": self.room.name, **environment}
+        self.environment = {**os.environ, **{name: text.format(room=self.room.name) for name, text in own.items()}}
 
     def __enter__(self):
+        self.start()
+        return self
+
+    def start(self):
+        # Kishu wants a name of this form.
+        connection = os.path.join(self.room.name, f"kernel-{ratoon.new_id()}.json")
         self.started = time.perf_counter()
-        # Its history and settings go nowhere else. For it alone: Ratoon has an IPython too.
-        own = {**os.environ, "IPYTHONDIR": self.room.name}
-        self.manager.start_kernel(cwd=self.room.name, env=own, stderr=subprocess.DEVNULL)
+        self.manager = KernelManager(kernel_spec_manager=self.specs, connection_file=connection)
+        self.manager.start_kernel(cwd=self.room.name, env=self.environment, stderr=subprocess.DEVNULL)
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=120)
-        return self
 
-    def __exit__(self, *_):
+    def stop(self):
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+
+    def __exit__(self, *_):
+        self.stop()
         self.room.cleanup()
 
     def messages(self, request):
@@ -149,6 +160,17 @@ class IPyKernel:
                 seen = time.perf_counter() - started
         self.client.get_shell_msg(timeout=300)
         return seen
+
+
+class OnePython(KernelSpecManager):
+    """Knows one kernel: ipykernel of this Python."""
+
+    def __init__(self, python):
+        super().__init__()
+        self.argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+
+    def get_kernel_spec(self, _name):
+        return KernelSpec(argv=self.argv, language="python")
 
 
 def check(error):

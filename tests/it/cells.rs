@@ -241,7 +241,13 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        // A process of a server that was killed may live for a moment longer, and write.
+        for _ in 0..100 {
+            if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod ancestors;
 mod auth;
 mod bodies;
 mod branches;
 mod cells;
 mod checkpoints;
 mod crashes;
+mod disk;
 mod exchange;
 mod hostile;
 mod interrupts;
@@ -19,6 +21,7 @@ mod pages;
 mod parallel;
 mod provision;
 mod request;
+mod restarts;
 mod seed;
 mod server;
 mod sockets;

@@ -5,7 +5,8 @@ use crate::request::{Answer, Request};
 use crate::wire::Wire;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,13 +19,15 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct TestServer {
     child: Child,
-    /// Its directory, when it was given none.
-    _room: Option<Room>,
     pub address: SocketAddr,
     /// The line with the URL.
     pub greeting: String,
+    options: Vec<String>,
     errors: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
+    /// The directory, when the test has none itself. Gone when the server is.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    room: Option<Room>,
 }
 
 impl TestServer {
@@ -35,34 +38,65 @@ impl TestServer {
 
     pub fn start_with(options: &[&str]) -> Self {
         let room = (!options.contains(&"--dir")).then(Room::new);
-        let dir = room.as_ref().map(|room| ["--dir", room.path().to_str().unwrap()]);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ratoon"))
-            .args(["--bind", "127.0.0.1:0", "--token", TOKEN])
-            .args(dir.iter().flatten())
-            .args(options)
-            // Not the user's own key.
-            .env("XDG_CONFIG_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/config"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // Before the address it may say that it provides what Python lacks.
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let greeting = lines.find(|line| line.contains("http://")).unwrap_or_default();
-        let (errors, mut stderr) = (Arc::<Mutex<String>>::default(), child.stderr.take().unwrap());
-        let reader = std::thread::spawn({
-            let errors = errors.clone();
-            move || {
-                let mut chunk = [0; 4096];
-                while let Ok(count @ 1..) = stderr.read(&mut chunk) {
-                    errors.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..count]));
-                }
-            }
-        });
+        let mut options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        if let Some(room) = &room {
+            options.extend(["--dir".to_owned(), room.path().to_str().unwrap().to_owned()]);
+        }
+        let (child, greeting, errors, reader) = launch(&[], "127.0.0.1:0", &options);
         let address = greeting.split(['/', ' ']).find_map(|part| part.parse().ok());
-        let address = address.unwrap_or_else(|| panic!("no address in {greeting:?}"));
-        Self { child, _room: room, address, greeting, errors, reader: Some(reader) }
+        let address =
+            address.unwrap_or_else(|| panic!("no address in {greeting:?}: {}", errors.lock().unwrap()));
+        Self { child, address, greeting, options, errors, reader: Some(reader), room }
+    }
+
+    /// Starts a server that another program runs, given with its options. Answers whether it came so far as to say its
+    /// address.
+    pub fn start_under(under: &[&str]) -> (Self, bool) {
+        let room = Room::new();
+        let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (child, greeting, errors, reader) = launch(under, &address.to_string(), &options);
+        let has_begun = !greeting.is_empty();
+        let server =
+            Self { child, address, greeting, options, errors, reader: Some(reader), room: Some(room) };
+        (server, has_begun)
+    }
+
+    /// Starts it again, once it has ended: the same options, directory and port. Answers whether it came so far as to say
+    /// its address. `under` is a program, with options, that runs it.
+    pub fn start_again(&mut self, under: &[&str]) -> bool {
+        assert!(self.child.try_wait().unwrap().is_some(), "it is still there");
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        let bind = self.address.to_string();
+        let (child, greeting, errors, reader) = launch(under, &bind, &self.options);
+        let has_begun = !greeting.is_empty();
+        (self.child, self.greeting, self.errors, self.reader) = (child, greeting, errors, Some(reader));
+        has_begun
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        self.signal(nix::sys::signal::Signal::SIGKILL);
+        self.wait();
+    }
+
+    /// Kills it and starts it again.
+    pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.start_again(&[]), "it does not start again: {}", self.errors());
+    }
+
+    /// The directory in which cells run.
+    pub fn dir(&self) -> PathBuf {
+        let at = self.options.iter().position(|option| option == "--dir").unwrap();
+        PathBuf::from(&self.options[at + 1])
+    }
+
+    /// Where its notebook is kept.
+    pub fn kept(&self) -> PathBuf {
+        self.dir().join("main.ratoon")
     }
 
     pub fn pid(&self) -> u32 {
@@ -127,6 +161,64 @@ impl Drop for TestServer {
             eprintln!("the server wrote:\n{}", self.errors());
         }
     }
+}
+
+/// The program, as the tests start it: what it keeps for its user is in the build's directory.
+pub fn program(under: &[&str]) -> Command {
+    let own = env!("CARGO_BIN_EXE_ratoon");
+    let mut command = match under {
+        [] => Command::new(own),
+        [first, more @ ..] => {
+            let mut command = Command::new(first);
+            command.args(more).arg(own);
+            command
+        }
+    };
+    command.env("XDG_CONFIG_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("config"));
+    command
+}
+
+/// Runs the program to its end, which must come soon.
+pub fn output_of(arguments: &[&str]) -> Output {
+    let mut child =
+        program(&[]).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A server that has begun, against the test's wish.
+    let _ = child.kill();
+    child.wait_with_output().unwrap()
+}
+
+/// Starts a server; answers it, its greeting (empty if it ended before), and what it writes to its log.
+fn launch(
+    under: &[&str],
+    bind: &str,
+    options: &[String],
+) -> (Child, String, Arc<Mutex<String>>, JoinHandle<()>) {
+    let mut child = program(under)
+        .args(["--bind", bind, "--token", TOKEN])
+        .args(options)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (errors, mut stderr) = (Arc::<Mutex<String>>::default(), child.stderr.take().unwrap());
+    let reader = std::thread::spawn({
+        let errors = errors.clone();
+        move || {
+            let mut chunk = [0; 4096];
+            while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+                errors.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..count]));
+            }
+        }
+    });
+    // Before the address it may say that it provides what Python lacks.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let greeting = lines.find(|line| line.contains("http://")).unwrap_or_default();
+    (child, greeting, errors, reader)
 }
 
 /// Waits until something is so.

@@ -1,15 +1,14 @@
 //! Starting and stopping: what cannot work is said clearly and at once.
 
 use crate::request::Request;
-use crate::server::{TOKEN, TestServer};
+use crate::server::{TOKEN, TestServer, output_of};
 use crate::wire::{Frame, Wire};
 use nix::sys::signal::Signal;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 fn refused(options: &[&str]) -> (Option<i32>, String) {
-    let Output { status, stdout, stderr } =
-        Command::new(env!("CARGO_BIN_EXE_ratoon")).args(options).output().unwrap();
+    let Output { status, stdout, stderr } = output_of(options);
     assert!(stdout.is_empty(), "it says an address all the same");
     (status.code(), String::from_utf8(stderr).unwrap())
 }

@@ -43,6 +43,16 @@ impl Wire {
         self.answer(is_head).unwrap_or_else(|| panic!("no answer to {}", String::from_utf8_lossy(request)))
     }
 
+    /// Writes a request on a connection of its own and reads its answer; none if the server has gone meanwhile.
+    pub fn try_ask(address: SocketAddr, request: &[u8]) -> Option<Answer> {
+        let stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_nodelay(true).ok()?;
+        let mut wire = Self { stream, read: Vec::new() };
+        wire.write(request);
+        wire.answer(false)
+    }
+
     /// Reads one answer; none if the connection ended instead.
     pub fn answer(&mut self, is_head: bool) -> Option<Answer> {
         let end = loop {

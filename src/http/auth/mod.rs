@@ -22,6 +22,9 @@ use tokio::sync::watch;
 /// cookie that leaked does not last.
 pub(crate) const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
+/// What a browser session that is kept has in place of a link's scope.
+const SESSION_WORD: &str = "session";
+
 /// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill the memory.
 const MAX_SESSIONS_EACH: usize = 64;
 
@@ -88,6 +91,8 @@ pub(crate) struct NewLink {
 #[derive(Debug)]
 pub(crate) struct Keys {
     owner: Fingerprint,
+    /// What the owner's browser sessions are good with: the token when somebody chose it, so that another one ends them all.
+    owners_word: String,
     kept: Mutex<Kept>,
     /// Counts what was taken back, so that open sockets look again at whether they may stay.
     taken_back: watch::Sender<u64>,
@@ -119,10 +124,12 @@ pub(crate) enum LinkError {
 }
 
 impl Keys {
-    /// The owner's token is the only credential.
-    pub(crate) fn new(owner_token: &str) -> Self {
+    /// The owner's token is the only credential. With `was_made` nobody chose it, and each start has another.
+    pub(crate) fn new(owner_token: &str, was_made: bool) -> Self {
         let (taken_back, _) = watch::channel(0);
-        Self { owner: Fingerprint::of(owner_token), kept: Mutex::default(), taken_back }
+        let owner = Fingerprint::of(owner_token);
+        let owners_word = if was_made { "owner".into() } else { format!("owner {owner}") };
+        Self { owner, owners_word, kept: Mutex::default(), taken_back }
     }
 
     /// What a token gives: the owner's, or a link's.
@@ -169,6 +176,31 @@ impl Keys {
         Ok(id)
     }
 
+    /// The browser sessions as they are kept on disk, so that an open tab comes back to a server that was started again.
+    /// Without those that came from a link.
+    pub(crate) fn kept_sessions(
+        &self,
+        notebook: &str,
+        without_link: Option<&str>,
+        now: Now,
+    ) -> Vec<KeptLink> {
+        let kept = self.lock();
+        let good = kept.sessions.iter().filter(|s| now.at < s.ends);
+        let good = good.filter(|s| without_link.is_none() || s.link.as_deref() != without_link);
+        let to_kept = |session: &BrowserSession| KeptLink {
+            id: format!("session-{}", session.id),
+            notebook: notebook.to_owned(),
+            token_sha256: session.id.to_string(),
+            scope: SESSION_WORD.to_owned(),
+            label: Some(
+                session.link.as_ref().map_or_else(|| self.owners_word.clone(), |l| format!("link {l}")),
+            ),
+            created_at: now.wall_ms as f64,
+            expires_at: Some(now.after(session.ends.saturating_duration_since(now.at)).wall_ms as f64),
+        };
+        good.map(to_kept).collect()
+    }
+
     /// Ends the browser session that `access` came from; nothing to do for one that came from a token.
     pub(crate) fn end_session(&self, access: &Access) {
         if let Some(id) = access.session {
@@ -210,12 +242,25 @@ impl Keys {
     /// Adds the links of a notebook that were kept on disk.
     pub(crate) fn add_kept(&self, notebook: &str, links: &[KeptLink], now: Now) {
         let mut kept = self.lock();
+        let sessions = links.iter().filter(|l| l.scope == SESSION_WORD && l.notebook == notebook);
+        kept.sessions.extend(sessions.filter_map(|session| self.session_from(session, now)));
         for link in links.iter().filter_map(|link| HeldLink::from_kept(notebook, link, now)) {
             let is_known = |l: &HeldLink| l.token.is(&link.token) || l.shown.id == link.shown.id;
             if kept.links.len() < MAX_LINKS && !kept.links.iter().any(is_known) {
                 kept.links.push(link);
             }
         }
+    }
+
+    fn session_from(&self, kept: &KeptLink, now: Now) -> Option<BrowserSession> {
+        let label = kept.label.as_deref()?;
+        let link = label.strip_prefix("link ").map(str::to_owned);
+        if link.is_none() && label != self.owners_word {
+            return None;
+        }
+        let left = Duration::from_millis((kept.expires_at? as u64).saturating_sub(now.wall_ms));
+        let id = Fingerprint::from_hex(&kept.token_sha256)?;
+        Some(BrowserSession { id, link, ends: now.at + left.min(SESSION_LASTS) })
     }
 
     /// The links of a notebook that are still good, for those who keep them.
@@ -306,7 +351,7 @@ mod tests {
 
     #[test]
     fn only_the_exact_token_is_the_owner() {
-        let (keys, now) = (Keys::new("test123"), Now::read());
+        let (keys, now) = (Keys::new("test123", false), Now::read());
         assert_eq!(keys.by_token("test123", now).unwrap().scope, Scope::Owner);
         for wrong in ["", "test12", "test1234", "TEST123", " test123", "test123\0"] {
             assert!(keys.by_token(wrong, now).is_none(), "{wrong:?}");
@@ -315,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_link_gives_its_scope_on_its_notebook_until_it_ends() {
-        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (keys, now) = (Keys::new("owner", false), Now::read());
         let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let access = keys.by_token(&token, now).unwrap();
         assert_eq!((access.scope, access.opens("main"), access.opens("other")), (Scope::View, true, false));
@@ -330,7 +375,7 @@ mod tests {
 
     #[test]
     fn setting_the_wall_clock_neither_ends_nor_prolongs_a_link() {
-        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (keys, now) = (Keys::new("owner", false), Now::read());
         let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let tomorrow = Now { wall_ms: now.wall_ms + 86_400_000, ..now };
         let yesterday = Now { wall_ms: now.wall_ms - 86_400_000, ..now.after(Duration::from_secs(61)) };
@@ -340,7 +385,7 @@ mod tests {
 
     #[test]
     fn taking_a_link_back_ends_its_sessions_and_no_others() {
-        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (keys, now) = (Keys::new("owner", false), Now::read());
         let (link, token) = add(&keys, None, now);
         let of_link = keys.begin_session(&keys.by_token(&token, now).unwrap(), now).unwrap();
         let of_owner = keys.begin_session(&keys.by_token("owner", now).unwrap(), now).unwrap();
@@ -353,14 +398,14 @@ mod tests {
 
     #[test]
     fn a_kept_link_is_good_again_until_its_end() {
-        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (keys, now) = (Keys::new("owner", false), Now::read());
         let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let (_, endless) = add(&keys, None, now);
         let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
         assert!(keys.held("other", now).is_empty());
         assert!(kept.iter().all(|k| !k.token_sha256.contains(&token)));
 
-        let again = Keys::new("another");
+        let again = Keys::new("another", false);
         let later = now.after(Duration::from_secs(20));
         again.add_kept("main", &kept, later);
         // A copy of the notebook has the same links, and they do not open it.
@@ -373,13 +418,13 @@ mod tests {
         assert!(again.by_token(&token, end).is_none());
         assert!(again.by_token(&endless, end).is_some());
 
-        let late = Keys::new("late");
+        let late = Keys::new("late", false);
         late.add_kept("main", &kept, end);
         assert_eq!(late.links(end).len(), 1);
         let odd = |change: fn(&mut KeptLink)| {
             let mut one = kept[1].clone();
             change(&mut one);
-            let keys = Keys::new("odd");
+            let keys = Keys::new("odd", false);
             keys.add_kept("main", &[one], now);
             keys.links(now).len()
         };
@@ -392,7 +437,7 @@ mod tests {
 
     #[test]
     fn sessions_end_after_a_week_and_the_oldest_makes_way() {
-        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (keys, now) = (Keys::new("owner", false), Now::read());
         let owner = keys.by_token("owner", now).unwrap();
         let first = keys.begin_session(&owner, now).unwrap();
         assert!(keys.by_session(&first, now.after(SESSION_LASTS - Duration::from_secs(1))).is_some());
@@ -405,7 +450,7 @@ mod tests {
 
     #[test]
     fn signing_out_ends_one_session() {
-        let (keys, now) = (Keys::new("owner"), Now::read());
+        let (keys, now) = (Keys::new("owner", false), Now::read());
         let owner = keys.by_token("owner", now).unwrap();
         let (one, two) = (keys.begin_session(&owner, now).unwrap(), keys.begin_session(&owner, now).unwrap());
         keys.end_session(&keys.by_session(&one, now).unwrap());

@@ -176,8 +176,18 @@ class _Saving:
     # The data part
 
     def _data(self, names, entries, form):
-        stream, records = _Stream(self.keeper), []
-        encoder = values.Encoder(self.keep_buffer)
+        stream, records, used = _Stream(self.keeper), [], set()
+
+        def noting(keep):
+            # Which buffers this part needs: a file of values goes without the others.
+            def keep_and_note(*what, **more):
+                number = keep(*what, **more)
+                used.add(number)
+                return number
+
+            return keep_and_note
+
+        encoder = values.Encoder(noting(self.keep_buffer))
         for name, value in names.items():
             if values.is_left_out(name, value):
                 if form == "data":
@@ -198,10 +208,11 @@ class _Saving:
                 entries[name] = _type_name(value)
             record = _Record(self.keeper)
             record.write(data.text)
-            records.append([name] + record.end(stream, self._add))
+            records.append([name] + record.end(stream, noting(self._add)))
         signal.alarm(0)
         return {
             "streams": [stream.end("values")],
+            "buffers": sorted(used),
             "records": records,
             "execution_count": self.shell.execution_count,
         }

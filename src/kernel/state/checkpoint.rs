@@ -75,6 +75,10 @@ impl Checkpoints {
         let summary: Summary =
             serde_json::from_str(&json).map_err(|e| PyValueError::new_err(e.to_string()))?;
         let mut keeper = keeper.borrow_mut();
+        // That the disk refused is no property of the value for which it did: the checkpoint as a whole has failed.
+        if let Some(why) = keeper.broken.take() {
+            return Err(PyOSError::new_err(why));
+        }
         let manifest = keeper.blobs.put(summary.manifest.as_bytes())?;
         keeper.count(manifest.digest, manifest.stored_bytes, manifest.is_new);
         keeper.blobs.settle()?;
@@ -137,6 +141,8 @@ struct Keeper {
     expected: u64,
     done: u64,
     told: Option<Instant>,
+    /// Why the disk refused to take something.
+    broken: Option<String>,
     /// How much may still be unpacked.
     room: u64,
 }
@@ -158,6 +164,7 @@ impl Keeper {
             expected: 1,
             done: 0,
             told: None,
+            broken: None,
             room: available_memory(),
         }
     }
@@ -199,7 +206,9 @@ impl Keeper {
         }
         let mut chunks = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
         for chunk in bytes.chunks(CHUNK_BYTES) {
-            let put = self.blobs.put(chunk)?;
+            let put = self.blobs.put(chunk).inspect_err(|error| {
+                self.broken.get_or_insert_with(|| error.to_string());
+            })?;
             self.count(put.digest, put.stored_bytes, put.is_new);
             chunks.push(put.digest.to_string());
             self.tell(chunk.len());

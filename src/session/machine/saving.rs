@@ -6,7 +6,7 @@
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Contents, ProcId, Role};
 use crate::notebook::{
-    Checkpoint, Event, ExecId, Form, Living, Refused, Reply, Saving, State, StateId, Trouble,
+    Checkpoint, Event, ExecId, Form, Living, Refused, Reply, Revival, Saving, State, StateId, Trouble,
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
@@ -83,6 +83,11 @@ impl Machine {
     ) -> Option<Reply> {
         if let Err(refused) = self.runnable(id) {
             return Some(Reply::Refused(refused));
+        }
+        if self.notebook.state(id).is_some_and(holds_values_only) {
+            let why = "its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest";
+            let how = "trust the notebook's checkpoints first, or save a state that grew from it";
+            return Some(Reply::Refused(Refused::new("conflict", format!("save state {id}"), why, how)));
         }
         let wish = Wish { state: id.clone(), form, label, metadata, tickets: vec![ticket] };
         let same = |w: &Wish| {
@@ -405,4 +410,12 @@ impl Machine {
             self.publish(Event::SavingChanged { state: id.clone(), saving });
         }
     }
+}
+
+/// Whether all that can be had of a state now is the values of a checkpoint that has more in it.
+fn holds_values_only(state: &State) -> bool {
+    let has_more = |c: &Checkpoint| !c.is_trusted && c.form == Form::Environment;
+    let is_whole = matches!(state.living, Living::Memory | Living::Freezing)
+        && !matches!(state.revival, Some(Revival::Checkpoint { .. }));
+    state.checkpoint.as_ref().is_some_and(has_more) && !is_whole
 }

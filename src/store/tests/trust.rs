@@ -223,6 +223,7 @@ fn another_install_gets_values_only_and_no_links() {
     let opened = two(&dir);
     let link = KeptLink {
         id: "l".into(),
+        notebook: "n".into(),
         token_sha256: "0".repeat(64),
         scope: "view".into(),
         label: None,

@@ -677,3 +677,72 @@ fn versions_of_a_task_go_on() {
         ",
     ));
 }
+
+#[test]
+fn a_state_from_a_file_is_there_when_its_checkpoint_is_and_its_values_are_not_saved_over_it() {
+    let story = "open
+        p1 ready
+        adopt
+        kept s2 foreign
+        checkpoint s2
+        run a on s2
+        p2 ready without f
+        checkpoint s2";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        adopt
+            keep checkpoint c-elsewhere of s2
+        kept s2 foreign
+            s2 is in Disk label mine
+            answer 3: import-s1 Ok s2
+        checkpoint s2
+            answer 5: refused, conflict: save state s2: its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest
+        run a on s2
+            p1 forks p2, frozen from c-s2 (Data)
+            s2 is in Freezing label mine
+            p2 forks p3, head
+            p3 runs a
+        p2 ready without f
+            s2 is in Freezing label mine
+            s2 is in Memory label mine
+        checkpoint s2
+            answer 8: refused, conflict: save state s2: its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest
+        initial
+        └─ s2 (import-s1)
+           └─ × a Queued
+    "#]].assert_eq(&told(story));
+}
+
+#[test]
+fn a_state_from_a_file_that_cannot_be_kept_is_no_state() {
+    let story = "open
+        p1 ready
+        adopt
+        unkept s2
+        adopt
+        reset
+        kept s4 foreign";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        adopt
+            keep checkpoint c-elsewhere of s2
+        unkept s2
+            removed [s2] [import-s1]
+            answer 3: refused, disk: import a state: the disk is full
+        adopt
+            keep checkpoint c-elsewhere of s4
+        reset
+            answer 5: refused, conflict: import a state: the notebook was reset
+            all was reset
+            answer 6: done
+        kept s4 foreign
+        initial
+    "#]]
+    .assert_eq(&told(story));
+}

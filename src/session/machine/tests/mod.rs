@@ -9,7 +9,7 @@ mod runs;
 mod states;
 mod storm;
 
-use super::{Alarm, Budget, Effect, Input, Machine, Serial, Ticket};
+use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Ticket};
 use crate::kernel::{Contents, Exit, How, ProcId, Report};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
@@ -154,6 +154,15 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             metadata: serde_json::Map::new(),
         }),
         ["kept", id, rest @ ..] => Input::Kept(state(id), Ok(Box::new(checkpoint(id, rest)))),
+        ["adopt"] => Input::Adopt(
+            ticket,
+            Box::new(Adopted {
+                code: "# %%\nx = 1\n".into(),
+                outputs: vec![Output::stream(StreamName::Stdout, "made")],
+                label: Some("mine".into()),
+                about: checkpoint("elsewhere", &["foreign"]),
+            }),
+        ),
         ["unkept", id] => Input::Kept(state(id), Err("the disk is full".into())),
         ["trusted", ids @ ..] => Input::Trusted(Ok(ids.iter().map(|id| state(id)).collect())),
         ["trouble"] => Input::Trouble(Some(Trouble {
