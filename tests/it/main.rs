@@ -8,6 +8,7 @@ mod bodies;
 mod branches;
 mod care;
 mod cells;
+mod checkpoints;
 mod crashes;
 mod disk;
 mod exchange;

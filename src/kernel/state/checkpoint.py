@@ -7,6 +7,7 @@ environment part (pickling.py) and the data part (values.py).
 """
 
 import builtins
+import gc
 import json
 import keyword
 import os
@@ -15,6 +16,7 @@ import re
 import signal
 import sys
 import threading
+import types
 
 import _ratoon_pickling as pickling
 import _ratoon_settings as settings
@@ -110,7 +112,8 @@ class _Saving:
     def _environment(self, names, umask, entries):
         stream, records, oob = _Stream(self.keeper), [], []
         writer = _Writer(self, oob)
-        wanted = [("name", name, value) for name, value in names.items()]
+        taken = settings.imported_from(self.shell, names)
+        wanted = [("name", name, value) for name, value in names.items() if not self._is_only_taken(name, value, taken)]
         wanted += [("out", number, value) for number, value in list(self.namespace.get("_oh", {}).items())]
         wanted += [("setting", name, value) for name, value in settings.collect(self.shell, umask).items()]
         for kind, name, value in wanted:
@@ -119,7 +122,9 @@ class _Saving:
                 record = writer.write((kind, name, value))
             except BaseException as error:
                 del oob[first_buffer:]
-                if kind == "name":
+                if kind == "name" and name in taken:
+                    entries[name] = _type_name(value)
+                elif kind == "name":
                     self._miss(name, value, _reason(error, value))
                 elif kind == "out" and f"_{name}" in self.namespace:
                     self._miss(f"_{name}", value, _reason(error, value))
@@ -127,6 +132,7 @@ class _Saving:
             if kind == "name":
                 entries[name] = _type_name(value)
             records.append([kind, str(name), *record.end(stream, self._add), first_buffer])
+        entries.update((name, _type_name(names[name])) for name in taken)
         pickler = writer.pickler
         cells = settings.cells_of(pickler.files, pickler.defined.values())
         record = writer.write(("setting", "cells", cells))
@@ -136,18 +142,23 @@ class _Saving:
         early = json.dumps(settings.early(), sort_keys=True).encode()
         streams = [stream.end("values"), self._stream("settings", early), self._stream("environ", environ)]
         return {
-            "environment": {"streams": streams, "records": records, "oob": oob, "modules": modules},
+            "environment": {"streams": streams, "records": records, "oob": oob, "modules": modules, "taken": taken},
             "packages": settings.packages(modules),
             "imports": imports,
             "sources": settings.sources(pickler.defined),
         }
+
+    def _is_only_taken(self, name, value, taken):
+        """Whether an import brings a name back: functions and classes are what they were. Other things may have changed
+        since, and are imported again only when they cannot be written."""
+        return name in taken and issubclass(type(value), (type, types.FunctionType, types.BuiltinFunctionType))
 
     def _miss(self, name, value, reason):
         self.missing[name] = {"name": name, "type": _type_name(value), "reason": reason}
 
     def keep_buffer(self, memory, readonly=False):
         """Keeps bytes as a buffer of its own; answers its number."""
-        _restart_clock()
+        _go_on()
         return self._add(*self.keeper.put(memory, True), readonly)
 
     def _add(self, count, chunks, readonly=False):
@@ -332,7 +343,7 @@ class _Record:
             data = data[room:]
 
     def _put(self):
-        _restart_clock()
+        _go_on()
         self.chunks += self.keeper.put(bytes(self.waiting), False)[1]
         self.waiting = bytearray()
 
@@ -357,7 +368,12 @@ class _Stream(_Record):
 
 
 def _restart_clock():
-    if threading.current_thread() is threading.main_thread():
+    signal.alarm(MAX_STANDSTILL)
+
+
+def _go_on():
+    """It comes further: the clock starts again, if it runs."""
+    if signal.alarm(0):
         signal.alarm(MAX_STANDSTILL)
 
 
@@ -456,6 +472,8 @@ def load(keeper, text, form):
     loading = _Loading(keeper, manifest)
     missing = loading.environment() if form == "environment" else loading.data()
     _take_note(missing)
+    # As in the root: a full collection in a state that grows from this one does not copy its pages.
+    gc.freeze()
     return json.dumps(list(missing.values()))
 
 
@@ -477,6 +495,7 @@ class _Loading:
             _tell_of(missing)
         settings.restore_early(self._early(part, whole))
         settings.import_all(part["modules"])
+        self._take(part["taken"])
         before = dict(self.namespace)
         failed = self._records(part, whole, {})
         if failed and not missing:
@@ -487,6 +506,15 @@ class _Loading:
             failed = self._records(part, whole, failed)
         missing.update(failed)
         return missing
+
+    def _take(self, taken):
+        """Names that import statements took out of modules. One that is pickled besides is what it was, not what it is now."""
+        self.taken = set()
+        for name, (module, attribute) in taken.items():
+            found = vars(sys.modules[module]) if module in sys.modules else {}
+            if attribute in found:
+                self.namespace[name] = found[attribute]
+                self.taken.add(name)
 
     def _early(self, part, whole):
         """The settings that the rest needs to be found. They hold no objects of the user's, so they are read by themselves."""
@@ -507,7 +535,7 @@ class _Loading:
             try:
                 ((_, name, value), _) = records.load(record, first_buffer)
             except BaseException as error:
-                if kind != "setting":
+                if kind != "setting" and not (kind == "name" and name in self.taken):
                     name = name if kind == "name" else "_" + name
                     failed[name] = {
                         "name": name,
@@ -536,7 +564,7 @@ class _Loading:
                 at += count
             else:
                 record = self._bytes(self.manifest["buffers"][buffer])
-            if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
+            if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
                 continue
             try:
                 value = decoder.decode(record)

@@ -7,16 +7,18 @@ name. The namespace itself stands in the memo from the beginning, so a function 
 
 import _thread
 import builtins
-import collections
-import enum
+import dataclasses
 import functools
 import gc
 import io
 import marshal
+import os
 import pickle
+import signal
 import socket
 import sys
 import threading
+import time
 import types
 import typing
 import weakref
@@ -26,6 +28,13 @@ import cloudpickle
 PROTOCOL = 5
 # Smaller buffers stay in the stream.
 LARGE_BYTES = 256 * 1024
+
+# How long a trial in another fork may take, in seconds.
+MAX_TRIAL = 5
+# A saving process makes the user's own exits fail.
+_exit = os._exit
+# A function made by `exec` keeps its whole namespace up to so many names, and of a larger one what it uses.
+MAX_FOREIGN_NAMES = 200
 
 _by_cloudpickle = cloudpickle.CloudPickler
 _EMPTY = "<empty cell>"
@@ -139,6 +148,8 @@ class _Reducers:
             return _reduce_cached_property
         if _is_block(kind):
             return self._block
+        if kind.__module__.startswith("polars.") and kind.__name__ in _of_polars:
+            return _of_polars[kind.__name__]
         what = refusal(value)
         if what:
             return _refuse(what)
@@ -169,6 +180,10 @@ class _Reducers:
             module = sys.modules.get(home.get("__name__"))
             if module is not None and vars(module) is home:
                 home = module
+            elif len(home) > MAX_FOREIGN_NAMES:
+                # A namespace that a library has made up for one function, of everything that it could need.
+                used = _names_used(value.__code__)
+                home = {name: one for name, one in home.items() if name in used}
         state = {
             "contents": contents,
             "dict": dict(vars(value)),
@@ -216,6 +231,8 @@ class _Reducers:
         if make.__name__ == "_make_skeleton_class":
             # (metaclass, name, bases, kwargs, tracker, extra). The tracker is random: the same class would be other bytes.
             arguments[4] = None
+            # Older versions of cloudpickle leave it to the state, which is too late for a NamedTuple.
+            arguments[3] = {"__module__": value.__module__, **arguments[3]}
             if value.__qualname__ != value.__name__:
                 arguments[3] = {**arguments[3], "__qualname__": value.__qualname__}
             slots = vars(value).get("__slots__")
@@ -317,7 +334,56 @@ class Fast(_Reducers, _by_cloudpickle):
 class Deep(_Reducers, pickle._Pickler):
     """For what is nested so deeply that C's stack ends: slow, in Python, whose stack is as large as memory."""
 
-    dispatch_table = _by_cloudpickle.dispatch_table
+    def prepare(self, namespace, keep_buffer):
+        # One dictionary: cloudpickle's chain of two is asked by way of C, whose stack has an end.
+        self.dispatch_table = dict(_by_cloudpickle.dispatch_table)
+        # A function, as the call of a bound method with `*` goes by way of C, too.
+        whole = pickle._Pickler.save_reduce
+        self.save_reduce = lambda *parts, **more: whole(self, *parts, **more)
+        return super().prepare(namespace, keep_buffer)
+
+
+def _reduce_polars_frame(value):
+    # Whole frames go through polars' threads, which a fork does not have: it would wait for them for ever. So do columns in
+    # several pieces. Single pieces do not (measured with polars 2.1).
+    return make_polars_frame, (value.get_columns(),)
+
+
+def _reduce_polars_series(value):
+    if value.n_chunks() == 1:
+        return value.__reduce_ex__(PROTOCOL)
+    return make_polars_series, (value.get_chunks(),)
+
+
+def _reduce_polars_plan(value):
+    # What it was made from is inside it, in how many pieces it does not say: another fork tries it.
+    if not _ends_in_a_fork(lambda: value.__reduce_ex__(PROTOCOL)):
+        raise Unsavable(value, "a query of polars that needs polars' own threads to be written: collect() it")
+    return value.__reduce_ex__(PROTOCOL)
+
+
+_of_polars = {
+    "DataFrame": _reduce_polars_frame,
+    "Series": _reduce_polars_series,
+    "LazyFrame": _reduce_polars_plan,
+}
+
+
+def _ends_in_a_fork(work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            _exit(0)
+    end = time.monotonic() + MAX_TRIAL
+    while time.monotonic() < end:
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            return True
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
 
 
 def _refuse(what):
@@ -351,6 +417,10 @@ def _reduce_weak_reference(_, value):
 
 def _reduce_weak_dict(_, value):
     return make_weak_dict, (type(value), dict(value.items()))
+
+
+def _reduce_field_kind(_, value):
+    return getattr, (dataclasses, value.name)
 
 
 def _reduce_memoryview(_, value):
@@ -412,6 +482,7 @@ _own_reducers = {
     weakref.WeakValueDictionary: _reduce_weak_dict,
     _Own: _Reducers._own,
     io.TextIOWrapper: _reduce_stream,
+    dataclasses._FIELD_BASE: _reduce_field_kind,
     typing.NewType: _reduce_new_type,
     **{
         getattr(typing, name): _reduce_parameter for name in ("ParamSpec", "TypeVarTuple") if hasattr(typing, name)
@@ -423,6 +494,14 @@ _MODULES_OWN = {"__builtins__", "__loader__", "__spec__", "__cached__", "__name_
 def own_stream(kind):
     """Makes our standard streams come back as the standard streams of the new process."""
     _own_reducers[kind] = _reduce_stream
+
+
+def _names_used(code):
+    used = set(code.co_names)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            used |= _names_used(inner)
+    return used
 
 
 def _annotations(value):
@@ -583,6 +662,19 @@ def make_weak_dict(kind, items):
     return kind(items)
 
 
+def make_polars_frame(columns):
+    import polars
+
+    return polars.DataFrame(columns)
+
+
+def make_polars_series(chunks):
+    made = chunks[0].clone()
+    for chunk in chunks[1:]:
+        made.append(chunk)
+    return made
+
+
 def make_parameter(kind, name):
     made = kind(name)
     made.__module__ = "__main__"
@@ -714,9 +806,10 @@ class Records:
         memo = self.unpickler.memo.copy()
         self.known += sum(_count(one) for one in self.uncounted)
         self.uncounted.clear()
-        lost = _count(record)
-        objects = [memo.get(number) for number in range(self.known)] + [None] * lost
-        self.lost.update(range(self.known, len(objects)))
+        objects = [memo.get(number) for number in range(self.known)]
+        made = _words_and_names(record, objects)
+        self.lost.update(len(objects) + number for number, one in enumerate(made) if one is _LOST)
+        objects += made
         self.known = len(objects)
         self._begin(objects)
 
@@ -744,10 +837,13 @@ class _Source:
         return self.left.readline()
 
 
+_LOST = object()
+
+
 def _opcodes(record):
     import pickletools
 
-    return pickletools.genops(record)
+    return pickletools.genops(bytes(record))
 
 
 def _count(record):
@@ -756,3 +852,36 @@ def _count(record):
 
 def _referred(record):
     return {argument for op, argument, _ in _opcodes(record) if op.name in ("BINGET", "LONG_BINGET")}
+
+
+def _words_and_names(record, objects):
+    """What a record that failed put into the memo, as far as it is text or can be imported: other records use it, too."""
+    made, last = [], [_LOST, _LOST]
+    for op, argument, _ in _opcodes(record):
+        if op.name == "MEMOIZE":
+            made.append(last[-1])
+            continue
+        if "UNICODE" in op.name:
+            one = argument
+        elif op.name in ("BINGET", "LONG_BINGET"):
+            one = objects[argument] if argument < len(objects) else made[argument - len(objects)]
+        elif op.name == "STACK_GLOBAL":
+            one = _import_name(*last)
+        elif op.name in ("FRAME", "PROTO"):
+            continue
+        else:
+            one = _LOST
+        last = [last[-1], one]
+    return made
+
+
+def _import_name(module, name):
+    if type(module) is not str or type(name) is not str:
+        return _LOST
+    try:
+        found = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+    except BaseException:
+        return _LOST

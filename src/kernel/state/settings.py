@@ -211,6 +211,29 @@ def imports(shell):
     return list(statements), list(modules)
 
 
+def imported_from(shell, names):
+    """For each name that an import statement took out of a module, and that still is what is there: [module, attribute]."""
+    found = {}
+    for text in shell.history_manager.input_hist_parsed:
+        if "import" not in text:
+            continue
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            module = sys.modules.get(node.module) if isinstance(node, ast.ImportFrom) and node.module else None
+            if module is None or node.level or not _has_spec(module):
+                continue
+            taken = {alias.asname or alias.name: alias.name for alias in node.names}
+            if "*" in taken:
+                taken = {name: name for name in names if name in vars(module)}
+            for name, attribute in taken.items():
+                if name in names and vars(module).get(attribute, found) is names[name]:
+                    found[name] = [node.module, attribute]
+    return found
+
+
 def _has_spec(module):
     return getattr(module, "__spec__", None) is not None
 

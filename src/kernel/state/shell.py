@@ -403,9 +403,9 @@ def _send_error(etype, evalue, traceback):
 
 
 def _cut_own_frames(tb):
-    """A traceback ends in the user's code, not in how we ask for input."""
+    """A traceback ends in the user's code, not in how we ask for input or tell what is missing."""
     while tb is not None and tb.tb_next is not None:
-        if tb.tb_next.tb_frame.f_code.co_filename == __file__:
+        if tb.tb_next.tb_frame.f_code.co_filename.startswith("<ratoon "):
             tb.tb_next = None
         tb = tb.tb_next
 

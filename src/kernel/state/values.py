@@ -24,6 +24,8 @@ MAX_COUNT = 2_000_000
 # Long lists of one kind of number or text are written as one piece.
 MIN_PACKED = 32
 LARGE_BYTES = 256 * 1024
+# Older ones run code that a table names (CVE-2023-47248).
+MIN_ARROW = 15
 
 (
     BIG_INT, SURROGATES, BYTEARRAY, TUPLE, SET, FROZENSET, COMPLEX, DATETIME, DATE, TIME, TIMEDELTA, DECIMAL, UUID, PATH,
@@ -61,8 +63,10 @@ def is_left_out(name, value):
     """Functions, classes, modules and names with two underscores around them are no values."""
     if name.startswith("__") and name.endswith("__"):
         return True
-    return isinstance(
-        value, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+    # Not isinstance, which asks the object itself.
+    kind = type(value)
+    return issubclass(
+        kind, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
     )
 
 
@@ -883,6 +887,8 @@ class Decoder:
     def _table(self, depth):
         import pyarrow
 
+        if int(pyarrow.__version__.split(".")[0]) < MIN_ARROW:
+            raise Malformed("reading it is not safe with this old pyarrow")
         return pyarrow.ipc.open_stream(self._of(bytes)).read_all()
 
     def _index(self, depth):

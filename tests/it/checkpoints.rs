@@ -1,0 +1,698 @@
+//! What a state holds is there again after the server was killed: each row runs cells, looks at what they left, and looks
+//! again after a restart. Both looks must show the same.
+
+use crate::cells::Room;
+use crate::server::{PATIENCE, TestServer};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What cells leave, and how it is looked at.
+struct Row {
+    name: &'static str,
+    cells: &'static [&'static str],
+    look: &'static str,
+}
+
+const fn row(name: &'static str, cells: &'static [&'static str], look: &'static str) -> Row {
+    Row { name, cells, look }
+}
+
+/// Runs cells one after the other; answers the last state.
+fn grow(server: &TestServer, name: &str, cells: &[&str]) -> String {
+    cells.iter().fold("initial".to_owned(), |state, cell| {
+        let ran = server.run(&state, cell);
+        assert!(ran.error.is_none(), "{name}: {} {}", ran.ename(), ran.evalue());
+        ran.state().to_owned()
+    })
+}
+
+/// A state as the notebook tells of it.
+fn told(server: &TestServer, state: &str) -> Value {
+    let notebook = server.notebook();
+    let states = notebook["states"].as_array().expect("a notebook has states");
+    states.iter().find(|s| s["id"] == state || s["name"] == state).cloned().unwrap_or_default()
+}
+
+/// Waits until these states have a checkpoint.
+fn wait_for_checkpoints(server: &TestServer, states: &[String]) {
+    let start = Instant::now();
+    for state in states {
+        while told(server, state)["checkpoint"].is_null() {
+            assert!(start.elapsed() < 6 * PATIENCE, "no checkpoint: {}", told(server, state));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Kills a server as hard as can be.
+fn kill(mut server: TestServer) {
+    server.signal(Signal::SIGKILL);
+    server.wait();
+}
+
+fn comes_back(start: impl Fn(&Path) -> TestServer, rows: &[Row]) {
+    let room = Room::new();
+    let server = start(room.path());
+    let states: Vec<String> = rows.iter().map(|row| grow(&server, row.name, row.cells)).collect();
+    let before: Vec<String> =
+        rows.iter().zip(&states).map(|(row, state)| shown(&server, state, row.look)).collect();
+    wait_for_checkpoints(&server, &states);
+    kill(server);
+    let server = start(room.path());
+    let wrong: Vec<String> = rows
+        .iter()
+        .zip(states.iter().zip(&before))
+        .filter_map(|(row, (state, before))| {
+            let after = shown(&server, state, row.look);
+            (after != *before).then(|| format!("{}:\n  before {before:?}\n  after  {after:?}", row.name))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a look shows, an error included.
+fn shown(server: &TestServer, state: &str, look: &str) -> String {
+    let ran = server.run(state, look);
+    let error = if ran.error.is_none() { "" } else { ran.evalue() };
+    format!("{}{error}", ran.text())
+}
+
+#[test]
+fn objects_come_back() {
+    comes_back(TestServer::in_dir, OBJECTS);
+}
+
+#[test]
+fn arrays_and_what_libraries_make_come_back() {
+    let room = Room::new();
+    if TestServer::with_science(room.path()).is_none() {
+        return;
+    }
+    comes_back(|dir| TestServer::with_science(dir).expect("it was there a moment ago"), SCIENCE);
+}
+
+#[test]
+fn what_cannot_be_saved_is_told_by_name_and_reason() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = "import threading\ng = (i for i in range(3)); x = 1; box = {'a': [g]}\nclass H:\n    def __init__(self): self._lock = threading.Lock()\nh = H(); f = open('f', 'w')\ndef uses(): return next(g)";
+    let state = grow(&server, "missing", &[code]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    kill(server);
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(server.run(&state, "print(x)").text(), "1\n");
+    for (look, reason) in [
+        ("g", "a generator"),
+        ("box", "it holds a generator that has begun its work (['a'][0])"),
+        ("h", "it holds a lock (_lock)"),
+        ("f", "an open file"),
+        ("uses()", "a generator"),
+    ] {
+        let ran = server.run(&state, look);
+        assert_eq!(ran.ename(), "NameError", "{look}");
+        assert!(ran.evalue().contains(reason) && ran.evalue().contains("Replay"), "{look}: {}", ran.evalue());
+    }
+    let caught = "try: g\nexcept NameError as e: print(e.name)\ng = iter([5]); print(uses())";
+    assert_eq!(server.run(&state, caught).text(), "g\n5\n");
+    let missing = told(&server, &state)["checkpoint"]["missing"].clone();
+    let names: Vec<&str> =
+        missing.as_array().expect("a list").iter().filter_map(|m| m["name"].as_str()).collect();
+    assert_eq!(names, ["g", "box", "h", "f"]);
+}
+
+#[test]
+fn a_hostile_object_costs_its_own_name_only() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = r#"import os
+class Raises:
+    def __reduce__(self): raise BaseException('no')
+class Exits:
+    def __getstate__(self): raise SystemExit(3)
+class ExitsHard:
+    def __reduce__(self): os._exit(1)
+class Nonsense:
+    def __reduce__(self): return 5
+class Opaque:
+    def __getattribute__(self, name): raise KeyboardInterrupt
+class Bomb:
+    def __reduce__(self): return (exec, ('raise ValueError("on load")',))
+shared = []
+a, b, c, d, e, bomb = Raises(), Exits(), ExitsHard(), Nonsense(), Opaque(), Bomb()
+pair = [shared, bomb]; after = [shared]; ok = 1"#;
+    let state = grow(&server, "hostile", &[code]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    kill(server);
+    let server = TestServer::in_dir(room.path());
+    let look =
+        "print(ok, after, after[0] is shared, [n for n in 'a b c d e bomb pair'.split() if n in globals()])";
+    assert_eq!(server.run(&state, look).text(), "1 [[]] True []\n");
+    assert!(server.run(&state, "bomb").evalue().contains("on load"));
+}
+
+#[test]
+fn one_changed_element_costs_one_chunk() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let first = grow(&server, "large", &["import numpy as np; big = np.random.rand(8_000_000)"]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&first));
+    let second = server.run(&first, "big[5] = 1").state().to_owned();
+    wait_for_checkpoints(&server, std::slice::from_ref(&second));
+    let new_bytes = |state| told(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
+    assert!(new_bytes(&first) > 60_000_000);
+    assert!(new_bytes(&second) < 8 << 20, "{}", new_bytes(&second));
+}
+
+#[test]
+fn plain_values_are_read_back_and_damaged_ones_do_nothing() {
+    let server = TestServer::start();
+    let code = r#"import sys, random, collections, datetime, decimal, pathlib, uuid
+values = sys.modules['_ratoon_values']
+held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b', bytearray(b'c'), (1, (2,)), {1}, frozenset('a'),
+    1j, ..., datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.date(1, 2, 3), datetime.timedelta(-1, 5),
+    decimal.Decimal('1.50'), uuid.UUID(int=7), pathlib.Path('/a'), range(1, 9, 2), slice(1, None), collections.deque([1], 3),
+    collections.OrderedDict(b=1), collections.Counter('aab'), collections.defaultdict(list, {1: [2]}), {(1, 'a'): [None]},
+    list(range(100)), [i / 3 for i in range(100)], list(map(str, range(100)))]
+encoder = values.Encoder(None)
+text = bytes(encoder.encode(held).text)
+read = lambda data: values.Decoder(None, []).decode(data)
+assert read(text) == held and list(map(type, read(text))) == list(map(type, held))
+loop = []; loop.append(loop); loop.append({'same': loop})
+back = read(bytes(encoder.encode(loop).text))
+assert back[0] is back and back[1]['same'] is back
+placed = read(bytes(encoder.encode([len, open]).text))
+assert all(isinstance(one, values.Placeholder) for one in placed)
+chance, told = random.Random(1), collections.Counter()
+for _ in range(5000):
+    damaged = bytearray(text)
+    for _ in range(chance.choice([1, 1, 2, 5])):
+        damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+    try: read(bytes(damaged)); told['read'] += 1
+    except values.Malformed: told['refused'] += 1
+print(sorted(told))"#;
+    let ran = server.run("initial", code);
+    assert_eq!(ran.text(), "['read', 'refused']\n", "{}", ran.evalue());
+}
+
+const OBJECTS: &[Row] = &[
+    row("plain", &["x = 1; s = 'é'; l = [1, 2.5, None]; d = {'a': (1, 2)}"], "print(x, s, l, d)"),
+    row("alias", &["a = []; b = a; c = {'k': a}"], "b.append(1); print(a, a is b, c['k'] is a)"),
+    row(
+        "recursive",
+        &["l = [1]; l.append(l); d = {}; d['d'] = d; t = ([],); t[0].append(t)"],
+        "print(l[1] is l, d['d'] is d, t[0][0] is t)",
+    ),
+    row("function global", &["x = 1\ndef f(): return x"], "x = 5; print(f())"),
+    row(
+        "globals()",
+        &["x = 1; g = globals()\ndef f(): return globals()"],
+        "print(f() is g, g is globals(), f()['x'])",
+    ),
+    row(
+        "method global",
+        &["x = 1\nclass C:\n    def m(self): return x\nc = C()"],
+        "x = 5; print(c.m(), type(c) is C, isinstance(c, C), C().m())",
+    ),
+    row(
+        "nested function",
+        &["x = 1\ndef outer():\n    def inner(): return x\n    return inner\nf = outer()"],
+        "x = 7; print(f(), outer()())",
+    ),
+    row(
+        "closures share a cell",
+        &[
+            "def make():\n    n = 0\n    def inc():\n        nonlocal n; n += 1; return n\n    def get(): return n\n    return inc, get\ninc, get = make(); inc();",
+        ],
+        "print(inc(), get())",
+    ),
+    row(
+        "recursive closure",
+        &[
+            "def make():\n    def fact(n): return 1 if n < 2 else n * fact(n - 1)\n    return fact\nfact = make()",
+        ],
+        "print(fact(5), fact.__closure__[0].cell_contents is fact)",
+    ),
+    row(
+        "decorator",
+        &[
+            "import functools\ncalls = []\ndef deco(f):\n    @functools.wraps(f)\n    def w(*a):\n        calls.append(f.__name__); return f(*a) + x\n    return w\n@deco\ndef g(y): return y\nx = 1",
+        ],
+        "x = 10; print(g(1), calls, g.__wrapped__(1), g.__name__)",
+    ),
+    row(
+        "classmethod static property",
+        &[
+            "x = 1\nclass C:\n    k = 2\n    @classmethod\n    def c(cls): return cls.k + x\n    @staticmethod\n    def s(): return x\n    @property\n    def p(self): return x + 1\n    @p.setter\n    def p(self, v):\n        global x; x = v",
+        ],
+        "x = 3; o = C(); print(C.c(), C.s(), o.p); o.p = 9; print(x, o.p)",
+    ),
+    row(
+        "cached_property",
+        &[
+            "import functools\nclass C:\n    n = 0\n    @functools.cached_property\n    def p(self):\n        C.n += 1; return C.n\nc = C(); c.p; c2 = C()",
+        ],
+        "print(c.p, c2.p, C.n)",
+    ),
+    row(
+        "dataclass",
+        &[
+            "from dataclasses import dataclass, field, fields, replace, asdict\n@dataclass(order=True)\nclass P:\n    x: int\n    y: list = field(default_factory=list)\np = P(1)",
+        ],
+        "print(p, p == P(1), [f.name for f in fields(P)], replace(p, x=2), asdict(p), P(1) < P(2))",
+    ),
+    row(
+        "frozen slots dataclass",
+        &[
+            "from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass Q:\n    x: int\nq = Q(3)",
+        ],
+        "print(q, q == Q(3), hash(q) == hash(Q(3)))\ntry: q.x = 1\nexcept Exception as e: print(type(e).__name__)",
+    ),
+    row(
+        "enum",
+        &[
+            "import enum\nclass Color(enum.Enum):\n    RED = 1\n    GREEN = 2\n    ROUGE = 1\n    def hi(self): return self.name + str(x)\nx = 1; r = Color.RED; d = {Color.RED: 'r'}",
+        ],
+        "x = 2; print(r is Color.RED, Color(1) is r, Color['ROUGE'] is r, Color.ROUGE is r, r.hi(), d[Color.RED], list(Color), len(Color.__members__))",
+    ),
+    row(
+        "enum with init",
+        &[
+            "import enum\nclass Planet(enum.Enum):\n    EARTH = (5.9, 6.3)\n    MARS = (0.6, 3.3)\n    def __init__(self, mass, radius): self.mass = mass; self.radius = radius\n    @property\n    def g(self): return self.mass / self.radius\np = Planet.EARTH",
+        ],
+        "print(p.mass, round(p.g, 3), Planet.MARS.radius, Planet((5.9, 6.3)) is p, p)",
+    ),
+    row(
+        "intflag",
+        &[
+            "import enum\nclass F(enum.IntFlag):\n    A = 1\n    B = 2\nf = F.A | F.B\nclass S(str, enum.Enum):\n    X = 'x'",
+        ],
+        "print(f, F.A in f, F(3) == f, int(f), S.X == 'x', S('x') is S.X)",
+    ),
+    row(
+        "namedtuple",
+        &[
+            "from collections import namedtuple\nfrom typing import NamedTuple\nP = namedtuple('P', 'x y', defaults=[0])\nclass N(NamedTuple):\n    a: int = 1\np = P(1); n = N()",
+        ],
+        "print(p, p.x, P(1) == p, type(p) is P, n, n._fields, N(2), p._replace(x=5))",
+    ),
+    row(
+        "subclasses",
+        &[
+            "class A:\n    def f(self): return 'A' + str(x)\nclass B(A):\n    def f(self): return 'B' + super().f()\nclass L(list):\n    pass\nclass D(dict):\n    def __missing__(self, k): return x\nx = 1; b = B(); l = L([1]); l.tag = 't'; d = D(a=1)",
+        ],
+        "x = 4; print(b.f(), B.__mro__[1] is A, issubclass(B, A), l, l.tag, type(l) is L, d['zz'], d)",
+    ),
+    row(
+        "init_subclass with kwargs",
+        &[
+            "reg = []\nclass Base:\n    def __init_subclass__(cls, tag, **k):\n        super().__init_subclass__(**k); cls.tag = tag; reg.append(cls)\nclass Sub(Base, tag='s'): pass\no = Sub()",
+        ],
+        "print(Sub.tag, len(reg), reg[0] is Sub, Sub.__bases__ == (Base,), type(o) is Sub)",
+    ),
+    row(
+        "metaclass",
+        &[
+            "class M(type):\n    def __call__(cls, *a):\n        o = super().__call__(*a); o.made = x; return o\nclass K(metaclass=M): pass\nx = 1; k = K()",
+        ],
+        "x = 2; print(type(K) is M, k.made, K().made)",
+    ),
+    row(
+        "abc",
+        &[
+            "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self): ...\nclass B(A):\n    def f(self): return 1\nA.register(int); b = B()",
+        ],
+        "print(isinstance(b, A), isinstance(1, A), b.f())\ntry: A()\nexcept TypeError as e: print('abstract')",
+    ),
+    row(
+        "slots",
+        &["class S:\n    __slots__ = ('a', 'b')\ns = S(); s.a = 1"],
+        "print(s.a, hasattr(s, 'b'), hasattr(s, '__dict__'))",
+    ),
+    row(
+        "generic typing",
+        &[
+            "from typing import *\nT = TypeVar('T')\nclass Box(Generic[T]):\n    def __init__(self, v: T): self.v = v\nUserId = NewType('UserId', int)\nb = Box[int](3); u = UserId(5); Alias = Dict[str, List[int]]\nclass Pr(Protocol):\n    def f(self) -> int: ...\nclass TD(TypedDict):\n    a: int",
+        ],
+        "print(b.v, Box[int].__args__, u, UserId(3), UserId.__name__, Alias, T)",
+    ),
+    row(
+        "generator function",
+        &[
+            "n = 3\ndef gen():\n    for i in range(n): yield i\nasync def co(): return n\nasync def ag():\n    yield n",
+        ],
+        "n = 2; print(list(gen())); print(await co()); print([i async for i in ag()])",
+    ),
+    row(
+        "lambdas",
+        &["n = 1; fs = [lambda x, k=k: x + k + n for k in range(3)]; d = {'f': lambda: n}"],
+        "n = 10; print([f(1) for f in fs], d['f']())",
+    ),
+    row(
+        "function attributes",
+        &[
+            "def f(a, b=[1], *, c={'k': 2}): return a, b, c\nf.tag = 'T'; f.__doc__ = 'doc'; f.__annotations__['a'] = int",
+        ],
+        "f(1)[1].append(5); print(f(1), f.tag, f.__doc__, f.__annotations__, f.__kwdefaults__, f.__defaults__)",
+    ),
+    row(
+        "lru_cache",
+        &[
+            "import functools\nn = 1\n@functools.lru_cache(maxsize=7)\ndef f(x): return x + n\nf(1);\n@functools.cache\ndef fib(k): return k if k < 2 else fib(k-1) + fib(k-2)",
+        ],
+        "n = 5; print(f(2), f.cache_parameters()['maxsize'], fib(30), f.__name__)",
+    ),
+    row(
+        "lru method",
+        &[
+            "import functools\nclass C:\n    @functools.lru_cache(None)\n    def m(self, x): return x * k\nk = 2; c = C(); c.m(2);",
+        ],
+        "k = 3; print(c.m(5), C().m(2))",
+    ),
+    row(
+        "partial",
+        &[
+            "import functools, operator\ndef add(a, b): return a + b + z\nz = 0; p = functools.partial(add, 1); ig = operator.itemgetter(1); pm = [].append; l = [3]; la = l.append",
+        ],
+        "z = 1; la(4); print(p(2), ig([5, 6]), l, la.__self__ is l)",
+    ),
+    row(
+        "singledispatch",
+        &[
+            "import functools\n@functools.singledispatch\ndef f(x): return 'obj' + str(k)\n@f.register\ndef _(x: int): return 'int' + str(k)\nk = 1; f(1);",
+        ],
+        "k = 2; print(f(1), f('a'))\n@f.register(str)\ndef _(x): return 'str'\nprint(f('a'), list(f.registry)[:2])",
+    ),
+    row(
+        "total_ordering contextmanager",
+        &[
+            "import functools, contextlib\n@functools.total_ordering\nclass V:\n    def __init__(s, n): s.n = n\n    def __eq__(s, o): return s.n == o.n\n    def __lt__(s, o): return s.n < o.n\nlog = []\n@contextlib.contextmanager\ndef cm():\n    log.append('in'); yield 1; log.append('out')",
+        ],
+        "print(V(1) <= V(2))\nwith cm() as c: print(c)\nprint(log)",
+    ),
+    row(
+        "bound method",
+        &[
+            "class C:\n    def __init__(self): self.n = 0\n    def inc(self): self.n += 1; return self.n\nc = C(); m = c.inc; m(); cb = {'m': c.inc}",
+        ],
+        "m(); print(c.n, m.__self__ is c, cb['m']())",
+    ),
+    row(
+        "getsource",
+        &[
+            "import inspect, functools, dataclasses, enum\ndef f(x):\n    return x + 1\n@functools.lru_cache\ndef h(): return 1\nlam = lambda q: q * 2\ndef outer():\n    def inner(): return 'in'\n    return inner\ni = outer()",
+            "class C:\n    k = 1\n    class D:\n        z = 1\n    def m(self):\n        return self.k\n\n@dataclasses.dataclass\nclass P:\n    x: int\nclass E(enum.Enum):\n    A = 1",
+        ],
+        "for o in (f, h, lam, i, C, C.m, C.D, P, E): print(inspect.getsource(o), end='|')",
+    ),
+    row(
+        "traceback shows source",
+        &["def boom():\n    raise ValueError('x')"],
+        r#"import traceback
+try: boom()
+except ValueError: print(traceback.format_exc().split('\n')[-3:])"#,
+    ),
+    row(
+        "imports",
+        &[
+            "import os.path, json as js, xml.etree.ElementTree as ET\nfrom collections import OrderedDict as OD\nimport concurrent.futures\nfrom math import pi, sqrt as root",
+        ],
+        "print(js.dumps([1]), OD(a=1), ET.fromstring('<a/>').tag, concurrent.futures.Future.__name__, pi, root(4), os.path.join('a', 'b'))",
+    ),
+    row(
+        "submodule",
+        &["import xml\nimport xml.dom.minidom"],
+        "print(xml.dom.minidom.parseString('<a/>').documentElement.tagName)",
+    ),
+    row(
+        "user module",
+        &[
+            r#"import os; os.makedirs('mods', exist_ok=True); open('mods/mymod.py','w').write('v = [1]\nclass K:\n    def __init__(self): self.v = v\ndef f(): return v\n'); os.chdir('mods')"#,
+            "import mymod; from mymod import K, f\nk = K()",
+        ],
+        "print(mymod.f(), k.v, type(k) is mymod.K, f is mymod.f, os.path.basename(os.getcwd()))",
+    ),
+    row(
+        "dynamic module",
+        &[
+            "import types, sys\nm = types.ModuleType('grown'); m.x = [1]; sys.modules['grown'] = m; exec('def f(): return x', m.__dict__); y = m.x",
+        ],
+        "import grown; print(grown.x, grown is m, y is m.x, m.f() is m.x)",
+    ),
+    row(
+        "exec'd namespace",
+        &[r#"ns = {}; exec('def f(): return a\na = 1', ns); f = ns['f']"#],
+        "ns['a'] = 7; print(f(), f.__globals__ is ns)",
+    ),
+    row(
+        "random",
+        &["import random\nrandom.seed(5); random.random(); r = random.Random(1); r.random();"],
+        "print(random.random(), r.random(), random.getrandbits(9))",
+    ),
+    row(
+        "cwd",
+        &["import os\nos.makedirs('outer/inner', exist_ok=True); os.chdir('outer')"],
+        "print(os.path.basename(os.getcwd()), os.listdir())",
+    ),
+    row(
+        "environ",
+        &["import os\nos.environ['GROWN'] = 'x'; os.environ.pop('HOME', None);"],
+        "print(os.environ['GROWN'], os.getenv('GROWN'), 'HOME' in os.environ); import subprocess; print(subprocess.check_output('echo $GROWN', shell=True, text=True))",
+    ),
+    row(
+        "sys.path argv",
+        &["import sys; sys.path.insert(0, '/one'); sys.path.append('/two'); sys.argv = ['a', 'b']"],
+        "print(sys.path[0], sys.path[-1], len(sys.path), sys.argv)",
+    ),
+    row(
+        "warnings",
+        &[
+            "import warnings\nwarnings.simplefilter('error'); warnings.filterwarnings('ignore', message='quiet.*')",
+        ],
+        "warnings.warn('quiet now')\ntry: warnings.warn('w')\nexcept UserWarning as e: print('raised', e)",
+    ),
+    row(
+        "decimal",
+        &["import decimal; decimal.getcontext().prec = 5; decimal.getcontext().rounding = decimal.ROUND_UP"],
+        "print(decimal.Decimal(1) / 3)",
+    ),
+    row(
+        "umask recursion locale",
+        &[
+            "import os, sys, locale; os.umask(0o027); sys.setrecursionlimit(5000); locale.setlocale(locale.LC_ALL, 'C'); import gc; gc.disable()",
+        ],
+        "print(oct(os.umask(0o027)), sys.getrecursionlimit(), locale.setlocale(locale.LC_ALL), gc.isenabled())",
+    ),
+    row(
+        "time zone",
+        &["import os, time\nos.environ['TZ'] = 'UTC-3'; time.tzset()"],
+        "print(time.localtime(0).tm_hour)",
+    ),
+    row("out shares identity", &["l = [1]\nl"], "l.append(2); print(Out[1] is l, _1 is l, _ is l)"),
+    row(
+        "underscore names",
+        &["_private = 1; __version__ = '1'; x: int = 5"],
+        "print(_private, __version__, __annotations__)",
+    ),
+    row(
+        "deep list",
+        &["l = []\nfor _i in range(200000): l = [l]"],
+        "n = 0; m = l\nwhile m: m = m[0]; n += 1\nprint(n)",
+    ),
+    row(
+        "100k objects",
+        &[
+            "class P:\n    def __init__(self, i): self.i = i; self.peer = None\nps = [P(i) for i in range(100000)]\nfor p, q in zip(ps, ps[1:]): p.peer = [q.i]\ng = {p: i for i, p in enumerate(ps[:1000])}",
+        ],
+        "print(len(ps), ps[500].peer, g[ps[77]], type(ps[3]) is P)",
+    ),
+    row(
+        "stdlib values",
+        &[r#"import datetime, decimal, fractions, uuid, pathlib, re, array, io, types, zoneinfo
+v = [datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.timedelta(1), decimal.Decimal('1.10'), fractions.Fraction(1, 3), uuid.UUID(int=5), pathlib.Path('a'), re.compile('a+', re.I), array.array('i', [1, 2]), range(3), slice(1, 2), complex(1, 2), frozenset([1]), bytearray(b'x'), types.SimpleNamespace(a=1), zoneinfo.ZoneInfo('UTC'), Ellipsis, NotImplemented, int, ValueError('k'), memoryview(b'abc')]
+s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"#],
+        "print([str(x) for x in v if not isinstance(x, memoryview)], s.readline(), b.read(), bytes(v[-1]))",
+    ),
+    row(
+        "iterators",
+        &[
+            "import itertools\nl = [1, 2, 3]; i = iter(l); next(i); c = itertools.count(5); next(c); z = zip('ab', [1, 2]); next(z); e = enumerate('xy'); next(e); r = reversed([1, 2, 3]); next(r); ch = itertools.chain([1], [2])",
+        ],
+        "print(list(i), next(c), list(z), list(e), list(r), list(ch))",
+    ),
+    row(
+        "weakrefs",
+        &[
+            "import weakref\nclass K: pass\nk = K(); w = weakref.ref(k); wd = weakref.WeakKeyDictionary({k: 1}); wv = weakref.WeakValueDictionary(a=k); ws = weakref.WeakSet([k]); wl = weakref.ref(K()); ",
+        ],
+        "print(w() is k, wd[k], wv['a'] is k, k in ws, wl())",
+    ),
+    row(
+        "exceptions",
+        &[
+            "class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\n    def __reduce__(self): return (E, (self.args[0], self.b))\ntry: raise E(1, 2)\nexcept E as e: kept = e\nv = ValueError('x'); v.note = 5",
+        ],
+        "print(kept.args, kept.b, type(kept) is E, v.note, repr(v))",
+    ),
+    row(
+        "instances with getstate",
+        &[
+            "class G:\n    def __init__(self): self.a = 1; self.cache = (i for i in [1])\n    def __getstate__(self): return {'a': self.a}\n    def __setstate__(self, s): self.__dict__.update(s); self.cache = None\ng = G()\nclass N:\n    def __new__(cls, v): o = super().__new__(cls); o.v = v; return o\n    def __getnewargs__(self): return (self.v,)\nn = N(3)",
+        ],
+        "print(g.a, n.v)",
+    ),
+    row(
+        "large bytes and strings",
+        &["b = bytes(range(256)) * 40000; s = 'äb' * 500000; ba = bytearray(b); l = list(range(300000))"],
+        "import hashlib; print(hashlib.md5(b).hexdigest(), hash(s) == hash('äb' * 500000), ba == b, sum(l))",
+    ),
+    row(
+        "ctypes-free extras",
+        &[
+            "import logging, string, types\nlog = logging.getLogger('x.y'); t = string.Template('$a'); mp = types.MappingProxyType({'a': 1}); sl = logging.getLogger()",
+        ],
+        "print(log is logging.getLogger('x.y'), t.substitute(a=1), mp['a'], sl is logging.getLogger())",
+    ),
+    row(
+        "class attributes and refs",
+        &[
+            "class C:\n    reg = {}\n    def __init__(self): C.reg[id(self) * 0 + len(C.reg)] = self\nc1 = C(); c2 = C(); C.self_ref = C; C.inst = c1",
+        ],
+        "print(len(C.reg), C.reg[0] is c1, C.self_ref is C, C.inst is c1)",
+    ),
+    row(
+        "super without args and __class__",
+        &[
+            "class A:\n    def __init__(self): self.a = k\nclass B(A):\n    def __init__(self):\n        super().__init__(); self.c = __class__\nk = 1",
+        ],
+        "k = 2; b = B(); print(b.a, b.c is B)",
+    ),
+    row(
+        "class redefined instance",
+        &["class C:\n    v = 1\nc = C()\nclass C:\n    v = 2"],
+        "print(c.v, C.v, isinstance(c, C), type(c) is C)",
+    ),
+    row(
+        "stdout objects",
+        &["import sys; out = sys.stdout; err = sys.__stderr__"],
+        "print('a', file=out); print(out is sys.stdout)",
+    ),
+    row(
+        "descriptors",
+        &[
+            "class D:\n    def __set_name__(self, o, n): self.n = n\n    def __get__(self, i, t): return (self.n, k)\nclass C:\n    d = D()\nk = 1",
+        ],
+        "k = 2; print(C.d, C().d)",
+    ),
+];
+
+const SCIENCE: &[Row] = &[
+    row(
+        "numpy random",
+        &[
+            "import numpy as np\nnp.random.seed(3); np.random.rand(); g = np.random.default_rng(5); g.random(); rs = np.random.RandomState(1)",
+        ],
+        "print(np.random.rand(), g.random(), rs.rand(), np.random.randn())",
+    ),
+    row(
+        "np settings",
+        &[
+            "import numpy as np; np.seterr(divide='raise'); np.set_printoptions(precision=2, suppress=True); a = np.array([1.23456])",
+        ],
+        "print(a)\ntry: a / 0\nexcept FloatingPointError as e: print('fpe')",
+    ),
+    row(
+        "numpy views",
+        &[
+            "import numpy as np\na = np.arange(12.).reshape(3, 4); r = a[1]; c = a[:, 2]; t = a.T; f = a[::-1, ::2]; i = a.view('i8'); w = a[0:2]; w.flags.writeable = False",
+        ],
+        "a[1, 2] = 99; print(r[2], c[1], t[2, 1], f[1, 1], r.base is not None, np.shares_memory(a, r), i.shape, w.flags.writeable, f.strides, t.flags.f_contiguous)\nr[0] = -1; print(a[1, 0])",
+    ),
+    row(
+        "numpy large views",
+        &["import numpy as np\na = np.arange(1_000_000.); b = a[10:500_000:3]; o = a.reshape(1000, 1000).T"],
+        "a[13] = -5; print(b[1], o[13, 0], np.shares_memory(a, b), a.flags.owndata, a.flags.writeable, float(a.sum()))\na2 = a.copy(); a2.resize(5); print(a2)",
+    ),
+    row(
+        "numpy views without root name",
+        &["import numpy as np\nb = np.arange(20)[2:10]; c = b[1:]"],
+        "b[1] = 77; print(c[0], len(b))",
+    ),
+    row(
+        "numpy dtypes",
+        &[
+            "import numpy as np\ns = np.zeros(3, dtype=[('a', 'i4'), ('b', 'f8', (2,)), ('c', 'U3')]); s['c'] = 'xyz'; sv = s['a']; o = np.array([[1, 'a'], [None, [2]]], dtype=object); F = np.asfortranarray(np.arange(6).reshape(2, 3)); d = np.array(['2020-01-01', 'NaT'], 'M8[D]'); z = np.zeros((0, 3)); sc = np.float32(1.5); zero = np.array(5); bo = np.array([True]); big = np.arange(3, dtype='>i4'); u = np.array(['é', 'ab']); cx = np.array([1j]); rec = np.rec.array([(1, 2.)], dtype=[('x', int), ('y', float)]); ma = np.ma.array([1, 2], mask=[0, 1]); mx = np.matrix([[1, 2]]); tz = np.timedelta64(3, 's'); ro = np.arange(3); ro.flags.writeable = False; dt = s.dtype; h = np.float16([1]); so = np.zeros(2, dtype=[('o', 'O'), ('i', int)]); so['o'][0] = [1]",
+        ],
+        "sv[1] = 5; print(s, o, F.flags.f_contiguous, F, d, z.shape, sc, type(sc), zero, bo, big, big.dtype, u, cx, rec.x, ma, mx, tz, ro.flags.writeable, dt, h, so, type(rec), type(mx))",
+    ),
+    row(
+        "object array sharing",
+        &["import numpy as np\nl = [1]; o = np.empty(2, object); o[0] = l; o[1] = o; v = o[:1]"],
+        "l.append(2); print(o[0], o[1] is o, v[0] is l); o[0] = 5; print(v)",
+    ),
+    row(
+        "memmap",
+        &[
+            "import numpy as np\nm = np.memmap('mm.dat', dtype='f4', mode='w+', shape=(4, 5)); m[:] = 1; m[1, 2] = 7; m.flush(); mv = m[1]",
+        ],
+        "print(type(m).__name__, m.shape, m[1, 2], mv[2], m.mode in ('w+', 'r+')); mv[0] = 3; print(m[1, 0])",
+    ),
+    row(
+        "pandas",
+        &[
+            "import pandas as pd, numpy as np\ndf = pd.DataFrame({'a': [1, 2, 3], 's': ['x', None, 'z'], 'c': pd.Categorical(['u', 'v', 'u']), 't': pd.date_range('2020', periods=3, tz='UTC')}, index=list('pqr')); s = df['a']; g = df.groupby('s'); v = df[['a']]; mi = df.set_index(['s', 'c']); sub = df.iloc[:2]; df.attrs['k'] = 1",
+        ],
+        "print(df, df.dtypes, mi.index.nlevels, g.a.sum(), df.attrs)\ns2 = df['a']; df.loc['p', 'a'] = 100; print(sub.loc['p', 'a'], s['p'], v.loc['p', 'a'])\nv.loc['q', 'a'] = -1; print(df.loc['q', 'a'])",
+    ),
+    row(
+        "pandas cow",
+        &[
+            "import pandas as pd, numpy as np\ndf = pd.DataFrame(np.arange(200000.).reshape(-1, 4), columns=list('abcd')); d2 = df[:]; d3 = df.copy(deep=False); s = df['b']; t = pd.DataFrame({'t': pd.date_range('2020', periods=3)}); t2 = t.copy(deep=False); arr = np.zeros((3, 2)); fa = pd.DataFrame(arr); vals = df.values",
+        ],
+        "d2.iloc[0, 0] = 99; print(df.iloc[0, 0], d3.iloc[0, 0]); s.iloc[0] = 5; print(df.iloc[0, 1], d2.iloc[0, 1]); t2.iloc[0, 0] = pd.Timestamp(0); print(t.iloc[0, 0]); arr[0, 0] = 7; print(fa.iloc[0, 0]); print(df.sum().sum())",
+    ),
+    row(
+        "pandas options",
+        &[
+            "import pandas as pd\npd.set_option('display.max_rows', 7); pd.set_option('display.precision', 2); df = pd.DataFrame({'a': [1.23456] * 20})",
+        ],
+        "print(df); print(pd.get_option('display.max_rows'))",
+    ),
+    row(
+        "sklearn",
+        &[
+            "from sklearn.linear_model import LogisticRegression\nfrom sklearn.ensemble import RandomForestClassifier, HistGradientBoostingClassifier\nfrom sklearn.pipeline import make_pipeline\nfrom sklearn.preprocessing import StandardScaler, FunctionTransformer\nimport numpy as np\nX = np.random.RandomState(0).rand(200, 4); y = (X[:, 0] > .5).astype(int)\nm = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y); rf = RandomForestClassifier(10, random_state=0).fit(X, y); h = HistGradientBoostingClassifier(max_iter=5).fit(X, y); ft = FunctionTransformer(lambda q: q * k); k = 2",
+        ],
+        "print(m.predict_proba(X[:2]), rf.predict(X[:5]), h.predict(X[:5]), m[1].coef_)\nk = 3; print(ft.transform(X[:1]) / X[:1]); h2 = HistGradientBoostingClassifier(max_iter=3).fit(X, y); print(h2.score(X, y))",
+    ),
+    row(
+        "matplotlib",
+        &[
+            "import matplotlib.pyplot as plt\nplt.rcParams['lines.linewidth'] = 5\nfig, ax = plt.subplots(); ln, = ax.plot([1, 2], [3, 4], label='q'); ax.set_title('T');",
+            "x = 1",
+        ],
+        "print(plt.rcParams['lines.linewidth'], ax.get_title(), ax.figure is fig, ln.get_xdata(), ax.lines[0] is ln, len(plt.get_fignums())); import io; b = io.BytesIO(); fig.savefig(b); print(len(b.getvalue()) > 1000)\nimport matplotlib; print(matplotlib.get_backend())",
+    ),
+    row(
+        "PIL",
+        &[
+            "from PIL import Image\nim = Image.new('RGB', (300, 400), (1, 2, 3)); im.putpixel((5, 5), (9, 9, 9)); sm = im.resize((3, 3))",
+        ],
+        "print(im.size, im.getpixel((5, 5)), im.mode, sm.getpixel((0, 0)))",
+    ),
+    row(
+        "scipy",
+        &[
+            "import numpy as np, scipy.sparse as sp, scipy.stats as st\nfrom scipy.interpolate import interp1d\nm = sp.csr_matrix(np.eye(500)); d = st.norm(1, 2); i = interp1d([0, 1], [0, 2])",
+        ],
+        "print(m.sum(), d.cdf(1), i(.5), (m @ m).nnz)",
+    ),
+    row(
+        "big array and view across",
+        &[
+            "import numpy as np\nbig = np.random.RandomState(0).rand(3_000_000); half = big[:1_500_000]; two = [big, half]",
+        ],
+        "big[3] = -7; print(half[3], two[0] is big, two[1] is half, big.sum())",
+    ),
+];
