@@ -143,10 +143,10 @@ impl Store {
             Box::new(news),
             found.loaded.commits,
         );
-        let tables = found.tables;
+        let (tables, has_crashed) = (found.tables, found.has_crashed);
         let thread = std::thread::Builder::new()
             .name("store".into())
-            .spawn(move || thread.run(tables))
+            .spawn(move || thread.run(tables, has_crashed))
             .map_err(|e| paths.refused(e.to_string(), "close some programs and try again"))?;
         let thread = Mutex::new(Some(thread));
         let store = Self { shared: Arc::new(Shared { jobs, backlog, notebook_id, paths, thread }) };

@@ -30,6 +30,10 @@ impl Paths {
         self.dir.join("notebook.db")
     }
 
+    fn log(&self) -> PathBuf {
+        self.dir.join("notebook.db-wal")
+    }
+
     pub(super) fn blobs(&self) -> PathBuf {
         self.dir.join("blobs")
     }
@@ -69,6 +73,8 @@ pub(super) struct Found {
     pub(super) tables: Tables,
     pub(super) lock: Lock,
     pub(super) loaded: Loaded,
+    /// It was not closed the last time.
+    pub(super) has_crashed: bool,
     /// Its indexes have to be made again.
     bad_indexes: bool,
 }
@@ -106,7 +112,7 @@ pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink
 /// Opens a database that may be damaged.
 fn open_tables(paths: &Paths) -> Result<Tables, StoreError> {
     look_at_header(paths)?;
-    if let Some(why) = wal::damage(&paths.dir.join("notebook.db-wal")).map_err(|e| paths.failed(e))? {
+    if let Some(why) = wal::damage(&paths.log()).map_err(|e| paths.failed(e))? {
         return Err(paths.malformed(why));
     }
     Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))
@@ -118,6 +124,7 @@ fn examine_locked(
     name: &str,
     lock: Lock,
 ) -> Result<Found, StoreError> {
+    let has_crashed = fs::metadata(paths.log()).is_ok_and(|about| about.len() > 0);
     let mut tables = open_tables(paths)?;
     let fault = |fault| paths.fault(fault);
     let (version, newest) = tables.version().map_err(fault)?;
@@ -138,7 +145,7 @@ fn examine_locked(
     if bad_indexes {
         loaded.damage.push("an index of the database was damaged; its rows are there".into());
     }
-    Ok(Found { lock, tables, loaded, bad_indexes })
+    Ok(Found { lock, tables, loaded, has_crashed, bad_indexes })
 }
 
 /// Opens a notebook for writing, or makes it. What is damaged is set aside.
@@ -210,7 +217,7 @@ fn look_at_header(paths: &Paths) -> Result<(), StoreError> {
         page => page,
     };
     // With a log the rest may be there: a crash while it was moved into the database leaves it like this.
-    let log = fs::metadata(paths.dir.join("notebook.db-wal")).map_or(0, |about| about.len());
+    let log = fs::metadata(paths.log()).map_or(0, |about| about.len());
     if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));
     }

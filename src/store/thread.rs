@@ -87,9 +87,15 @@ impl Thread {
     }
 
     /// Works until it is closed, or nobody has a handle any more.
-    pub(super) fn run(mut self, tables: Tables) {
+    pub(super) fn run(mut self, tables: Tables, has_crashed: bool) {
         let writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
-        let mut disk = Disk::Well(Box::new(writer));
+        // A blob may have got its name, and the process that wrote it died before the name was on disk. It would be taken
+        // for one that is there.
+        let named = if has_crashed { self.settle_blobs() } else { Ok(()) };
+        let mut disk = match named {
+            Ok(()) => Disk::Well(Box::new(writer)),
+            Err(fault) => self.fail(writer, Vec::new(), &fault),
+        };
         loop {
             let first = match &disk {
                 Disk::Failed { probe_at, .. } => {
@@ -291,14 +297,20 @@ impl Thread {
         writer.commit()?;
         self.commits = found + 1;
         writer.tables.empty_log()?;
-        let blobs = self.paths.blobs();
         fs::create_dir_all(self.paths.temporary())?;
+        self.settle_blobs()?;
+        writer.tables.settle_on_close(true);
+        Ok(writer)
+    }
+
+    /// Makes the names of all blobs durable.
+    fn settle_blobs(&self) -> Result<(), Fault> {
+        let blobs = self.paths.blobs();
+        fs::create_dir_all(&blobs)?;
         for folder in fs::read_dir(&blobs)? {
             File::open(folder?.path())?.sync_all()?;
         }
-        File::open(&blobs)?.sync_all()?;
-        writer.tables.settle_on_close(true);
-        Ok(writer)
+        Ok(File::open(&blobs)?.sync_all()?)
     }
 
     fn answer(&self, job: Job, done: Done) {

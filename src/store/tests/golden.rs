@@ -57,7 +57,7 @@ fn write_golden() {
     let (tell, told) = channel();
     let link = KeptLink {
         id: "link".into(),
-        notebook: "n".into(),
+        notebook: "main".into(),
         token_sha256: "0".repeat(64),
         scope: "run".into(),
         label: Some("for a friend".into()),
