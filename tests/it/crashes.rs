@@ -160,7 +160,8 @@ fn living(server: &TestServer, state: &str) -> String {
 
 #[test]
 fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
-    let server = TestServer::start();
+    // With a checkpoint it would come back from that.
+    let server = TestServer::start_with(&["--no-checkpoints"]);
     let state = server.run("initial", "import os; x = 1");
     // The head that made the state goes on to the first; so the second is forked from the frozen process.
     let one = server.run(state.state(), "x = 2");
