@@ -233,6 +233,9 @@ class _Reducers:
             arguments[4] = None
             # Older versions of cloudpickle leave it to the state, which is too late for a NamedTuple.
             arguments[3] = {"__module__": value.__module__, **arguments[3]}
+            if typing.NamedTuple in arguments[2]:
+                # It chooses its slots itself, and refuses to be told.
+                arguments[3].pop("__slots__", None)
             if value.__qualname__ != value.__name__:
                 arguments[3] = {**arguments[3], "__qualname__": value.__qualname__}
             slots = vars(value).get("__slots__")
