@@ -42,7 +42,7 @@ fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
     let base = server.run("initial", "import time; x = 1").state().to_owned();
     command(&server, json!({"do": "checkpoint", "state": base}));
     let mut live = Live::join(&server);
-    let code = "open('ran', 'a').write('once\\n'); print('so far'); time.sleep(1000)";
+    let code = "open('ran', 'a').write('once\\n'); print('so far\\n', end=''); time.sleep(1000)";
     let cut = live.run(&base, code);
     live.event(&cut, "output_added");
     let queued = unique("live");
