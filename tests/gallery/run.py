@@ -2,7 +2,8 @@
 
 Each is run cell by cell, over REST and over the WebSocket; then a cell in its middle is changed and run again, with all
 that follow, as a branch. Both ends must be what an ordinary Python session prints and draws that ran the same cells
-from the beginning, and the first end must not have noticed the second.
+from the beginning, and the first end must not have noticed the second. Then the server is killed and started again: the
+branch is grown once more, from the state in the middle as it comes from disk, and both ends are what they were.
 
 usage: RATOON_BIN=… tests/gallery/run.py     with the Python of the tests' environment, which Ratoon uses as well
 """
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -94,6 +96,28 @@ def check(example, source, doors):
         ends[name] = told
         print(f"ok   {example}, {name}: {len(cells)} cells, branch at {place + 1}, {telling}: {told}", flush=True)
     assert len({tuple(told) for told in ends.values()}) == 1, f"the doors differ: {ends}"
+    return states[place - 1], branch, branch_truth, states[-1], telling, ends[name]
+
+
+def check_again(door, example, found):
+    """The same branch after the server was killed: from disk, and with the same end."""
+    middle, branch, branch_truth, end, telling, told = found
+    given, states = grow(door, branch, middle)
+    assert given == branch_truth, f"after the restart: {given}\nan ordinary session: {branch_truth}"
+    again = [ratoon.printed(door.run(f"print({telling})", state)) for state in (end, states[-1])]
+    assert again == told, f"after the restart: {again}, before: {told}"
+    print(f"ok   {example}, after kill -9: branch from the middle, {telling}: {again}", flush=True)
+
+
+def saved(server):
+    """Waits until every state has a checkpoint."""
+    rest = server.rest()
+    for _ in range(600):
+        states = rest.get("/api/notebooks/main")["states"]
+        if all(state["checkpoint"] or state["id"] == "initial" for state in states):
+            return rest.close()
+        time.sleep(0.1)
+    raise RuntimeError(f"not saved: {[state['saving'] for state in states if not state['checkpoint']]}")
 
 
 def main():
@@ -103,18 +127,29 @@ def main():
     with tarfile.open(archive) as tar:
         root = tar.next().name.split("/")[0]
         sources = {name: tar.extractfile(f"{root}/examples/{name}").read().decode() for name in EXAMPLES}
-    failed = 0
+    failed, found = 0, {}
     with ratoon.Server(os.environ["RATOON_BIN"], sys.executable) as server:
         for name, source in sources.items():
             doors = {"REST": server.rest(), "WebSocket": server.socket()}
             try:
-                check(name, source, doors)
+                found[name] = check(name, source, doors)
             except Exception as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)
             finally:
                 for door in doors.values():
                     door.close()
+        saved(server)
+        server.restart()
+        for name in found:
+            door = server.rest()
+            try:
+                check_again(door, name, found[name])
+            except Exception as error:
+                failed += 1
+                print(f"FAIL {name}: {error}", flush=True)
+            finally:
+                door.close()
     print(f"{len(EXAMPLES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
