@@ -153,6 +153,26 @@ pair = [shared, bomb]; after = [shared]; ok = 1"#;
 }
 
 #[test]
+fn a_state_whose_library_hangs_in_forks_is_branched_from_its_checkpoint() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let code = "import polars as pl\ndf = pl.DataFrame({'a': range(1000)})\ndef above(n): return df.lazy().filter(pl.col('a') > n).collect().height\nprint(above(9))";
+    let state = server.run("initial", code);
+    assert_eq!(state.text(), "990\n");
+    let told = told(&server, state.state());
+    assert_eq!(told["forks"], false, "{told}");
+    // The first goes on along the straight line, with its pool; the others are branches, some at the same time.
+    assert_eq!(server.run(state.state(), "print(above(99))").text(), "900\n");
+    let branches: Vec<_> =
+        (1..=3).map(|n| server.begin(state.state(), &format!("print(above({n}99))"))).collect();
+    for (n, branch) in (1..=3).zip(branches) {
+        let ran = branch.end();
+        assert_eq!(ran.text(), format!("{}\n", 1000 - (n * 100 + 100)), "{ran:?}");
+        assert_eq!(server.run(ran.state(), "print(above(0))").text(), "999\n");
+    }
+}
+
+#[test]
 fn one_changed_element_costs_one_chunk() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };
@@ -588,6 +608,41 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
 ];
 
 const SCIENCE: &[Row] = &[
+    row(
+        "polars",
+        &[
+            "import polars as pl\ndf = pl.DataFrame({'a': [1, 2, None], 's': ['x', 'é', None]}); s = df['a']; two = pl.concat([df, df], rechunk=False)",
+        ],
+        "print(df, s.sum(), two.height, df.schema, two.filter(pl.col('a') > 1).height)",
+    ),
+    row(
+        "pyarrow",
+        &[
+            "import pyarrow as pa\nt = pa.table({'a': [1, 2, None], 's': ['x', 'é', None]}); c = t['a']; b = pa.array([[1], [2, 3]])",
+        ],
+        "print(t, c.to_pylist(), b.to_pylist(), t.schema)",
+    ),
+    row(
+        "sympy",
+        &[
+            "import sympy\nx, y = sympy.symbols('x y', positive=True); e = sympy.integrate(sympy.sin(x) ** 2 * y, x); same = sympy.Symbol('x', positive=True)",
+        ],
+        "print(e, e.diff(y), same == x, sympy.solve(x ** 2 - 4, x), e.free_symbols == {x, y})",
+    ),
+    row(
+        "networkx",
+        &[
+            "import networkx as nx\ng = nx.karate_club_graph(); g.add_edge(0, 33, weight=lambda: 7); view = g.subgraph([0, 1, 2])",
+        ],
+        "print(g, nx.shortest_path(g, 0, 30), g[0][33]['weight'](), sorted(view.edges))",
+    ),
+    row(
+        "pillow",
+        &[
+            "from PIL import Image\nim = Image.new('RGB', (30, 20), 'red'); im.putpixel((1, 2), (1, 2, 3)); crop = im.crop((0, 0, 5, 5)); im.info['k'] = 1",
+        ],
+        "print(im.size, im.getpixel((1, 2)), crop.getpixel((1, 2)), im.mode, im.info, im.tobytes()[:6])",
+    ),
     row(
         "numpy random",
         &[
