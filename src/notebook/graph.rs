@@ -3,9 +3,7 @@
 //! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
 //! state; a deleted state stays only as long as something grew from it.
 
-use super::{
-    Base, Draft, DraftId, ExecId, Living, ROOT_NAME, Run, Saving, State, StateId, TaskCheckpoint, Trouble,
-};
+use super::{Base, Draft, DraftId, ExecId, Living, Run, State, StateId, TaskCheckpoint, Trouble};
 use indexmap::IndexMap;
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
@@ -40,24 +38,7 @@ pub struct Parts {
 impl Notebook {
     /// A notebook with nothing but its root.
     pub fn new(name: impl Into<String>, now_ms: f64) -> Self {
-        let root = State {
-            id: StateId::root(),
-            name: ROOT_NAME.into(),
-            parent: None,
-            exec_id: None,
-            exec_count: 0,
-            created_at: now_ms,
-            label: None,
-            prose: Vec::new(),
-            warnings: Vec::new(),
-            forks: true,
-            pinned: false,
-            living: Living::Freezing,
-            checkpoint: None,
-            saving: Saving::Idle,
-            revival: None,
-            memory_bytes: None,
-        };
+        let root = State::new(StateId::root(), None, None, now_ms);
         Self {
             name: name.into(),
             names: IndexMap::from([(root.name.clone(), root.id.clone())]),

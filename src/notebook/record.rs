@@ -42,6 +42,30 @@ pub struct State {
     pub memory_bytes: Option<u64>,
 }
 
+impl State {
+    /// A state whose cell has just ended, called by its id.
+    pub fn new(id: StateId, parent: Option<StateId>, exec_id: Option<ExecId>, now_ms: f64) -> Self {
+        Self {
+            name: id.as_str().to_owned(),
+            id,
+            parent,
+            exec_id,
+            exec_count: 0,
+            created_at: now_ms,
+            label: None,
+            prose: Vec::new(),
+            warnings: Vec::new(),
+            forks: true,
+            pinned: false,
+            living: Living::Freezing,
+            checkpoint: None,
+            saving: Saving::Idle,
+            revival: None,
+            memory_bytes: None,
+        }
+    }
+}
+
 /// Whether a state can be run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

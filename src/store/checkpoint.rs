@@ -7,7 +7,6 @@ use super::write::Writer;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::notebook::{Checkpoint, Form, StateId};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 /// No manifest is longer. It names a chunk of 4 MiB in some 70 bytes, and holds the sources of functions.
 pub(super) const MAX_MANIFEST_BYTES: usize = 64 << 20;
@@ -143,35 +142,6 @@ fn form_name(form: Form) -> &'static str {
         Form::Environment => "environment",
         Form::Data => "data",
     }
-}
-
-/// Changes what people say about a state's checkpoint. One that was not trusted stays so.
-pub(super) fn relabel(
-    writer: &mut Writer,
-    seal: &Seal,
-    state: &StateId,
-    label: &Option<String>,
-    metadata: &Map<String, Value>,
-) -> Result<Kept, Fault> {
-    let id: Cell = state.as_str().into();
-    for form in [Form::Environment, Form::Data] {
-        let Some(mut row) = writer.tables.get(&CHECKPOINTS, &[id.clone(), form_name(form).into()])? else {
-            continue;
-        };
-        let parent = parent_of(&writer.tables, state)?;
-        let is_trusted = seal.is_checkpoint(&row, parent.as_ref());
-        let mut about: Checkpoint = serde_json::from_str(row[3].text().unwrap_or_default())?;
-        about.label.clone_from(label);
-        about.metadata.clone_from(metadata);
-        about.is_trusted = is_trusted;
-        row[3] = serde_json::to_string(&about)?.into();
-        if is_trusted {
-            row[4] = sign(seal, &row, parent.as_ref());
-        }
-        writer.tables.put(&CHECKPOINTS, &row)?;
-        return Ok(Ok(Box::new(about)));
-    }
-    Ok(Err(format!("state {state} has no checkpoint")))
 }
 
 fn parent_of(tables: &Tables, state: &StateId) -> Result<Option<StateId>, Fault> {

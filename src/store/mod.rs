@@ -24,7 +24,6 @@ pub use key::InstallKey;
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};
 use key::Seal;
 use open::Paths;
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -187,11 +186,6 @@ impl Store {
     /// Makes a checkpoint part of the notebook; answered by `News::Kept`.
     pub fn keep_checkpoint(&self, checkpoint: NewCheckpoint) {
         self.send(Job::Keep(Box::new(checkpoint)));
-    }
-
-    /// Changes what people say about a checkpoint; answered by `News::Kept`.
-    pub fn relabel_checkpoint(&self, state: &StateId, label: Option<String>, metadata: Map<String, Value>) {
-        self.send(Job::Relabel(state.clone(), label, metadata));
     }
 
     /// Signs all checkpoints as this install's own; answered by `News::Trusted`.

@@ -9,7 +9,6 @@ use super::write::Writer;
 use super::{NewCheckpoint, News};
 use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, Event, KeptLink, Parts, StateId, Trouble};
-use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -35,7 +34,6 @@ pub(super) enum Job {
     Fact(u64, Option<Box<Event>>, usize),
     Whole(u64, Box<Parts>),
     Keep(Box<NewCheckpoint>),
-    Relabel(StateId, Option<String>, Map<String, Value>),
     Trust,
     Links(Vec<KeptLink>, Answer<()>),
     /// Somebody waits for what was asked before.
@@ -215,9 +213,6 @@ impl Thread {
                 Done::Nothing
             }
             Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint::keep(writer, &self.seal, new)?),
-            Job::Relabel(state, label, metadata) => {
-                Done::Kept(state.clone(), checkpoint::relabel(writer, &self.seal, state, label, metadata)?)
-            }
             Job::Trust => Done::Trusted(checkpoint::trust(&mut writer.tables, &self.seal)?),
             Job::Links(links, _) => {
                 let rows = links.iter().map(|link| {
@@ -326,7 +321,6 @@ impl Thread {
         let kept = |state, why: &Trouble| News::Kept { state, checkpoint: Err(why.why.clone()) };
         match job {
             Job::Keep(new) => (self.news)(kept(new.state, trouble)),
-            Job::Relabel(state, ..) => (self.news)(kept(state, trouble)),
             Job::Trust => (self.news)(News::Trusted(Err(trouble.clone()))),
             Job::Links(_, answer) => answer(Err(trouble.clone())),
             Job::Fact(..) | Job::Whole(..) | Job::Hurry | Job::Close => {}

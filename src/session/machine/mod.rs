@@ -15,6 +15,7 @@ mod outputs;
 mod replay;
 mod runs;
 mod saving;
+mod sources;
 mod states;
 mod stops;
 mod tasks;

@@ -4,18 +4,14 @@ use super::heads::Doing;
 use super::runs::READY_TIMEOUT;
 use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::kernel::{Exit, Load, ProcId, Role};
+use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Event, ExecId, Form, Living, Missing, Refused, Reply, Revival, RunError, RunStatus, Saving, State,
-    StateId, Variable,
+    Event, ExecId, Living, Missing, Refused, Reply, Revival, RunStatus, State, StateId, Variable,
 };
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How many states may be looked at at once: each look is a process, and view links may look too.
 const MAX_LOOKS: usize = 8;
-/// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
 /// What a run is told that was going on when the server stopped.
 const STOPPED: &str = "interrupted by server stop";
 /// How long a look at variables may take.
@@ -66,24 +62,9 @@ impl Machine {
         forks: bool,
     ) -> StateId {
         let id = StateId::new((self.new_id)());
-        let state = State {
-            name: name.unwrap_or_else(|| id.as_str().to_owned()),
-            id: id.clone(),
-            parent: Some(parent.clone()),
-            exec_id: Some(exec_id.clone()),
-            exec_count,
-            created_at: self.now_ms,
-            label: None,
-            prose: Vec::new(),
-            warnings,
-            forks,
-            pinned: false,
-            living: Living::Freezing,
-            checkpoint: None,
-            saving: Saving::Idle,
-            revival: None,
-            memory_bytes: None,
-        };
+        let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), self.now_ms);
+        state.name = name.unwrap_or(state.name);
+        (state.exec_count, state.warnings, state.forks) = (exec_count, warnings, forks);
         let renamed = self.notebook.add_state(state.clone());
         if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
             self.publish(Event::StateChanged { state: earlier });
@@ -109,105 +90,6 @@ impl Machine {
         let stands_there = self.heads.get(head).filter(|h| h.is_ready && matches!(h.doing, Doing::Begin(_)));
         let state = stands_there.and_then(|h| self.notebook.state(&h.at));
         state.is_some_and(|s| s.living == Living::Freezing)
-    }
-
-    /// The process from which a state can be forked. The root is planted anew when it has gone, any other state is loaded
-    /// from its checkpoint.
-    pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
-        if state.is_root() && self.root.is_none() {
-            self.plant();
-        }
-        let held = self.frozen.get(state).copied();
-        held.or_else(|| self.load(state))
-    }
-
-    /// Makes a state's frozen process from its checkpoint, as a fork of the root.
-    fn load(&mut self, state: &StateId) -> Option<ProcId> {
-        if self.notebook.state(state).is_none_or(|s| s.living != Living::Disk) {
-            return None;
-        }
-        let load = self.load_of(state)?;
-        let root = self.source_of(&StateId::root())?;
-        let frozen = self.new_proc();
-        self.frozen.insert(state.clone(), frozen);
-        self.loads.insert(frozen, state.clone());
-        self.effects.push(Effect::Fork { from: root, child: frozen, role: Role::Frozen, load: Some(load) });
-        self.effects.push(Effect::Wake(LOAD_TIMEOUT, Alarm::Ready(frozen)));
-        self.memory.note_used(state);
-        self.set_living(state, Living::Freezing);
-        Some(frozen)
-    }
-
-    /// What a process is to load to be a state: objects only from a checkpoint of our own, else only plain values.
-    fn load_of(&self, state: &StateId) -> Option<Load> {
-        let checkpoint = self.notebook.state(state)?.checkpoint.as_ref()?;
-        let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
-        Some(Load { manifest: checkpoint.checkpoint_id.clone(), form })
-    }
-
-    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks.
-    /// None when there is nothing to make it from.
-    pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
-        let load = if self.forks(state) { None } else { self.load_of(state) };
-        let (from, limit) = match load {
-            Some(_) => (self.source_of(&StateId::root())?, LOAD_TIMEOUT),
-            None => (self.source_of(state)?, READY_TIMEOUT),
-        };
-        let head = self.new_proc();
-        self.heads.add(head, state.clone(), doing);
-        self.effects.push(Effect::Fork { from, child: head, role: Role::Head, load });
-        self.effects.push(Effect::Wake(limit, Alarm::Ready(head)));
-        Some(head)
-    }
-
-    fn forks(&self, state: &StateId) -> bool {
-        self.notebook.state(state).is_none_or(|s| s.forks)
-    }
-
-    /// Whether a branch has to come from a checkpoint that is not there yet.
-    pub(super) fn has_to_wait_for_its_checkpoint(&self, state: &StateId) -> bool {
-        !self.forks(state) && self.load_of(state).is_none() && self.frozen.contains_key(state)
-    }
-
-    /// A process could not load its checkpoint. What waits for it is told; the checkpoint stays as it is.
-    pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
-        let state = match self.loads.remove(&process) {
-            Some(state) => {
-                self.frozen.remove(&state);
-                state
-            }
-            None => match self.heads.get(process).map(|h| h.at.clone()) {
-                Some(state) => state,
-                None => return,
-            },
-        };
-        self.effects.push(Effect::Kill(process));
-        for head in self.heads.coming_to(&state) {
-            let doing = self.heads.remove(head).map(|h| h.doing);
-            self.effects.push(Effect::Kill(head));
-            match doing {
-                Some(Doing::Begin(run)) => {
-                    self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
-                }
-                Some(Doing::Replay(target)) => self.replay_failed(&target, why),
-                _ => {}
-            }
-        }
-        let at_it = |looks: &BTreeMap<ProcId, (Vec<Ticket>, StateId)>| {
-            looks.iter().filter(|(_, (_, at))| *at == state).map(|(p, _)| *p).collect::<Vec<_>>()
-        };
-        for look in at_it(&self.looks) {
-            self.effects.push(Effect::Kill(look));
-            self.fork_failed(look, why);
-        }
-        if self.saver.is_at(&state) {
-            self.stop_saving(&state);
-        }
-        if !self.frozen.contains_key(&state) {
-            self.set_living(&state, Living::Replay);
-        }
-        self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
-        self.serve_backlog();
     }
 
     /// Whether a state can be run against.
@@ -405,13 +287,6 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
             self.fork_failed(process, why);
         }
-    }
-
-    /// Whether a process cannot be there yet, as the one that it is forked from is still being loaded.
-    fn waits_for_a_load(&self, process: ProcId) -> bool {
-        let head = self.heads.get(process).filter(|h| !h.is_ready).map(|h| &h.at);
-        let at = head.or_else(|| self.looks.get(&process).map(|(_, at)| at));
-        at.and_then(|at| self.frozen.get(at)).is_some_and(|frozen| self.loads.contains_key(frozen))
     }
 
     /// Ends a head; nothing more is heard from it.

@@ -2,7 +2,7 @@
 
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, Run, RunStatus, Saving, State, StateId,
+    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, Run, RunStatus, State, StateId,
     TaskCheckpoint, Trouble,
 };
 
@@ -63,24 +63,10 @@ impl Machine {
         };
         self.notebook.add_run(run.clone());
         self.publish(Event::RunAdded { run });
-        let state = State {
-            name: id.as_str().to_owned(),
-            id: id.clone(),
-            parent: Some(StateId::root()),
-            exec_id: Some(exec_id.clone()),
-            exec_count: adopted.about.execution_count,
-            created_at: self.now_ms,
-            label: adopted.label,
-            prose: Vec::new(),
-            warnings: Vec::new(),
-            forks: true,
-            pinned: false,
-            living: Living::Replay,
-            checkpoint: None,
-            saving: Saving::Idle,
-            revival: None,
-            memory_bytes: None,
-        };
+        let root = Some(StateId::root());
+        let mut state = State::new(id.clone(), root, Some(exec_id.clone()), self.now_ms);
+        (state.exec_count, state.label, state.living) =
+            (adopted.about.execution_count, adopted.label, Living::Replay);
         self.notebook.add_state(state.clone());
         self.publish(Event::StateAdded { state });
         let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));

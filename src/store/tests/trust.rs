@@ -97,9 +97,6 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
     let first = opened.parts.states[1].checkpoint.clone().unwrap();
     assert_eq!((opened.parts.states[1].living, first.is_trusted, first.entry_count), (Living::Disk, true, 3));
     assert_eq!(first.session_id, opened.store.notebook_id());
-    // A label is signed too.
-    opened.store.relabel_checkpoint(&StateId::new("a"), Some("mine".into()), Map::new());
-    assert_eq!(kept(&news).unwrap().label.as_deref(), Some("mine"));
     let manifest = blobs(&dir, 9);
     assert!(kept_with(&opened, &news, "gone", "a", &manifest).unwrap_err().contains("gone"));
     assert!(kept_with(&opened, &news, "b", "initial", &manifest).unwrap_err().contains("parent"));
@@ -202,13 +199,6 @@ fn what_was_altered_or_moved_is_not_trusted() {
         let dir = Dir::new("forged");
         two(&dir).store.close();
         forge(&dir, sql);
-        assert_eq!(trusted(&dir), wished, "{sql}");
-        // Changing its label does not make it trusted.
-        let (opened, news) = dir.open();
-        let state = if wished[0] == Some(false) { "a" } else { "b" };
-        opened.store.relabel_checkpoint(&StateId::new(state), Some("x".into()), Map::new());
-        assert!(!kept(&news).unwrap().is_trusted);
-        opened.store.close();
         assert_eq!(trusted(&dir), wished, "{sql}");
         let taken = trust(&dir.notebook(), &dir.key()).unwrap();
         assert_eq!(taken.len(), wished.iter().filter(|w| **w == Some(false)).count());

@@ -1,0 +1,121 @@
+//! Where the processes of a state come from: forked from the one that holds it, or loaded from its checkpoint by a fork of
+//! the root.
+
+use super::heads::Doing;
+use super::runs::READY_TIMEOUT;
+use super::{Alarm, Effect, Machine, Ticket};
+use crate::kernel::{Load, ProcId, Role};
+use crate::notebook::{Form, Living, RunError, RunStatus, Saving, StateId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a process may take to load a checkpoint: gigabytes from a slow disk, and imports.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+impl Machine {
+    /// The process from which a state can be forked. The root is planted anew when it has gone, any other state is loaded
+    /// from its checkpoint.
+    pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
+        if state.is_root() && self.root.is_none() {
+            self.plant();
+        }
+        let held = self.frozen.get(state).copied();
+        held.or_else(|| self.load(state))
+    }
+
+    /// Makes a state's frozen process from its checkpoint, as a fork of the root.
+    fn load(&mut self, state: &StateId) -> Option<ProcId> {
+        if self.notebook.state(state).is_none_or(|s| s.living != Living::Disk) {
+            return None;
+        }
+        let load = self.load_of(state)?;
+        let root = self.source_of(&StateId::root())?;
+        let frozen = self.new_proc();
+        self.frozen.insert(state.clone(), frozen);
+        self.loads.insert(frozen, state.clone());
+        self.effects.push(Effect::Fork { from: root, child: frozen, role: Role::Frozen, load: Some(load) });
+        self.effects.push(Effect::Wake(LOAD_TIMEOUT, Alarm::Ready(frozen)));
+        self.memory.note_used(state);
+        self.set_living(state, Living::Freezing);
+        Some(frozen)
+    }
+
+    /// What a process is to load to be a state: objects only from a checkpoint of our own, else only plain values.
+    fn load_of(&self, state: &StateId) -> Option<Load> {
+        let checkpoint = self.notebook.state(state)?.checkpoint.as_ref()?;
+        let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
+        Some(Load { manifest: checkpoint.checkpoint_id.clone(), form })
+    }
+
+    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks.
+    /// None when there is nothing to make it from.
+    pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
+        let load = if self.forks(state) { None } else { self.load_of(state) };
+        let (from, limit) = match load {
+            Some(_) => (self.source_of(&StateId::root())?, LOAD_TIMEOUT),
+            None => (self.source_of(state)?, READY_TIMEOUT),
+        };
+        let head = self.new_proc();
+        self.heads.add(head, state.clone(), doing);
+        self.effects.push(Effect::Fork { from, child: head, role: Role::Head, load });
+        self.effects.push(Effect::Wake(limit, Alarm::Ready(head)));
+        Some(head)
+    }
+
+    fn forks(&self, state: &StateId) -> bool {
+        self.notebook.state(state).is_none_or(|s| s.forks)
+    }
+
+    /// Whether a branch has to come from a checkpoint that is not there yet.
+    pub(super) fn has_to_wait_for_its_checkpoint(&self, state: &StateId) -> bool {
+        !self.forks(state) && self.load_of(state).is_none() && self.frozen.contains_key(state)
+    }
+
+    /// A process could not load its checkpoint. What waits for it is told; the checkpoint stays as it is.
+    pub(super) fn load_failed(&mut self, process: ProcId, why: &str) {
+        let state = match self.loads.remove(&process) {
+            Some(state) => {
+                self.frozen.remove(&state);
+                state
+            }
+            None => match self.heads.get(process).map(|h| h.at.clone()) {
+                Some(state) => state,
+                None => return,
+            },
+        };
+        self.effects.push(Effect::Kill(process));
+        for head in self.heads.coming_to(&state) {
+            let doing = self.heads.remove(head).map(|h| h.doing);
+            self.effects.push(Effect::Kill(head));
+            match doing {
+                Some(Doing::Begin(run)) => {
+                    self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
+                }
+                Some(Doing::Replay(target)) => self.replay_failed(&target, why),
+                _ => {}
+            }
+        }
+        let at_it = |looks: &BTreeMap<ProcId, (Vec<Ticket>, StateId)>| {
+            looks.iter().filter(|(_, (_, at))| *at == state).map(|(p, _)| *p).collect::<Vec<_>>()
+        };
+        for look in at_it(&self.looks) {
+            self.effects.push(Effect::Kill(look));
+            self.fork_failed(look, why);
+        }
+        if self.saver.is_at(&state) {
+            self.stop_saving(&state);
+        }
+        if !self.frozen.contains_key(&state) {
+            self.set_living(&state, Living::Replay);
+        }
+        self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
+        self.serve_backlog();
+    }
+
+    /// Whether a process cannot be there yet, as the one that it is forked from is still being loaded.
+    pub(super) fn waits_for_a_load(&self, process: ProcId) -> bool {
+        let head = self.heads.get(process).filter(|h| !h.is_ready).map(|h| &h.at);
+        let at = head.or_else(|| self.looks.get(&process).map(|(_, at)| at));
+        at.and_then(|at| self.frozen.get(at)).is_some_and(|frozen| self.loads.contains_key(frozen))
+    }
+}
