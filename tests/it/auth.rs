@@ -222,3 +222,30 @@ fn the_token_is_nowhere_to_be_read() {
     }
     assert!(!secret(server.errors().as_bytes()), "{}", server.errors());
 }
+
+#[test]
+fn a_browser_session_outlives_the_server_until_it_is_ended_or_the_token_is_another() {
+    let mut server = TestServer::start();
+    let sign_in = |server: &TestServer| server.send(Request::get(&format!("/?token={TOKEN}"))).cookie();
+    let status = |server: &TestServer, cookie: &str| {
+        server.send(Request::get("/states").header("cookie", cookie)).status
+    };
+    let (kept, ended) = (sign_in(&server), sign_in(&server));
+    let made = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
+    let by_link = server.send(Request::get(&format!("/?token={}", made["token"].as_str().unwrap()))).cookie();
+    assert_eq!(server.send(Request::new("DELETE", "/api/session").header("cookie", &ended)).status, 204);
+    server.restart();
+    assert_eq!((status(&server, &kept), status(&server, &ended), status(&server, &by_link)), (200, 401, 200));
+    // It may still do what it could, and no more.
+    let wish = || Request::post("/api/links", r#"{"scope":"view"}"#);
+    assert_eq!(server.send(wish().header("cookie", &kept)).status, 201);
+    assert_eq!(server.send(wish().header("cookie", &by_link)).status, 403);
+    let link = format!("/api/links/{}", made["id"].as_str().unwrap());
+    assert_eq!(server.owner(Request::new("DELETE", &link)).status, 204);
+    server.restart();
+    assert_eq!((status(&server, &kept), status(&server, &by_link)), (200, 401));
+    server.kill();
+    server.change_token("another-token-of-the-owner");
+    assert!(server.start_again(&[]), "{}", server.errors());
+    assert_eq!(status(&server, &kept), 401);
+}

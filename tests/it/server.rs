@@ -23,6 +23,7 @@ pub struct TestServer {
     /// The line with the URL.
     pub greeting: String,
     options: Vec<String>,
+    token: &'static str,
     errors: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
     /// The directory, when the test has none itself. Gone when the server is.
@@ -42,11 +43,11 @@ impl TestServer {
         if let Some(room) = &room {
             options.extend(["--dir".to_owned(), room.path().to_str().unwrap().to_owned()]);
         }
-        let (child, greeting, errors, reader) = launch(&[], "127.0.0.1:0", &options);
+        let (child, greeting, errors, reader) = launch(&[], "127.0.0.1:0", TOKEN, &options);
         let address = greeting.split(['/', ' ']).find_map(|part| part.parse().ok());
         let address =
             address.unwrap_or_else(|| panic!("no address in {greeting:?}: {}", errors.lock().unwrap()));
-        Self { child, address, greeting, options, errors, reader: Some(reader), room }
+        Self { child, address, greeting, options, token: TOKEN, errors, reader: Some(reader), room }
     }
 
     /// Starts a server that another program runs, given with its options. Answers whether it came so far as to say its
@@ -55,10 +56,18 @@ impl TestServer {
         let room = Room::new();
         let options = vec!["--dir".to_owned(), room.path().to_str().unwrap().to_owned()];
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let (child, greeting, errors, reader) = launch(under, &address.to_string(), &options);
+        let (child, greeting, errors, reader) = launch(under, &address.to_string(), TOKEN, &options);
         let has_begun = !greeting.is_empty();
-        let server =
-            Self { child, address, greeting, options, errors, reader: Some(reader), room: Some(room) };
+        let server = Self {
+            child,
+            address,
+            greeting,
+            options,
+            token: TOKEN,
+            errors,
+            reader: Some(reader),
+            room: Some(room),
+        };
         (server, has_begun)
     }
 
@@ -70,10 +79,15 @@ impl TestServer {
             reader.join().unwrap();
         }
         let bind = self.address.to_string();
-        let (child, greeting, errors, reader) = launch(under, &bind, &self.options);
+        let (child, greeting, errors, reader) = launch(under, &bind, self.token, &self.options);
         let has_begun = !greeting.is_empty();
         (self.child, self.greeting, self.errors, self.reader) = (child, greeting, errors, Some(reader));
         has_begun
+    }
+
+    /// The owner's token from the next start on.
+    pub fn change_token(&mut self, token: &'static str) {
+        self.token = token;
     }
 
     /// Ends it as a power cut would.
@@ -195,10 +209,11 @@ pub fn output_of(arguments: &[&str]) -> Output {
 fn launch(
     under: &[&str],
     bind: &str,
+    token: &str,
     options: &[String],
 ) -> (Child, String, Arc<Mutex<String>>, JoinHandle<()>) {
     let mut child = program(under)
-        .args(["--bind", bind, "--token", TOKEN])
+        .args(["--bind", bind, "--token", token])
         .args(options)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
