@@ -105,6 +105,8 @@ struct Unsaved {
     /// The last fact that was given to the store, and the last that is on disk.
     given: u64,
     saved: u64,
+    /// Whether the store's thread has ended by itself: nothing more will be written.
+    is_orphaned: bool,
     /// After a failure: the number with which everything is on disk again.
     rewritten: u64,
 }
@@ -172,7 +174,10 @@ impl Task {
         let has_room = self.store.backlog_bytes() < MAX_UNSAVED_BYTES;
         tokio::select! {
             biased;
-            Some(news) = told.recv() => self.told(news),
+            news = told.recv(), if !self.unsaved.is_orphaned => match news {
+                Some(news) => self.told(news),
+                None => self.orphaned(),
+            },
             () = alarm => self.ring(),
             Some((processes, available)) = measured.recv() => self.feed(Input::Measured(processes, available)),
             Some((process, what)) = heard.recv(), if has_room => self.heard(process, what),
@@ -209,6 +214,26 @@ impl Task {
         }
     }
 
+    /// Nothing can be written now: who waits for it is told.
+    fn failed(&mut self, trouble: Trouble) {
+        self.feed(Input::Trouble(Some(trouble.clone())));
+        for (_, waiting, reply) in self.unsaved.answers.drain(..) {
+            // The asker may have gone.
+            let _ = waiting.send(not_on_disk(&reply, &trouble));
+        }
+        self.unsaved.rewritten = u64::MAX;
+    }
+
+    /// The store's thread has ended by itself, which is a fault of ours.
+    fn orphaned(&mut self) {
+        self.unsaved.is_orphaned = true;
+        self.failed(Trouble {
+            what: "write to disk".into(),
+            why: "what writes has stopped".into(),
+            how: "start the server again, and report it".into(),
+        });
+    }
+
     /// The store says something.
     fn told(&mut self, news: store::News) {
         match news {
@@ -221,14 +246,7 @@ impl Task {
                     self.log.publish(&Event::StateSaved { state });
                 }
             }
-            store::News::Failed { trouble } => {
-                self.feed(Input::Trouble(Some(trouble.clone())));
-                for (_, waiting, reply) in self.unsaved.answers.drain(..) {
-                    // The asker may have gone.
-                    let _ = waiting.send(not_on_disk(&reply, &trouble));
-                }
-                self.unsaved.rewritten = u64::MAX;
-            }
+            store::News::Failed { trouble } => self.failed(trouble),
             store::News::Usable => {
                 self.store.rewrite(self.unsaved.given, self.machine.notebook());
                 self.unsaved.rewritten = self.unsaved.given;
