@@ -454,9 +454,9 @@ def _restore_history(shell, late, outs):
     manager.input_hist_raw[:] = raw
     manager.output_hist.update(outs)
     hidden = {f"_i{number}": text for number, text in enumerate(raw) if number}
-    last = [""] * 3 + raw[1:]
-    hidden.update(_i=last[-1], _ii=last[-2], _iii=last[-3])
-    for name, text in (("_i", last[-1]), ("_ii", last[-2]), ("_iii", last[-3]), ("_i00", last[-1])):
+    last = [""] * 4 + raw[1:]
+    hidden.update(_i=last[-2], _ii=last[-3], _iii=last[-4])
+    for name, text in (("_i", last[-2]), ("_ii", last[-3]), ("_iii", last[-4]), ("_i00", last[-1])):
         if hasattr(manager, name):
             setattr(manager, name, text)
     hidden.update((f"_{number}", value) for number, value in outs.items())
