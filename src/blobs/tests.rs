@@ -51,6 +51,20 @@ fn what_was_put_can_be_had_again() {
 }
 
 #[test]
+fn what_is_made_durable_together_is_all_there() {
+    let room = Room::new();
+    let mut blobs = room.blobs();
+    let puts: Vec<Put> =
+        (0..2 * MAX_UNDER_WAY + 3).map(|length| blobs.put(&noise(length)).unwrap()).collect();
+    assert_eq!(room.litter(), 3);
+    blobs.settle().unwrap();
+    assert_eq!(room.litter(), 0);
+    for (length, put) in puts.iter().enumerate() {
+        assert_eq!(blobs.get(&put.digest, length).unwrap(), noise(length));
+    }
+}
+
+#[test]
 fn the_same_bytes_are_kept_once() {
     let room = Room::new();
     let mut blobs = room.blobs();

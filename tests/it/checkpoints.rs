@@ -186,6 +186,24 @@ fn one_changed_element_costs_one_chunk() {
 }
 
 #[test]
+fn a_long_history_is_not_written_anew_for_each_state() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let noise: String = (0..3000).map(|_| uuid::Uuid::new_v4().simple().to_string()).collect();
+    let first = grow(&server, "long", &["In.append('é\u{2028}\\n')", &format!("# {noise}")]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&first));
+    let second = server.run(&first, "x = 1").state().to_owned();
+    wait_for_checkpoints(&server, std::slice::from_ref(&second));
+    let new_bytes = |state| told(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
+    assert!(new_bytes(&first) > 40_000);
+    assert!(new_bytes(&second) < 16_000, "{}", new_bytes(&second));
+    let look = "import zlib; print(len(In), zlib.crc32(repr((In, _ih, _i2, _i, _ii)).encode()))";
+    let before = shown(&server, &second, look);
+    kill(server);
+    assert_eq!(shown(&TestServer::in_dir(room.path()), &second, look), before);
+}
+
+#[test]
 fn plain_values_are_read_back_and_damaged_ones_do_nothing() {
     let server = TestServer::start();
     let code = r#"import sys, random, collections, datetime, decimal, pathlib, uuid

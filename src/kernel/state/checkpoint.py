@@ -115,7 +115,7 @@ class _Saving:
         taken = settings.imported_from(self.shell, names)
         wanted = [("name", name, value) for name, value in names.items() if not self._is_only_taken(name, value, taken)]
         wanted += [("out", number, value) for number, value in list(self.namespace.get("_oh", {}).items())]
-        wanted += [("setting", name, value) for name, value in settings.collect(self.shell, umask).items()]
+        wanted += [("setting", name, value) for name, value in settings.collect(self.shell, umask, self.keep_buffer).items()]
         for kind, name, value in wanted:
             first_buffer = len(oob)
             try:

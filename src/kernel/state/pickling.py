@@ -292,7 +292,7 @@ class _Reducers:
         if value.nbytes < LARGE_BYTES:
             return make_array, (value.tobytes(order), *layout), own or None, None, None, set_dict
         flat = numpy.asarray(value).ravel(order=order).view(numpy.uint8)
-        return make_large_array, (_Filled(self.keep_buffer(flat)), *layout), own or None, None, None, set_dict
+        return make_large_array, (Filled(self.keep_buffer(flat)), *layout), own or None, None, None, set_dict
 
     def _block(self, value):
         """A block of a pandas frame. Its array may be shared with another frame until one of them writes. Who shares it is
@@ -316,7 +316,7 @@ class _Own:
         self.array = array
 
 
-class _Filled:
+class Filled:
     """Memory that is filled with a kept buffer when it comes back: `number` says which."""
 
     def __init__(self, number):

@@ -6,8 +6,11 @@ restored alone: one that fails costs nothing else.
 
 import ast
 import decimal
+import functools
 import gc
 import inspect
+import itertools
+import json
 import linecache
 import locale
 import os
@@ -17,10 +20,14 @@ import sys
 import time
 import warnings
 
+import _ratoon_pickling as pickling
 import _ratoon_shell
 from _ratoon_shell import _clean
 
 CELL_PREFIX = "<ipython-input-"
+
+# The full pieces of a history are blobs of this size.
+HISTORY_PIECE_BYTES = 16 * 1024
 
 root = {}
 
@@ -58,8 +65,8 @@ def _umask():
 # -- saving -----------------------------------------------------------------------------------------------------------
 
 
-def collect(shell, umask):
-    """Everything that differs from the root, by name."""
+def collect(shell, umask, keep_buffer):
+    """Everything that differs from the root, by name. `keep_buffer` takes bytes and answers their number."""
     found = {}
     for name, collect_one in _collectors.items():
         try:
@@ -70,7 +77,7 @@ def collect(shell, umask):
             found[name] = value
     if umask != root["umask"]:
         found["umask"] = umask
-    found["history"] = _history(shell)
+    found["history"] = _history(shell, keep_buffer)
     unders = {name: shell.user_ns[name] for name in ("_", "__", "___") if name in shell.user_ns}
     for name, value in unders.items():
         found["under" + name] = (value, getattr(shell.displayhook, name, ""))
@@ -173,12 +180,20 @@ _collectors = {
 }
 
 
-def _history(shell):
-    manager = shell.history_manager
+def _history(shell, keep_buffer):
+    """A line of JSON for each cell, cut from the beginning: what is full stays the same while the history grows, so that a
+    state does not cost all of it anew."""
+    manager, lines = shell.history_manager, []
+    for parsed, raw in itertools.zip_longest(manager.input_hist_parsed, manager.input_hist_raw):
+        both = [None if one is None else str(one) for one in (parsed, raw)]
+        lines.append(json.dumps(both[:1] if both[0] == both[1] else both) + "\n")
+    text = "".join(lines).encode()
+    full = len(text) - len(text) % HISTORY_PIECE_BYTES
+    pieces = [text[at : at + HISTORY_PIECE_BYTES] for at in range(0, full, HISTORY_PIECE_BYTES)]
     return {
         "count": shell.execution_count,
-        "parsed": [str(one) for one in manager.input_hist_parsed],
-        "raw": [str(one) for one in manager.input_hist_raw],
+        "pieces": [(len(piece), pickling.Filled(keep_buffer(piece))) for piece in pieces],
+        "rest": text[full:],
     }
 
 
@@ -189,17 +204,21 @@ def environ_changes():
     return {"set": changed, "unset": [name for name in then if name not in now]}
 
 
+@functools.lru_cache(None)
+def _imports_in(text):
+    if "import" not in text:
+        return []
+    try:
+        return [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+
+
 def imports(shell):
     """The import statements of the lineage's cells, and the modules that they named and that are loaded."""
     statements, modules = {}, {}
     for text in shell.history_manager.input_hist_parsed:
-        if "import" not in text:
-            continue
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        for node in ast.walk(tree):
+        for node in _imports_in(str(text)):
             if isinstance(node, ast.Import):
                 named = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -215,13 +234,7 @@ def imported_from(shell, names):
     """For each name that an import statement took out of a module, and that still is what is there: [module, attribute]."""
     found = {}
     for text in shell.history_manager.input_hist_parsed:
-        if "import" not in text:
-            continue
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        for node in ast.walk(tree):
+        for node in _imports_in(str(text)):
             module = sys.modules.get(node.module) if isinstance(node, ast.ImportFrom) and node.module else None
             if module is None or node.level or not _has_spec(module):
                 continue
@@ -419,6 +432,15 @@ _restorers = {
 }
 
 
+def _text_of(history):
+    text = bytearray()
+    for count, fill in history["pieces"]:
+        piece = bytearray(count)
+        fill(piece)
+        text += piece
+    return (text + history["rest"]).decode()
+
+
 def _restore_history(shell, late, outs):
     """In, Out, _ and their like, so that the next cell is In[n+1]."""
     history = late.get("history")
@@ -426,13 +448,15 @@ def _restore_history(shell, late, outs):
         return
     manager, names = shell.history_manager, shell.user_ns
     shell.execution_count = history["count"]
-    manager.input_hist_parsed[:] = history["parsed"]
-    manager.input_hist_raw[:] = history["raw"]
+    lines = [json.loads(line) for line in _text_of(history).splitlines()]
+    raw = [line[-1] for line in lines if line[-1] is not None]
+    manager.input_hist_parsed[:] = [line[0] for line in lines if line[0] is not None]
+    manager.input_hist_raw[:] = raw
     manager.output_hist.update(outs)
-    hidden = {f"_i{number}": text for number, text in enumerate(history["raw"]) if number}
-    last = [""] * 3 + history["raw"][1:]
-    hidden.update(_i=last[-1], _ii=last[-2], _iii=last[-3])
-    for name, text in (("_i", last[-1]), ("_ii", last[-2]), ("_iii", last[-3]), ("_i00", last[-1])):
+    hidden = {f"_i{number}": text for number, text in enumerate(raw) if number}
+    last = [""] * 4 + raw[1:]
+    hidden.update(_i=last[-2], _ii=last[-3], _iii=last[-4])
+    for name, text in (("_i", last[-2]), ("_ii", last[-3]), ("_iii", last[-4]), ("_i00", last[-1])):
         if hasattr(manager, name):
             setattr(manager, name, text)
     hidden.update((f"_{number}", value) for number, value in outs.items())

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The `-wal` is cut back to this after it was larger for once.
 const WAL_BYTES: i64 = 16 << 20;
+/// A commit that finds the log as long shortens it itself. The store does so before, while nobody waits.
+const WAL_PAGES: i64 = 4096;
 
 /// A table: its columns, of which the first are its key. A digest follows them.
 #[derive(Debug)]
@@ -108,6 +110,7 @@ impl Tables {
         db.pragma_update(None, "foreign_keys", true)?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES, |_| Ok(()))?;
+        db.pragma_update_and_check(None, "wal_autocheckpoint", WAL_PAGES, |_| Ok(()))?;
         let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         if mode != "wal" {
             return Err(Fault {
@@ -186,6 +189,11 @@ impl Tables {
     /// How many rows were changed since it was opened.
     pub(super) fn changes(&self) -> u64 {
         self.db.total_changes()
+    }
+
+    /// Moves of the log into the database what nobody reads, as a commit does when the log has become long.
+    pub(super) fn shorten_log(&self) -> Result<(), Fault> {
+        Ok(self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
     }
 
     /// Moves the whole log into the database, with an fsync of both.
