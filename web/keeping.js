@@ -13,6 +13,8 @@ export class Keeping {
         this.around = around;
         /** States that were asked to come back here, until that is answered. @type {Set<string>} */
         this.coming = new Set();
+        /** Those of them whose replay was stopped here: that it ended is no news. @type {Set<string>} */
+        this.stopped = new Set();
     }
 
     /** How far the replay of a state has come. @param {string} state @returns {import('./living.js').Progress | undefined} */
@@ -43,12 +45,14 @@ export class Keeping {
         const reply = await this.around.send({ do: 'replay', state });
         this.coming.delete(state);
         this.page.model.replays.delete(state);
-        this.page.refused(reply);
+        if (this.stopped.delete(state) && reply.kind === 'refused') this.page.say(WORDS.replayStopped, false);
+        else this.page.refused(reply);
         this.around.changed();
     }
 
     /** @param {string} state */
     async stopReplay(state) {
+        if (this.coming.has(state)) this.stopped.add(state);
         this.page.refused(await this.around.send({ do: 'interrupt', exec_id: `replay:${state}` }));
     }
 

@@ -13,12 +13,11 @@ export const isInMemory = ({ living }) => living === 'memory' || living === 'fre
 
 /** The names that are not there, or that would not be there if the state came back from disk. @param {State} state */
 export function missingOf({ revival, checkpoint }) {
-    if (revival) return revival.by === 'checkpoint' ? revival.missing : [];
-    return checkpoint?.missing ?? [];
+    return revival?.by === 'checkpoint' ? revival.missing : checkpoint?.missing ?? [];
 }
 
 /** Whether names are missing now, not only if it had to come back from disk. @param {State} state */
-export const lacksNames = (state) => missingOf(state).length > 0 && (state.revival !== null || state.living === 'disk');
+export const lacksNames = (state) => missingOf(state).length > 0 && (state.revival?.by === 'checkpoint' || state.living === 'disk');
 
 /** Only its values may be read, because another install wrote its checkpoint. @param {State} state */
 export const isForeign = ({ living, checkpoint, revival }) => checkpoint?.is_trusted === false && (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
@@ -42,7 +41,7 @@ export function partsOf(state) {
     else if (size) parts.push(WORDS.savedAs(size));
     if (state.revival?.by === 'replay') parts.push(WORDS.replayed);
     if (saving.now === 'failed') parts.push(WORDS.notSaved);
-    if (pinned) parts.push(WORDS.pinned);
+    if (pinned) parts.push(isInMemory(state) ? WORDS.pinned : WORDS.pinnedAway);
     return parts;
 }
 
@@ -59,8 +58,9 @@ export function saidOf(state, progress, isUnsaved = false) {
         saving.now === 'writing' && WORDS.saving(saving.percent),
         saving.now === 'failed' && WORDS.saveFailed(saving.why),
         isUnsaved && WORDS.unsaved,
-        missing > 0 && (state.revival ? WORDS.namesGone(missing) : WORDS.unsavable(missing)),
-        pinned && WORDS.pinned,
+        missing > 0 && (state.revival?.by === 'checkpoint' ? WORDS.namesGone(missing) : WORDS.unsavable(missing)),
+        isForeign(state) && WORDS.foreignShort,
+        pinned && (isInMemory(state) ? WORDS.pinned : WORDS.pinnedAway),
     ].filter(Boolean).join('; ');
 }
 

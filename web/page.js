@@ -386,7 +386,8 @@ export class Page {
 
     /** @param {Reply} reply */
     refused(reply) {
-        if (reply.kind === 'refused') this.say(WORDS.refused(reply), true);
+        // While the disk refuses, the banner says so, and for as long as it lasts.
+        if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble)) this.say(WORDS.refused(reply), true);
     }
 
     #saveTab() {

@@ -17,10 +17,11 @@ test('a state says where it lives and how it is saved', () => {
         [{ memory_bytes: 3_100_000, checkpoint: checkpoint() }, 'In memory, 3.1 MB', 'In memory · 3.1 MB · 1.2 MB on disk'],
         [{ living: 'disk', checkpoint: checkpoint(MISSING) }, 'On disk, 1.2 MB; 2 names could not be saved', 'On disk · 1.2 MB · comes back when you run'],
         [{ checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } }, 'In memory; one name could not come back', 'In memory · 1.2 MB on disk'],
-        [{ living: 'replay', pinned: true }, 'Needs replay; kept in memory', 'Needs replay · kept in memory'],
+        [{ living: 'replay', pinned: true }, 'Needs replay; stays in memory once it is back', 'Needs replay · stays in memory once it is back'],
         [{ saving: { now: 'writing', percent: 40 } }, 'In memory; saving 40 %', 'In memory'],
         [{ saving: { now: 'failed', why: 'the disk is full' } }, 'In memory; could not be saved: the disk is full', 'In memory · not saved'],
-        [{ revival: { by: 'replay' }, checkpoint: checkpoint(MISSING) }, 'In memory', 'In memory · 1.2 MB on disk · came back by running its cells again'],
+        [{ revival: { by: 'replay' }, checkpoint: checkpoint(MISSING) }, 'In memory; 2 names could not be saved', 'In memory · 1.2 MB on disk · came back by running its cells again'],
+        [{ living: 'disk', checkpoint: checkpoint([], false) }, 'On disk, 1.2 MB; written elsewhere or imported: only plain values are read', 'On disk · 1.2 MB · comes back when you run'],
         [{ living: 'deleted' }, '', ''],
     ]) {
         assert.equal(saidOf({ ...root, ...more }), said);
@@ -34,6 +35,7 @@ test('most nodes have no sign', () => {
     assert.equal(signOf({ ...root, checkpoint: checkpoint() }), null);
     assert.equal(signOf({ ...root, saving: { now: 'waiting' } }), null);
     assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING) }), 'partial');
+    assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }), 'partial', 'it would be gone again after a restart');
     assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING), saving: { now: 'writing', percent: 1 } }), 'writing');
     assert.equal(signOf({ ...root, saving: { now: 'failed', why: '' } }), 'failed');
 });

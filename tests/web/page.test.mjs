@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { Cuttings } from '../../web/cuttings.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
+import { WORDS } from '../../web/words.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
@@ -413,6 +414,37 @@ test('after a restart of the server the page stands where it stood, with all tha
     assert.equal(page.notice, null);
     page.drafts.flushAll();
     assert.deepEqual(sent.map((one) => one.draft.source), ['typed and not sent', 'new']);
+});
+
+test('a replay that was stopped here has not failed', async () => {
+    const { page, sent, answers, decisions } = open({ living: { b: 'replay' } });
+    const refused = { kind: 'refused', code: 'lost', what: 'replay state b', why: 'it was stopped', how: 'run its cells by hand and change what fails' };
+    page.keeping.replay('b');
+    decisions[0](true);
+    await settle();
+    page.keeping.stopReplay('b');
+    assert.deepEqual(sent.map((one) => one.do), ['replay', 'interrupt']);
+    answers[1]({ kind: 'interrupted', interrupted: true });
+    answers[0](refused);
+    await settle();
+    assert.deepEqual([page.notice.isBad, page.notice.text], [false, WORDS.replayStopped]);
+    page.keeping.replay('b');
+    decisions[1](true);
+    await settle();
+    answers[2](refused);
+    await settle();
+    assert.equal(page.notice.isBad, true, 'stopped elsewhere: that is told');
+});
+
+test('what the banner says about the disk no notice repeats', () => {
+    const { page } = open();
+    const refused = { kind: 'refused', code: 'disk', what: 'keep what was done', why: 'the disk is full', how: 'free some space' };
+    page.refused(refused);
+    assert.match(page.notice.text, /disk is full/);
+    page.hush();
+    page.happened({ event: 'trouble_changed', trouble: { what: 'write', why: 'the disk is full', how: 'free some space' } });
+    page.refused(refused);
+    assert.equal(page.notice, null);
 });
 
 test('variables are looked at again when a state has come back with others', async () => {

@@ -32,12 +32,14 @@ export function Header({ page, showsGraph, onGraph, onVariables }) {
 function Status({ page }) {
     const open = page.model.openRuns();
     const running = open.filter((run) => run.status === 'running').length;
+    const [replay] = page.model.replays.values();
     const isOver = page.connection === 'ended' || page.connection === 'gone';
     const word = page.connection === 'connecting' ? WORDS.connecting
         : isOver ? WORDS.disconnected
         : page.connection !== 'open' ? WORDS.offline
+        : replay ? WORDS.replayingLong(replay.done, replay.total)
         : open.length ? WORDS.running(running, open.length - running) : page.scope === 'view' ? WORDS.viewOnly : WORDS.ready;
-    const state = page.connection === 'open' ? (open.length ? 'busy' : 'ready') : 'lost';
+    const state = page.connection === 'open' ? (open.length || replay ? 'busy' : 'ready') : 'lost';
     const go = open[0] && page.connection === 'open' ? () => page.goTo(open[0].exec_id) : null;
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }

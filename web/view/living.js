@@ -30,7 +30,7 @@ export function Living({ cell: { state, progress }, acts, mayRun }) {
     if (state.living === 'replay') parts.push(html`<p>${WORDS.needsReplay}</p>`);
     if (isForeign(state)) parts.push(html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => keeping.trust()}>${WORDS.trust}</button>`}</p>`);
     if (missing.length > 0 && state.living !== 'deleted') {
-        const title = state.revival ? WORDS.restored : state.living === 'disk' ? WORDS.onDiskWithout : WORDS.livesOnly;
+        const title = state.revival?.by === 'checkpoint' ? WORDS.restored : state.living === 'disk' ? WORDS.onDiskWithout : WORDS.livesOnly;
         parts.push(html`<${Names} key=${title(missing.length)} title=${title(missing.length)} missing=${missing} isOpen=${isLacking} />`);
     }
     if (state.saving.now === 'failed') {
