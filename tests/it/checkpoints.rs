@@ -549,7 +549,9 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
     ),
     row(
         "views of dictionaries",
-        &["import collections\nd = {'a': 1}; v = [d.keys(), d.values(), d.items()]; d['v'] = d.keys()\no = collections.OrderedDict(a=1); k = o.keys()"],
+        &[
+            "import collections\nd = {'a': 1}; v = [d.keys(), d.values(), d.items()]; d['v'] = d.keys()\no = collections.OrderedDict(a=1); k = o.keys()",
+        ],
         "d['b'] = 2; o['c'] = 3; print(list(v[0]), len(v[1]), len(v[2]), list(d['v']), list(k), type(k))",
     ),
     row(
@@ -573,7 +575,9 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
     ),
     row(
         "settings of the shell",
-        &["get_ipython().ast_node_interactivity = 'all'\n%precision 2\nimport sys; sys.set_int_max_str_digits(5000)"],
+        &[
+            "get_ipython().ast_node_interactivity = 'all'\n%precision 2\nimport sys; sys.set_int_max_str_digits(5000)",
+        ],
         "3.14159; print(get_ipython().ast_node_interactivity, sys.get_int_max_str_digits())\n1.23456",
     ),
     row(
