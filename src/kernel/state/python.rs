@@ -38,13 +38,17 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
         ffi::PyConfig_InitPythonConfig(config);
         (*config).parse_argv = 0;
         (*config).install_signal_handlers = 1;
-        if std::env::var_os("PYTHONHASHSEED").is_none() {
-            (*config).use_hash_seed = 1;
-            (*config).hash_seed = HASH_SEED;
-        }
         let mut status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).program_name, path.as_ptr());
         if ffi::PyStatus_Exception(status) == 0 {
             status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).executable, path.as_ptr());
+        }
+        if ffi::PyStatus_Exception(status) == 0 {
+            status = ffi::PyConfig_Read(config);
+        }
+        // 0: no number was wished for by PYTHONHASHSEED.
+        if ffi::PyStatus_Exception(status) == 0 && (*config).use_hash_seed == 0 {
+            (*config).use_hash_seed = 1;
+            (*config).hash_seed = HASH_SEED;
         }
         if ffi::PyStatus_Exception(status) == 0 {
             status = ffi::Py_InitializeFromConfig(config);

@@ -189,7 +189,8 @@ fn who_looks_at_a_state_that_is_deleted_is_told() {
             removed [s1] [a]
             answer 6: done
         initial Freezing
-    "#]].assert_eq(&told(
+    "#]]
+    .assert_eq(&told(
         "open
          run a
          p2 began
