@@ -229,6 +229,11 @@ for _ in range(5000):
         damaged[chance.randrange(len(damaged))] = chance.randrange(256)
     try: read(bytes(damaged)); told['read'] += 1
     except values.Malformed: told['refused'] += 1
+# An index that costs nothing, and one value for all of it.
+index = b'\x81\xd4R\x16\x93\xa5range\xc0\x93\x00\xd3%s\x01'
+few, many = (index % n.to_bytes(8, 'big') for n in (1, 10**15))
+try: read(b'\x81\xd4R\x14\x93' + many + few + b'\x91\x92\x91\x00\x91\x92\xa7objects\x91\x07'); told['huge'] += 1
+except (values.Malformed, MemoryError) as error: told['refused' if type(error) is values.Malformed else 'no memory'] += 1
 print(sorted(told))"#;
     let ran = server.run("initial", code);
     assert_eq!(ran.text(), "['read', 'refused']\n", "{}", ran.evalue());
@@ -567,6 +572,60 @@ s = io.StringIO('one\ntwo'); s.readline(); b = io.BytesIO(b'abcdef'); b.seek(3)"
         "print(w() is k, wd[k], wv['a'] is k, k in ws, wl())",
     ),
     row(
+        "weak proxies, and what is deleted is gone",
+        &[
+            "import weakref, gc\nclass K:\n    def f(self): return 1\nk = K(); p = weakref.proxy(k); m = weakref.WeakMethod(k.f); w = weakref.ref(k); ws = weakref.WeakSet([k])",
+        ],
+        "print(type(p), p.f(), m()()); del k; print(w(), m(), len(ws))",
+    ),
+    row(
+        "hashes that objects keep",
+        &[
+            "class K:\n    def __init__(self, x): self.x = x; self.kept = hash(x)\n    def __hash__(self): return self.kept\n    def __eq__(self, other): return self.x == other.x\nd = {K('a'): 1}; h = hash('abc')",
+        ],
+        "print(K('a') in d, h == hash('abc'))",
+    ),
+    row(
+        "views of dictionaries",
+        &[
+            "import collections\nd = {'a': 1}; v = [d.keys(), d.values(), d.items()]; d['v'] = d.keys()\no = collections.OrderedDict(a=1); k = o.keys()",
+        ],
+        "d['b'] = 2; o['c'] = 3; print(list(v[0]), len(v[1]), len(v[2]), list(d['v']), list(k), type(k))",
+    ),
+    row(
+        "views of memory",
+        &[
+            "import array\na = array.array('i', [1, 2, 3, 4]); m = memoryview(a)[1:3]; b = bytes(range(16)); c = memoryview(b).cast('I'); back = memoryview(b)[4:8].cast('I')\nt = bytearray(10); s = memoryview(t)[2:5]; r = memoryview(t).toreadonly()",
+        ],
+        "m[0] = 9; s[0] = 7; print(a, t, m.format, m[1], c[1], c.format, back[0], r.readonly)",
+    ),
+    row(
+        "classes whose metaclass or base takes note of them",
+        &[
+            "log = []\nclass Meta(type):\n    count = 0\n    def __new__(m, n, b, d, **k): log.append(n); return super().__new__(m, n, b, d)\n    def __init__(c, n, b, d, **k): super().__init__(n, b, d); Meta.count += 1\nclass P(metaclass=Meta, x=1): pass\nclass Q(P): pass\nclass A: pass\nclass Mixin:\n    names = []\n    def __init_subclass__(cls, tag): cls.tag = tag; Mixin.names.append(cls.__name__)\nclass C(A, Mixin, tag=5): pass\nclass D(dict, Mixin, tag=6): pass",
+        ],
+        "class R(P): pass\nclass E(C, tag=7): pass\nprint(log, Meta.count, Mixin.names, C.tag, D.tag, E.tag)",
+    ),
+    row(
+        "the functions of random share one generator",
+        &["import random\nfrom random import shuffle, randint\nr = random.random; random.seed(3)"],
+        "random.seed(5); print(r(), random.random(), randint(0, 10**9), shuffle.__self__ is random._inst)",
+    ),
+    row(
+        "settings of the shell",
+        &[
+            "get_ipython().ast_node_interactivity = 'all'\n%precision 2\nimport sys; sys.set_int_max_str_digits(5000)",
+        ],
+        "3.14159; print(get_ipython().ast_node_interactivity, sys.get_int_max_str_digits())\n1.23456",
+    ),
+    row(
+        "exceptions that are made of something else than what they hold",
+        &[
+            "class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\ntry:\n    try: raise KeyError(1)\n    except KeyError as e: raise E(2, 3) from e\nexcept E as e: kept = e\nclass X(SystemExit):\n    def __init__(self, a): super().__init__(a)\nx = X(3)\ntry: raise ValueError(3) from KeyError(4)\nexcept ValueError as e: v = e",
+        ],
+        "print(x.code, v, repr(v.__cause__), kept.args, kept.b, repr(kept.__cause__), kept.__context__ is kept.__cause__, kept.__suppress_context__)",
+    ),
+    row(
         "exceptions",
         &[
             "class E(Exception):\n    def __init__(self, a, b): super().__init__(a); self.b = b\n    def __reduce__(self): return (E, (self.args[0], self.b))\ntry: raise E(1, 2)\nexcept E as e: kept = e\nv = ValueError('x'); v.note = 5",
@@ -760,6 +819,13 @@ const SCIENCE: &[Row] = &[
             "import numpy as np, scipy.sparse as sp, scipy.stats as st\nfrom scipy.interpolate import interp1d\nm = sp.csr_matrix(np.eye(500)); d = st.norm(1, 2); i = interp1d([0, 1], [0, 2])",
         ],
         "print(m.sum(), d.cdf(1), i(.5), (m @ m).nnz)",
+    ),
+    row(
+        "arrays over memory of Python's, and views of arrays of other kinds",
+        &[
+            "import numpy as np, array\nb = bytearray(16); a = np.frombuffer(b, 'u1')[4:]; c = array.array('d', [1, 2]); d = np.asarray(c)\nm = np.matrix([[1, 2], [3, 4]]); v = m[0]; rec = np.rec.array([(1, 2.), (3, 4.)], names='p,q'); p = rec.p\nclass A(np.ndarray): pass\no = np.ndarray.__new__(A, (3,)); o[:] = 1; ov = o[1:]\nrand = np.random.mtrand._rand",
+        ],
+        "a[0] = 5; d[0] = 7; v[0, 0] = 9; p[0] = 42; ov[0] = 3; print(b, c, m, rec, o, rand is np.random.mtrand._rand)",
     ),
     row(
         "big array and view across",

@@ -549,6 +549,7 @@ class _Loading:
                 outs[name] = value
             else:
                 late[name] = value
+        records.end()
         settings.restore_late(self.shell, late, outs)
         return failed
 

@@ -6,7 +6,9 @@ name. The namespace itself stands in the memo from the beginning, so a function 
 """
 
 import _thread
+import array
 import builtins
+import collections
 import dataclasses
 import functools
 import gc
@@ -14,6 +16,7 @@ import io
 import marshal
 import os
 import pickle
+import random
 import signal
 import socket
 import sys
@@ -142,10 +145,16 @@ class _Reducers:
         """How objects of a type are reduced; decided once for each type."""
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, numpy.ndarray):
-            if kind.__reduce__ is numpy.ndarray.__reduce__ and kind.__reduce_ex__ is numpy.ndarray.__reduce_ex__:
+            if _is_plain_array(kind, numpy):
                 return self._array
         if issubclass(kind, functools.cached_property):
             return _reduce_cached_property
+        if kind.__reduce__ is BaseException.__reduce__ and kind.__reduce_ex__ is object.__reduce_ex__:
+            return _reduce_exception
+        if kind is random.Random:
+            return _reduce_random
+        if kind.__module__ == "numpy.random.mtrand" and kind.__name__ == "RandomState":
+            return _reduce_numpy_random
         if _is_block(kind):
             return self._block
         if kind.__module__.startswith("polars.") and kind.__name__ in _of_polars:
@@ -279,6 +288,11 @@ class _Reducers:
             at = value.__array_interface__["data"][0] - root.__array_interface__["data"][0]
             layout = (value.shape, value.strides, at, value.dtype, value.flags.writeable)
             return make_view, (root, kind, *layout), own or None, None, None, set_dict
+        memory = _memory_below(value, numpy)
+        if memory is not None:
+            whole, at = memory
+            layout = (value.shape, value.strides, at, value.dtype, value.flags.writeable)
+            return make_array_over, (whole, kind, *layout), own or None, None, None, set_dict
         return self.array_itself(value, kind, own)
 
     def array_itself(self, value, kind, own=None):
@@ -411,6 +425,17 @@ def _reduce_cached_property(value):
     return make_cached_property, (type(value), value.func), kept, None, None, set_dict
 
 
+def _reduce_exception(value):
+    kind, arguments, *own = value.__reduce_ex__(PROTOCOL)
+    make = kind, arguments
+    builtin = next(one for one in kind.__mro__ if one.__module__ == "builtins")
+    if isinstance(kind.__init__, types.FunctionType) and builtin.__basicsize__ == BaseException.__basicsize__:
+        # Not through an __init__ of the user's, which may take other arguments.
+        make = make_exception, (kind, arguments)
+    state = (own[0] if own else {}, value.__cause__, value.__context__, value.__suppress_context__)
+    return *make, state, None, None, set_exception
+
+
 def _reduce_weak_reference(_, value):
     target = value()
     if target is None:
@@ -428,9 +453,59 @@ def _reduce_field_kind(_, value):
 
 def _reduce_memoryview(_, value):
     whole = value.obj
-    if whole is not None and memoryview(whole).nbytes == value.nbytes and memoryview(whole).format == value.format:
-        return memoryview, (whole,)
-    return memoryview, (bytes(value),)
+    if type(whole) is bytes and value.nbytes and value.c_contiguous:
+        return make_memoryview, (bytes(value), 0, value.nbytes, value.format, value.shape, True)
+    if whole is not None:
+        known = memoryview(whole)
+        if all(getattr(value, part) == getattr(known, part) for part in ("format", "shape", "strides")):
+            if value.readonly == known.readonly:
+                return memoryview, (whole,)
+            return make_memoryview, (whole, 0, value.nbytes, value.format, value.shape, True)
+        at = _distance(value, known)
+        if at is not None:
+            return make_memoryview, (whole, at, value.nbytes, value.format, value.shape, False)
+    raise Unsavable(value, "a view of memory that something else holds")
+
+
+def _distance(value, whole):
+    """How many bytes behind the beginning of a piece of memory a view of it begins; None when that cannot be told."""
+    import ctypes
+
+    if any(one.readonly or not one.c_contiguous or not one.nbytes for one in (value, whole)):
+        return None
+    at, begin = (ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in (value, whole))
+    return at - begin
+
+
+def _reduce_dict_view(_, value):
+    for owner in (collections.OrderedDict, dict):
+        for name in ("keys", "values", "items"):
+            if type(getattr(owner, name)(owner())) is type(value):
+                (whole,) = gc.get_referents(value)
+                return make_dict_view, (owner, name, whole)
+    return NotImplemented
+
+
+def _reduce_weak_proxy(_, value):
+    # Whatever is asked of a proxy, its object answers.
+    return weakref.proxy, (value.__reduce_ex__.__self__,)
+
+
+def _reduce_weak_method(_, value):
+    method = value()
+    if method is None:
+        return make_dead_reference, ()
+    return type(value), (method,)
+
+
+def _reduce_random(value):
+    # The one of which the module's functions are methods.
+    return (getattr, (random, "_inst")) if value is random._inst else NotImplemented
+
+
+def _reduce_numpy_random(value):
+    numpy = sys.modules["numpy"]
+    return (getattr, (numpy.random.mtrand, "_rand")) if value is numpy.random.mtrand._rand else NotImplemented
 
 
 def _reduce_proxy(_, value):
@@ -479,8 +554,16 @@ _own_reducers = {
     types.CodeType: _reduce_code,
     types.MappingProxyType: _reduce_proxy,
     memoryview: _reduce_memoryview,
+    **{
+        type(getattr(owner, name)(owner())): _reduce_dict_view
+        for owner in (dict, collections.OrderedDict)
+        for name in ("keys", "values", "items")
+    },
     functools._lru_cache_wrapper: _Reducers._lru_cache,
     weakref.ref: _reduce_weak_reference,
+    weakref.ProxyType: _reduce_weak_proxy,
+    weakref.CallableProxyType: _reduce_weak_proxy,
+    weakref.WeakMethod: _reduce_weak_method,
     weakref.WeakKeyDictionary: _reduce_weak_dict,
     weakref.WeakValueDictionary: _reduce_weak_dict,
     _Own: _Reducers._own,
@@ -553,7 +636,7 @@ def _root(value, numpy):
         return None
     if not (root.flags.c_contiguous or root.flags.f_contiguous):
         return None
-    if type(root) not in (numpy.ndarray, numpy.memmap) or type(root) is numpy.memmap and root.mode == "c":
+    if not _is_plain_array(type(root), numpy) or type(root) is numpy.memmap and root.mode == "c":
         return None
     if value.dtype.hasobject and value.dtype != root.dtype:
         return None
@@ -563,6 +646,22 @@ def _root(value, numpy):
     if value.size == 0 or low < 0 or high > root.nbytes:
         return None
     return root
+
+
+def _is_plain_array(kind, numpy):
+    """Whether arrays of this kind are written by us."""
+    return kind.__reduce__ is numpy.ndarray.__reduce__ and kind.__reduce_ex__ is numpy.ndarray.__reduce_ex__
+
+
+def _memory_below(value, numpy):
+    """The object of Python's whose memory an array shows, and where in it the array begins; None when there is none."""
+    below = value.base
+    while isinstance(below, memoryview):
+        below = below.obj
+    if type(below) not in (bytearray, array.array) or not value.size or value.dtype.hasobject:
+        return None
+    begin = numpy.frombuffer(below, numpy.uint8).__array_interface__["data"][0]
+    return below, value.__array_interface__["data"][0] - begin
 
 
 def _is_block(kind):
@@ -609,20 +708,42 @@ def set_cell(cell, content):
 
 
 def make_class(make, metaclass, name, bases, kwargs, tracker, extra):
-    """As cloudpickle does it, but the bases' __init_subclass__ has already seen this class, with its arguments."""
-    first = bases[0] if bases else object
-    seen = getattr(first, "__init_subclass__", None)
-    if type(seen) is not types.MethodType or seen.__module__ in ("typing", "abc"):
-        return make(metaclass, name, bases, kwargs, tracker, extra)
-    own = vars(first).get("__init_subclass__")
-    type.__setattr__(first, "__init_subclass__", classmethod(lambda cls, **_: None))
+    """As cloudpickle does it, but nothing of the user's runs: metaclasses and the bases' __init_subclass__ have already seen
+    this class, with its arguments."""
+    put_back = []
+    for base in dict.fromkeys(one for base in types.resolve_bases(bases) for one in base.__mro__):
+        own = vars(base).get("__init_subclass__")
+        if base is object or own is None or base.__module__ in ("typing", "abc"):
+            continue
+        try:
+            type.__setattr__(base, "__init_subclass__", _passed_on(base))
+        except TypeError:  # written in C
+            continue
+        put_back.append((base, own))
     try:
-        return make(metaclass, name, bases, kwargs, tracker, extra)
+        known = next(one for one in metaclass.__mro__ if one is type or _is_importable(one))
+        if known is metaclass:
+            return make(metaclass, name, bases, kwargs, tracker, extra)
+        return _make_class_without(metaclass, known, name, bases, kwargs)
     finally:
-        if own is None:
-            type.__delattr__(first, "__init_subclass__")
-        else:
-            type.__setattr__(first, "__init_subclass__", own)
+        for base, own in put_back:
+            type.__setattr__(base, "__init_subclass__", own)
+
+
+def _passed_on(base):
+    return classmethod(lambda cls, **_: super(base, cls).__init_subclass__())
+
+
+def _make_class_without(metaclass, known, name, bases, kwargs):
+    """A class of a metaclass of the user's, made by the nearest that is not."""
+    resolved = types.resolve_bases(bases)
+    namespace = known.__prepare__(name, resolved)
+    namespace.update(kwargs)
+    if resolved is not bases:
+        namespace["__orig_bases__"] = bases
+    made = known.__new__(metaclass, name, resolved, namespace)
+    known.__init__(made, name, resolved, namespace)
+    return made
 
 
 def set_enum(made, state):
@@ -655,6 +776,24 @@ def make_cached_property(kind, function):
 def set_dict(value, state):
     if state:
         vars(value).update(state)
+
+
+def make_exception(kind, arguments):
+    return kind.__new__(kind, *arguments)
+
+
+def set_exception(made, state):
+    own, made.__cause__, made.__context__, made.__suppress_context__ = state
+    vars(made).update(own)
+
+
+def make_dict_view(owner, name, whole):
+    return getattr(owner, name)(whole)
+
+
+def make_memoryview(whole, at, count, format, shape, readonly):
+    made = memoryview(whole).cast("B")[at : at + count].cast(format, shape)
+    return made.toreadonly() if readonly else made
 
 
 def make_dead_reference():
@@ -695,10 +834,16 @@ def make_view(root, kind, shape, strides, at, dtype, writeable):
 
     if dtype.hasobject:
         # The same dtype as its root's: only the layout differs.
-        plain = numpy.ndarray(shape, dtype, root.reshape(-1, order="A"), at, strides)
+        plain = numpy.ndarray(shape, dtype, numpy.asarray(root).reshape(-1, order="A"), at, strides)
     else:
         plain = numpy.ndarray(shape, dtype, numpy.asarray(root), at, strides)
     return _finish_array(plain, kind, writeable)
+
+
+def make_array_over(memory, kind, shape, strides, at, dtype, writeable):
+    import numpy
+
+    return _finish_array(numpy.ndarray(shape, dtype, memory, at, strides), kind, writeable)
 
 
 def make_array(data, shape, dtype, order, kind, writeable):
@@ -789,6 +934,11 @@ class Records:
             raise
         self.uncounted.append(record)
         return value
+
+    def end(self):
+        """Lets go of what was read. These hold each other, and what is loaded is never looked at by the collector again: a
+        variable that is deleted later would stay in memory."""
+        self.unpickler = self.source = None
 
     def _begin(self, objects):
         self.source = _Source()

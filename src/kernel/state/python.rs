@@ -19,6 +19,10 @@ const SHELL: &std::ffi::CStr = {
     }
 };
 
+/// What hashes of text begin from: the same in every root. A hash that an object has kept for itself would else not be found
+/// again after a restart, and sets would be in another order.
+const HASH_SEED: std::ffi::c_ulong = 0x5261_746e;
+
 /// Starts the interpreter. Afterwards this thread holds the GIL until the process ends.
 ///
 /// # Errors
@@ -37,6 +41,14 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
         let mut status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).program_name, path.as_ptr());
         if ffi::PyStatus_Exception(status) == 0 {
             status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).executable, path.as_ptr());
+        }
+        if ffi::PyStatus_Exception(status) == 0 {
+            status = ffi::PyConfig_Read(config);
+        }
+        // 0: no number was wished for by PYTHONHASHSEED.
+        if ffi::PyStatus_Exception(status) == 0 && (*config).use_hash_seed == 0 {
+            (*config).use_hash_seed = 1;
+            (*config).hash_seed = HASH_SEED;
         }
         if ffi::PyStatus_Exception(status) == 0 {
             status = ffi::Py_InitializeFromConfig(config);

@@ -45,6 +45,8 @@ def note_root():
         umask=_umask(),
         gc=(gc.isenabled(), gc.get_threshold()),
         decimal=repr(decimal.getcontext()),
+        digits=_digits(),
+        ipython={key: getattr(one, key[1], None) for key, one in _configured()},
     )
     inspect.getfile = _getfile
 
@@ -54,6 +56,10 @@ def _cwd():
         return os.getcwd()
     except OSError:
         return None
+
+
+def _digits():
+    return sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else None
 
 
 def _umask():
@@ -131,6 +137,32 @@ def _recursion():
     return None if limit == root["recursion"] else limit
 
 
+def _int_digits():
+    now = _digits()
+    return None if now == root["digits"] else now
+
+
+def _configurable():
+    shell = _ratoon_shell.shell
+    return {"shell": shell, "text": shell.display_formatter.formatters["text/plain"]}
+
+
+def _configured():
+    """What of IPython, and of how it shows text, can be configured."""
+    for kind, one in _configurable().items():
+        for name in type(one).class_trait_names(config=True):
+            yield (kind, name), one
+
+
+def _ipython():
+    found = {}
+    for (kind, name), then in root["ipython"].items():
+        now = getattr(_configurable()[kind], name, None)
+        if type(now) in (bool, int, float, str) and (type(now), now) != (type(then), then):
+            found[kind, name] = now
+    return found or None
+
+
 def _locale():
     now = locale.setlocale(locale.LC_ALL)
     return None if now == root["locale"] else now
@@ -173,6 +205,8 @@ _collectors = {
     "numpy.print": _numpy_print,
     "decimal": _decimal,
     "recursion": _recursion,
+    "digits": _int_digits,
+    "ipython": _ipython,
     "locale": _locale,
     "gc": _gc,
     "matplotlib": _matplotlib,
@@ -402,6 +436,15 @@ def _restore_filters(value):
     warnings._filters_mutated() if hasattr(warnings, "_filters_mutated") else warnings._filters_mutated_lock_held()
 
 
+def _restore_digits(value):
+    sys.set_int_max_str_digits(value)
+
+
+def _restore_ipython(value):
+    for (kind, name), one in value.items():
+        setattr(_configurable()[kind], name, one)
+
+
 def _restore_gc(value):
     (gc.enable if value[0] else gc.disable)()
     gc.set_threshold(*value[1])
@@ -423,6 +466,8 @@ _restorers = {
     "numpy.print": _restore_numpy_print,
     "decimal": decimal.setcontext,
     "recursion": sys.setrecursionlimit,
+    "digits": _restore_digits,
+    "ipython": _restore_ipython,
     "locale": lambda value: locale.setlocale(locale.LC_ALL, value),
     "gc": _restore_gc,
     "matplotlib": _restore_matplotlib,

@@ -852,6 +852,8 @@ class Decoder:
         if order not in ("C", "F") or any(n < 0 for n in shape) or len(shape) > 32:
             raise Malformed()
         need = math.prod(shape) * dtype.itemsize
+        if not need and math.prod(shape) > MAX_COUNT:
+            raise Malformed()
         if self.data[self.at : self.at + 1] == b"\xc6":
             data = self._of(bytes)
             if len(data) != need:
@@ -960,7 +962,9 @@ class Decoder:
                 values = [values] if is_series and values.ndim == 1 else list(values)
             else:
                 values = [self._column(pandas, depth + 2) for _ in range(self._count())]
-            if len(values) != len(places):
+            # Each is as long as the index says: pandas would repeat a single value as often as that, and an index of numbers in
+            # a row costs nothing.
+            if len(values) != len(places) or any(one.ndim != 1 or len(one) != len(index) for one in values):
                 raise Malformed()
             found.update(zip(places, values))
         if is_series:

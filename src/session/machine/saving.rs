@@ -84,6 +84,10 @@ impl Machine {
         if let Err(refused) = self.runnable(id) {
             return Some(Reply::Refused(refused));
         }
+        if let Some(trouble) = self.notebook.trouble() {
+            let (what, why, how) = (format!("save state {id}"), trouble.why.clone(), trouble.how.clone());
+            return Some(Reply::Refused(Refused::new("disk", what, why, how)));
+        }
         if self.notebook.state(id).is_some_and(holds_values_only) {
             let why = "its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest";
             let how = "trust the notebook's checkpoints first, or save a state that grew from it";
@@ -119,7 +123,17 @@ impl Machine {
                 tickets: Vec::new(),
             });
         }
-        self.save_next();
+        match self.notebook.trouble().cloned() {
+            Some(trouble) => self.refuse_wishes(&trouble),
+            None => self.save_next(),
+        }
+    }
+
+    /// Nothing can be written: who waits for it is told.
+    fn refuse_wishes(&mut self, trouble: &Trouble) {
+        for wish in std::mem::take(&mut self.saver.wishes) {
+            self.refuse_wish(wish, &trouble.why);
+        }
     }
 
     /// Begins the next checkpoint, when there is one and it is time.
@@ -391,7 +405,10 @@ impl Machine {
     pub(super) fn trouble(&mut self, trouble: Option<Trouble>) {
         let is_over = trouble.is_none();
         self.notebook.set_trouble(trouble.clone());
-        self.publish(Event::TroubleChanged { trouble });
+        self.publish(Event::TroubleChanged { trouble: trouble.clone() });
+        if let Some(trouble) = &trouble {
+            self.refuse_wishes(trouble);
+        }
         if is_over {
             let failed = |s: &&State| matches!(s.saving, Saving::Failed { .. });
             let again: Vec<StateId> = self.notebook.states().filter(failed).map(|s| s.id.clone()).collect();

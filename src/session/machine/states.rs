@@ -268,8 +268,22 @@ impl Machine {
         if let Some(process) = self.frozen.remove(state) {
             self.loads.remove(&process);
         }
+        let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
+        self.end_looks(state, &Refused::new("kernel", what, why, "try again"));
         self.set_living(state, Living::Freezing);
         self.left(state);
+    }
+
+    /// Ends all looks at a state: it is gone, and nothing would come of them.
+    fn end_looks(&mut self, state: &StateId, refused: &Refused) {
+        let theirs: Vec<ProcId> =
+            self.looks.iter().filter(|(_, (_, at))| at == state).map(|(p, _)| *p).collect();
+        for look in theirs {
+            self.effects.push(Effect::Kill(look));
+            if let Some((tickets, _)) = self.looks.remove(&look) {
+                self.answer_all(tickets, &Reply::Refused(refused.clone()));
+            }
+        }
     }
 
     /// A forked process did not say that it is there: the fork hung. It is ended, and who waits is told.
@@ -370,6 +384,7 @@ impl Machine {
         }
         self.requests.forget(&runs);
         self.stop_saving(id);
+        self.end_looks(id, &not_found("state", id));
         self.memory.forget(id);
         self.replay_failed(id, "the state was deleted");
         for id in before.iter().filter(|id| !states.contains(id)) {

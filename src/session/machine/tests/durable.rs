@@ -525,17 +525,24 @@ fn nothing_is_saved_while_the_disk_is_full() {
     expect![[r#"
         p5 ready
             s2 is in Memory
+        checkpoint s2
+            s2 saving: Waiting
         trouble
             trouble: the disk is full
+            s2 saving: Failed { why: "the disk is full" }
+            answer 12: refused, disk: save state s2: the disk is full
         p4 cannot save
             kill p4
             s1 saving: Failed { why: "no space left" }
+        checkpoint s2
+            answer 15: refused, disk: save state s2: the disk is full
         alarm save
         run c on s2
             p2 runs c
         well
             trouble: none
             s1 saving: Idle
+            s2 saving: Idle
             p5 forks p6, save(environment)
             s2 saving: Writing { percent: 0 }
         initial
@@ -545,8 +552,10 @@ fn nothing_is_saved_while_the_disk_is_full() {
     "#]]
     .assert_eq(&after_two_saving(
         "
+        checkpoint s2
         trouble
         p4 cannot save
+        checkpoint s2
         alarm save
         run c on s2
         well

@@ -167,6 +167,40 @@ fn a_deleted_state_stays_while_something_grew_from_it() {
 }
 
 #[test]
+fn who_looks_at_a_state_that_is_deleted_is_told() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        look s1
+            p3 forks p4, look
+        delete s1
+            kill p3
+            kill p2
+            kill p4
+            answer 5: refused, not_found: find state s1: there is none in this notebook
+            removed [s1] [a]
+            answer 6: done
+        initial Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         look s1
+         delete s1",
+    ));
+}
+
+#[test]
 fn a_run_goes_on_when_its_state_is_deleted() {
     expect![[r#"
         open
