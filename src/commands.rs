@@ -47,7 +47,8 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), St
             let mut lines: Vec<String> = trusted
                 .iter()
                 .map(|t| {
-                    format!("{} ({}): {} names may be loaded with their code", t.name, t.id, t.entry_count)
+                    let id = if t.name == t.id.as_str() { String::new() } else { format!(" ({})", t.id) };
+                    format!("{}{id}: {} names may be loaded with their code", t.name, t.entry_count)
                 })
                 .collect();
             lines.push(format!("{} checkpoints are trusted now that were not", trusted.len()));

@@ -207,7 +207,11 @@ impl Keeper {
         let mut chunks = Vec::with_capacity(bytes.len().div_ceil(CHUNK_BYTES));
         for chunk in bytes.chunks(CHUNK_BYTES) {
             let put = self.blobs.put(chunk).inspect_err(|error| {
-                self.broken.get_or_insert_with(|| error.to_string());
+                let why = match error.kind() {
+                    std::io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+                    _ => error.to_string(),
+                };
+                self.broken.get_or_insert(why);
             })?;
             self.count(put.digest, put.stored_bytes, put.is_new);
             chunks.push(put.digest.to_string());

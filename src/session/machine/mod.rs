@@ -131,6 +131,8 @@ pub(super) enum Alarm {
     TimeLimit(ExecId, Serial),
     /// There may be a moment to save.
     Save,
+    /// A checkpoint that could not be written may be written now.
+    SaveAgain(StateId),
     /// A saving process should have been heard.
     SavingStalled(ProcId),
     /// Processes are to be measured.
@@ -286,6 +288,7 @@ impl Machine {
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
             Alarm::Save => self.time_to_save(),
+            Alarm::SaveAgain(state) => self.save_again(&state),
             Alarm::SavingStalled(process) => self.saving_stalled(process),
             Alarm::Measure => self.measure(),
         }

@@ -17,6 +17,10 @@ use std::time::Duration;
 const REST: Duration = Duration::from_millis(300);
 /// How long a checkpoint waits for such a moment at most, in milliseconds.
 const MAX_WAIT_MS: f64 = 5000.0;
+/// How long after a failure a checkpoint is tried again; each further time twice as long.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// How many times that doubles: up to some five minutes.
+const MAX_DOUBLINGS: u32 = 6;
 /// How long a saving process may be silent. It reports its progress many times a second; one that hangs never does.
 const STALL: Duration = Duration::from_secs(180);
 
@@ -50,6 +54,8 @@ pub(super) struct Saver {
     alarm_is_set: bool,
     asked_ms: f64,
     waiting_since_ms: Option<f64>,
+    /// How often the checkpoint of a state has failed.
+    failures: BTreeMap<StateId, u32>,
     /// Runs that wait for the checkpoint of a state that cannot be forked.
     runs: BTreeMap<StateId, Vec<ExecId>>,
 }
@@ -308,6 +314,7 @@ impl Machine {
             let state = state.clone();
             self.publish(Event::StateChanged { state });
         }
+        self.saver.failures.remove(id);
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
             self.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
         }
@@ -324,8 +331,21 @@ impl Machine {
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id) {
             self.effects.extend(writing.process.map(Effect::Kill));
             self.refuse_wish(writing.wish, why);
+            let failures = self.saver.failures.entry(id.clone()).or_default();
+            let after = AGAIN_AFTER * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
+            *failures += 1;
+            self.effects.push(Effect::Wake(after, Alarm::SaveAgain(id.clone())));
         }
         self.save_next();
+    }
+
+    /// What kept a checkpoint from being written may be over.
+    pub(super) fn save_again(&mut self, id: &StateId) {
+        let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && s.checkpoint.is_none();
+        if self.notebook.state(id).is_some_and(has_failed) {
+            self.set_saving(id, Saving::Idle);
+            self.save_next();
+        }
     }
 
     fn refuse_wish(&mut self, wish: Wish, why: &str) {
@@ -364,6 +384,9 @@ impl Machine {
                 "nothing was written for {} s: a library in this state may not survive a fork",
                 STALL.as_secs()
             );
+            // It would most likely hang again, and the others would wait for it.
+            let state = writing.wish.state.clone();
+            self.saver.failures.insert(state, MAX_DOUBLINGS);
             self.saving_failed(process, &why);
         } else {
             self.effects.push(Effect::Wake(STALL, Alarm::SavingStalled(process)));
@@ -373,6 +396,7 @@ impl Machine {
     /// A state is deleted: nothing is written for it any longer.
     pub(super) fn stop_saving(&mut self, id: &StateId) {
         let gone = Reply::Refused(not_found("state", id));
+        self.saver.failures.remove(id);
         let wishes = std::mem::take(&mut self.saver.wishes);
         let (theirs, others): (VecDeque<Wish>, _) = wishes.into_iter().partition(|w| &w.state == id);
         self.saver.wishes = others;

@@ -27,7 +27,7 @@ impl Fault {
         Trouble {
             what: format!("write to {}", dir.display()),
             why: self.why.clone(),
-            how: format!("{}; it is tried again every second, and all is kept in memory meanwhile", self.how),
+            how: format!("{}; it is tried again every second", self.how),
         }
     }
 }

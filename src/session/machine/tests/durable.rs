@@ -100,17 +100,26 @@ fn a_checkpoint_that_fails_harms_nothing_and_is_told() {
         p6 gone
             kill p6
             s2 saving: Failed { why: "the process that wrote it died" }
+        alarm again s1
+            s1 saving: Idle
+            p3 forks p7, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p7 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+        alarm again s1
         run c on s2
             p2 runs c
         checkpoint s2
             s2 saving: Waiting
-            p5 forks p7, save(environment)
+            p5 forks p8, save(environment)
             s2 saving: Writing { percent: 0 }
-        p7 saved c-s2
+        p8 saved c-s2
             keep checkpoint c-s2 of s2
         unkept s2
             s2 saving: Failed { why: "the disk is full" }
-            answer 15: refused, disk: save state s2: the disk is full
+            answer 19: refused, disk: save state s2: the disk is full
         initial
         └─ s1 (a)
            └─ s2 (b)
@@ -120,9 +129,13 @@ fn a_checkpoint_that_fails_harms_nothing_and_is_told() {
         "
         p4 cannot save
         p6 gone
+        alarm again s1
+        p7 saved c-s1
+        kept s1
+        alarm again s1
         run c on s2
         checkpoint s2
-        p7 saved c-s2
+        p8 saved c-s2
         unkept s2
         ",
     ));

@@ -176,6 +176,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             let pair = |p: &[&str]| (proc(p[0]), p[1].parse().expect("a number"));
             Input::Measured(pairs.chunks(2).map(pair).collect(), None)
         }
+        ["alarm", "again", id] => Input::Rang(Alarm::SaveAgain(state(id))),
         ["alarm", "save"] => Input::Rang(Alarm::Save),
         ["alarm", "measure"] => Input::Rang(Alarm::Measure),
         ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
@@ -296,6 +297,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
             | Alarm::Looked(_)
             | Alarm::Begun(..)
             | Alarm::Save
+            | Alarm::SaveAgain(_)
             | Alarm::SavingStalled(_)
             | Alarm::Measure,
         ) => return None,
