@@ -151,6 +151,10 @@ fn examine_locked(
 /// Opens a notebook for writing, or makes it. What is damaged is set aside.
 pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Found, StoreError> {
     let failed = |error| paths.failed(error);
+    // A link that leads nowhere is in the way, too.
+    if fs::symlink_metadata(&paths.dir).is_ok() && !paths.dir.is_dir() {
+        return Err(paths.refused("it is no directory", "move it out of the way, or choose another name"));
+    }
     // Who can read the notebook can read what its code printed.
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&paths.dir).map_err(failed)?;
     let lock = Lock::take(&paths.dir)?;

@@ -65,6 +65,23 @@ fn a_cell_that_ran_when_the_server_was_killed_shows_what_it_printed() {
 }
 
 #[test]
+fn what_is_in_the_way_of_a_notebook_is_said() {
+    let room = Room::new();
+    for (name, make) in [("file", true), ("link", false)] {
+        let path = room.file(&format!("{name}.ratoon"));
+        if make {
+            std::fs::write(&path, "mine").unwrap();
+        } else {
+            std::os::unix::fs::symlink("/no/such/place", &path).unwrap();
+        }
+        let output = output_of(&[name, "--bind", "127.0.0.1:0", "--dir", room.path().to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("it is no directory"), "{name}: {said}");
+    }
+    assert_eq!(std::fs::read(room.file("file.ratoon")).unwrap(), b"mine");
+}
+
+#[test]
 fn nothing_runs_by_itself() {
     let mut server = TestServer::start();
     let mut tip = "initial".to_owned();

@@ -557,6 +557,9 @@ class _Loading:
         part = self.manifest["data"]
         (stream,) = part["streams"]
         whole, at, kept = self._bytes(stream), 0, set()
+        reason = "it is no plain value"
+        if "environment" in self.manifest:
+            reason += ", and those of others are loaded only when the notebook is trusted"
         missing = {one["name"]: one for one in self.manifest["missing"]}
         decoder = values.Decoder(self._fill, [one["bytes"] for one in self.manifest["buffers"]])
         for name, count, buffer in part["records"]:
@@ -570,7 +573,7 @@ class _Loading:
             try:
                 value = decoder.decode(record)
                 if isinstance(value, values.Placeholder):
-                    raise ValueError("it is no plain value, and only values of this checkpoint may be read")
+                    raise ValueError(reason)
             except Exception as error:
                 missing[name] = {"name": name, "type": self.types.get(name, ""), "reason": str(error)[:MAX_REASON]}
                 continue
@@ -578,7 +581,6 @@ class _Loading:
             self.namespace[name] = value
         for name, kind in self.types.items():
             if name not in kept and name not in missing:
-                reason = "it is no plain value, and only values of this checkpoint may be read"
                 missing[name] = {"name": name, "type": kind, "reason": reason}
         if type(part.get("execution_count")) is int and 0 < part["execution_count"] < 2**31:
             self.shell.execution_count = part["execution_count"]
