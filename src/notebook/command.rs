@@ -1,6 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
-use super::{Base, Checkpoint, Draft, DraftId, ExecId, Form, RunError, RunStatus, StateId, TaskCheckpoint};
+use super::{
+    Base, Checkpoint, Draft, DraftId, ExecId, Form, RunError, RunStatus, StateId, TaskCheckpoint, Trouble,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -239,6 +241,12 @@ pub struct Refused {
     pub why: String,
     /// What to do about it.
     pub how: String,
+}
+
+impl From<Trouble> for Refused {
+    fn from(Trouble { what, why, how }: Trouble) -> Self {
+        Self::new("disk", what, why, how)
+    }
 }
 
 impl Refused {

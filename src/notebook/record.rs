@@ -131,6 +131,14 @@ pub struct Checkpoint {
     pub is_trusted: bool,
 }
 
+impl Checkpoint {
+    /// Whether the state comes back from it with everything that could be pickled: nothing is missing, and its objects may
+    /// be loaded.
+    pub fn is_whole(&self) -> bool {
+        self.is_trusted && self.form == Form::Environment && self.missing.is_empty()
+    }
+}
+
 /// What a checkpoint holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

@@ -272,7 +272,7 @@ impl Task {
             }
             Ask::KeepLinks(links, done) => self.store.keep_links(links, move |kept| {
                 // Whoever wanted it may have gone.
-                let _ = done.send(kept.map_err(|t| Refused::new("disk", t.what, t.why, t.how)));
+                let _ = done.send(kept.map_err(Refused::from));
             }),
             Ask::Adopt(adopted, answer) => {
                 self.last_ticket += 1;

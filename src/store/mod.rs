@@ -235,13 +235,7 @@ fn parts_of(notebook: &Notebook) -> Parts {
 /// What a fact holds in memory, near enough; none when it is one that is not kept.
 fn bytes_of(fact: &Event) -> Option<usize> {
     const LITTLE: usize = 256;
-    Some(match fact {
-        Event::PromptChanged { .. }
-        | Event::SavingChanged { .. }
-        | Event::MemoryMeasured { .. }
-        | Event::Replaying { .. }
-        | Event::StateSaved { .. }
-        | Event::TroubleChanged { .. } => return None,
+    fact.is_kept().then(|| match fact {
         Event::OutputAdded { output, .. } => LITTLE + output.size(),
         Event::DisplayUpdated { data, .. } => {
             LITTLE + data.values().map(|value| value.as_str().map_or(LITTLE, str::len)).sum::<usize>()

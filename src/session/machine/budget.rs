@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, Form, Living, Revival, Saving, State, StateId};
+use crate::notebook::{Checkpoint, Event, Living, Revival, Saving, State, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -162,9 +162,7 @@ impl Machine {
     /// Whether nothing is lost when a frozen process goes, and nobody is busy with it.
     fn can_be_let_go(&self, state: &State) -> bool {
         let comes_back = |s: &State| {
-            s.checkpoint
-                .as_ref()
-                .is_some_and(|c| c.is_trusted && c.form == Form::Environment && c.missing.is_empty())
+            s.checkpoint.as_ref().is_some_and(Checkpoint::is_whole)
                 || matches!(&s.revival, Some(Revival::Checkpoint { .. }))
         };
         state.living == Living::Memory

@@ -7,7 +7,7 @@ use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Role};
 use crate::notebook::{
-    Event, ExecId, Form, Living, Refused, Reply, Revival, RunError, RunStatus, State, StateId,
+    Checkpoint, Event, ExecId, Living, Refused, Reply, Revival, RunError, RunStatus, State, StateId,
 };
 
 /// A lineage that runs again.
@@ -30,7 +30,12 @@ impl Machine {
         let Some(state) = self.notebook.state(target).filter(|s| s.living != Living::Deleted) else {
             return Some(Reply::Refused(not_found("state", target)));
         };
-        if is_whole_in_memory(state) || self.source_of_root(target).is_some() {
+        if is_whole_in_memory(state) {
+            return Some(Reply::Done);
+        }
+        if target.is_root() {
+            // It comes back by itself.
+            self.source_of(target);
             return Some(Reply::Done);
         }
         match self.replay(target) {
@@ -40,11 +45,6 @@ impl Machine {
             }
             Err(refused) => Some(Reply::Refused(refused)),
         }
-    }
-
-    /// The first state comes back by itself.
-    fn source_of_root(&mut self, target: &StateId) -> Option<ProcId> {
-        if target.is_root() { self.source_of(target) } else { None }
     }
 
     /// A run waits until its state has come back.
@@ -120,14 +120,10 @@ impl Machine {
 
     /// Whether a state has everything that its cells left.
     fn is_whole(&self, state: &State) -> bool {
-        let whole_on_disk = |s: &State| {
-            s.checkpoint
-                .as_ref()
-                .is_some_and(|c| c.missing.is_empty() && c.is_trusted && c.form == Form::Environment)
-        };
+        let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
         state.id.is_root()
-            || is_whole_in_memory(state) && (state.forks || whole_on_disk(state))
-            || state.living == Living::Disk && whole_on_disk(state)
+            || is_whole_in_memory(state) && (state.forks || on_disk)
+            || state.living == Living::Disk && on_disk
     }
 
     fn run_step(&mut self, target: &StateId) {

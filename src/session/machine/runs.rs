@@ -131,7 +131,7 @@ impl Machine {
     }
 
     /// The runs that have not ended.
-    pub(super) fn open_runs(&self) -> impl Iterator<Item = &Run> {
+    fn open_runs(&self) -> impl Iterator<Item = &Run> {
         self.open.iter().filter_map(|id| self.notebook.run(id))
     }
 
@@ -407,15 +407,15 @@ impl Machine {
     /// All open runs end because the notebook is reset.
     pub(super) fn end_all_runs(&mut self) {
         self.backlog.clear();
-        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
-        for run in open {
+        for run in self.open.clone() {
             self.end(&run, RunStatus::Interrupted, Some(interrupted("the notebook was reset")));
         }
         self.requests.forget_all();
     }
 }
 
-fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>, asked: Asked) -> Run {
+/// A run that was asked for and has not begun.
+pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<DraftId>, asked: Asked) -> Run {
     Run {
         exec_id,
         on,

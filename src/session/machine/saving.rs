@@ -34,6 +34,13 @@ struct Wish {
     tickets: Vec<Ticket>,
 }
 
+impl Wish {
+    /// A checkpoint that nobody asked for.
+    fn by_itself(state: StateId) -> Self {
+        Self { state, form: Form::Environment, label: None, metadata: Map::new(), tickets: Vec::new() }
+    }
+}
+
 /// The checkpoint that is being written.
 #[derive(Debug)]
 struct Writing {
@@ -120,14 +127,7 @@ impl Machine {
         self.saver.runs.entry(state.clone()).or_default().push(exec_id.clone());
         let is_wished = self.saver.is_at(state) || self.saver.wishes.iter().any(|w| &w.state == state);
         if !is_wished {
-            let (form, metadata) = (Form::Environment, Map::new());
-            self.saver.wishes.push_front(Wish {
-                state: state.clone(),
-                form,
-                label: None,
-                metadata,
-                tickets: Vec::new(),
-            });
+            self.saver.wishes.push_front(Wish::by_itself(state.clone()));
         }
         match self.notebook.trouble().cloned() {
             Some(trouble) => self.refuse_wishes(&trouble),
@@ -156,8 +156,7 @@ impl Machine {
             if !self.is_time_to_save() {
                 return self.wake_to_save();
             }
-            let (form, metadata) = (Form::Environment, Map::new());
-            self.begin_saving(Wish { state, form, label: None, metadata, tickets: Vec::new() });
+            self.begin_saving(Wish::by_itself(state));
         }
     }
 

@@ -21,8 +21,7 @@ impl Machine {
     /// The notebook was opened: its first process starts, and runs that the last server did not see the end of are over.
     pub(super) fn opened(&mut self) {
         self.plant();
-        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
-        for run in open {
+        for run in self.open.clone() {
             self.end(&run, RunStatus::Interrupted, Some(interrupted(STOPPED)));
         }
     }
@@ -32,8 +31,7 @@ impl Machine {
     pub(super) fn closing(&mut self) {
         self.fail_all_replays(STOPPED);
         self.backlog.clear();
-        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
-        for run in open {
+        for run in self.open.clone() {
             if let Some(head) = self.heads.of_run(&run) {
                 self.discard(head);
             }
@@ -173,8 +171,7 @@ impl Machine {
         for head in self.heads.take_all() {
             self.effects.push(Effect::Kill(head));
         }
-        let open: Vec<ExecId> = self.open_runs().map(|r| r.exec_id.clone()).collect();
-        for run in open {
+        for run in self.open.clone() {
             self.head_not_made(&run, why);
         }
     }

@@ -1,9 +1,10 @@
 //! What else is kept: the checkpoints of tasks, whose versions are never used again, and states that come in files.
 
+use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, Run, RunStatus, State, StateId,
-    TaskCheckpoint, Trouble,
+    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, RunStatus, State, StateId, TaskCheckpoint,
+    Trouble,
 };
 
 use serde_json::{Map, Value};
@@ -47,20 +48,9 @@ impl Machine {
         }
         let id = StateId::new((self.new_id)());
         let asked = Asked { on: on.clone(), new_state_name: None };
-        let run = Run {
-            exec_id: exec_id.clone(),
-            on,
-            code: adopted.code,
-            status: RunStatus::Ok,
-            draft: None,
-            outputs,
-            error: None,
-            prompt: None,
-            started_at: Some(self.now_ms),
-            duration_ms: None,
-            state: Some(id.clone()),
-            asked,
-        };
+        let mut run = new_run(exec_id.clone(), on, adopted.code, None, asked);
+        (run.status, run.outputs) = (RunStatus::Ok, outputs);
+        (run.started_at, run.state) = (Some(self.now_ms), Some(id.clone()));
         self.notebook.add_run(run.clone());
         self.publish(Event::RunAdded { run });
         let root = Some(StateId::root());
@@ -101,9 +91,7 @@ impl Machine {
         let tickets = std::mem::take(&mut self.trusting);
         let states = match states {
             Ok(states) => states,
-            Err(Trouble { what, why, how }) => {
-                return self.answer_all(tickets, &Reply::Refused(Refused::new("disk", what, why, how)));
-            }
+            Err(trouble) => return self.answer_all(tickets, &Reply::Refused(trouble.into())),
         };
         for id in &states {
             let Some(state) = self.notebook.state_mut(id) else { continue };
