@@ -44,6 +44,8 @@ export class Model {
         this.unsaved = new Set();
         /** Why nothing can be written to disk now. @type {import('./protocol.js').Trouble | null} */
         this.trouble = null;
+        /** Who looks at the notebook. @type {import('./protocol.js').Person[]} */
+        this.people = [];
     }
 
     /** Becomes what the snapshot says. @param {import('./protocol.js').Snapshot} snapshot */
@@ -52,6 +54,7 @@ export class Model {
         this.graphRev = this.marksRev = this.rev;
         this.name = snapshot.name;
         this.trouble = snapshot.trouble;
+        this.people = snapshot.people;
         const before = new Map(this.runs);
         for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.replays, this.unsaved]) map.clear();
         for (const state of snapshot.states) this.#addState(state);
@@ -107,6 +110,11 @@ export class Model {
                 return this.#changeState(event.state, { saving: event.saving });
             case 'memory_measured':
                 return this.#changeState(event.state, { memory_bytes: event.memory_bytes });
+            case 'changes_found':
+                return this.#changeState(event.state, { changes: event.changes });
+            case 'people_changed':
+                this.people = event.people;
+                return;
             case 'replaying':
                 if (event.done < event.total) this.replays.set(event.state, { done: event.done, total: event.total });
                 else this.replays.delete(event.state);

@@ -6,7 +6,7 @@
 
 /** @typedef {{state: string} | {run: string}} Base What a run is run against. */
 /** @typedef {'freezing' | 'memory' | 'disk' | 'replay' | 'deleted'} Living Where a state can be run from. */
-/** @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed'} RunStatus */
+/** @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed' | 'imported'} RunStatus `imported`: its outputs came in a file */
 /** @typedef {{ename: string, evalue: string, traceback: string[]}} RunError */
 /** @typedef {{text: string, password: boolean}} Prompt */
 /** @typedef {Record<string, unknown>} MimeBundle Representations of one object by mime type. */
@@ -43,7 +43,11 @@
  * @property {Saving} saving
  * @property {Revival | null} revival
  * @property {number | null} memory_bytes what its process holds for itself alone
+ * @property {Changes | null} changes what its cell did to the variables; null while that is not known
  */
+
+/** @typedef {{added: string[], changed: string[], removed: string[], more: number}} Changes Names, sorted; `more` are not named. */
+/** @typedef {{id: string, name: string | null, scope: Scope, state: string}} Person Somebody who looks at the notebook: one tab. */
 
 /**
  * @typedef {{output_type: 'stream', name: 'stdout' | 'stderr', text: string}
@@ -67,9 +71,24 @@
  * @property {string | null} state
  */
 
-/** @typedef {{id: string, on: string, kind: 'code' | 'markdown', source: string}} Draft */
-/** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null}} Snapshot */
-/** @typedef {{name: string, type: string, repr: string, size?: string | null}} Variable */
+/** @typedef {{id: string, on: string, kind: 'code' | 'markdown', source: string, version?: number}} Draft The server counts its versions. */
+/** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null, people: Person[]}} Snapshot */
+/**
+ * @typedef {object} Variable
+ * @property {string} name
+ * @property {string} type
+ * @property {string} repr
+ * @property {string | null} [size] shape or length
+ * @property {number | null} [bytes] memory, as far as it is known cheaply
+ * @property {string | null} [fingerprint] equal fingerprints, equal values
+ * @property {Summary | null} [summary] of arrays, series and frames
+ */
+/** @typedef {{min?: number | string | null, max?: number | string | null, mean?: number | null, nulls?: number}} Stats */
+/** @typedef {({kind: 'array', shape: number[], dtype: string} & Stats) | {kind: 'frame', rows: number, columns: Column[], more: number}} Summary */
+/** @typedef {{name: string, dtype: string, fingerprint: string | null} & Stats} Column */
+/** @typedef {{text: string, kind: string, signature: string | null}} Completion */
+/** @typedef {{parameters: string[], returns: string | null, active: number | null}} Signature */
+/** @typedef {{name: string, type: string, repr: string | null, signature: Signature | null, doc: string | null, place: string | null}} Inspection */
 
 /**
  * @typedef {{event: 'run_added', run: Run}
@@ -90,6 +109,8 @@
  *   | {event: 'memory_measured', state: string, memory_bytes: number}
  *   | {event: 'state_saved', state: string}
  *   | {event: 'trouble_changed', trouble: Trouble | null}
+ *   | {event: 'changes_found', state: string, changes: Changes}
+ *   | {event: 'people_changed', people: Person[]}
  *   | {event: 'task_saved', checkpoint: object}
  *   | {event: 'reset', notebook: Snapshot}} Event
  */
@@ -99,11 +120,11 @@
  *      replay?: boolean}
  *   | {do: 'interrupt', exec_id: string}
  *   | {do: 'answer_input', exec_id: string, text: string}
- *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean}
+ *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean, base?: number}
  *   | {do: 'delete_draft', draft: string}
  *   | {do: 'put_prose', state: string, prose: string[]}
  *   | {do: 'label', state: string, label: string | null}
- *   | {do: 'delete_state', state: string}
+ *   | {do: 'delete_state', state: string, subtree?: boolean}
  *   | {do: 'drop_attempt', exec_id: string}
  *   | {do: 'reset'}
  *   | {do: 'pin', state: string, pinned: boolean}
@@ -111,7 +132,10 @@
  *   | {do: 'replay', state: string}
  *   | {do: 'trust'}
  *   | {do: 'save_task', task_id: string}
- *   | {do: 'look_at_variables', state: string}} Command
+ *   | {do: 'look_at_variables', state: string}
+ *   | {do: 'complete', state: string, code: string, cursor: number}
+ *   | {do: 'inspect', state: string, code: string, cursor: number}
+ *   | {do: 'stand', state: string, name?: string | null}} Command Cursors count Unicode code points.
  */
 
 /**
@@ -123,6 +147,9 @@
  *   | {kind: 'trusted', count: number}
  *   | {kind: 'interrupted', interrupted: boolean}
  *   | {kind: 'variables', variables: Variable[]}
+ *   | {kind: 'completions', from: number, to: number, items: Completion[]}
+ *   | {kind: 'inspected', object: Inspection | null}
+ *   | {kind: 'standing', id: string}
  *   | {kind: 'refused', code: string, what: string, why: string, how: string}} Reply
  */
 
@@ -144,6 +171,8 @@ export const EVENTS = Object.freeze({
     replaying: { graph: 'marks' },
     state_saved: { graph: 'marks' },
     trouble_changed: { graph: 'marks' },
+    changes_found: { graph: 'marks' },
+    people_changed: { graph: 'marks' },
     task_saved: { graph: null },
     reset: { graph: 'shape' },
 });
@@ -170,10 +199,13 @@ export const COMMANDS = Object.freeze({
     trust: { again: true },
     save_task: { again: false },
     look_at_variables: { again: true },
+    complete: { again: false },
+    inspect: { again: false },
+    stand: { again: true },
 });
 
 /** What a command can be answered. */
-export const REPLIES = Object.freeze(['done', 'ended', 'checkpointed', 'task_saved', 'trusted', 'interrupted', 'variables', 'refused']);
+export const REPLIES = Object.freeze(['done', 'ended', 'checkpointed', 'task_saved', 'trusted', 'interrupted', 'variables', 'completions', 'inspected', 'standing', 'refused']);
 
 /** Why the server closed the socket, where the page must know. */
 export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408 });

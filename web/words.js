@@ -137,7 +137,7 @@ export const WORDS = Object.freeze({
     graphRoot: 'Start',
     graphHint: 'Arrow keys walk, Enter stands on a state.',
     nodeStatus: Object.freeze({
-        ok: '', queued: 'waiting', running: 'running', error: 'failed', interrupted: 'stopped', crashed: 'crashed',
+        ok: '', imported: '', queued: 'waiting', running: 'running', error: 'failed', interrupted: 'stopped', crashed: 'crashed',
         replay: 'needs replay', deleted: 'deleted',
     }),
     nodeHere: 'you stand here',

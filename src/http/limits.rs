@@ -55,6 +55,8 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
             new_state_name.as_deref().map_or(Ok(()), check_state_name)?;
             timeout.map_or(Ok(()), check_timeout)
         }
+        Command::Complete { code, .. } | Command::Inspect { code, .. } => check_source(code),
+        Command::Stand { name: Some(name), .. } => check_label(name),
         Command::AnswerInput { text, .. } => check_length("answer input()", text, MAX_ANSWER_BYTES),
         Command::PutDraft { draft: Draft { id, source, .. }, .. } => {
             check_id("draft id", id.as_str())?;
@@ -85,6 +87,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         | Command::Pin { .. }
         | Command::Replay { .. }
         | Command::Trust
+        | Command::Stand { name: None, .. }
         | Command::LookAtVariables { .. } => Ok(()),
     }
 }

@@ -62,6 +62,10 @@ pub enum Command {
         /// Leave it where it stands.
         #[serde(default)]
         in_place: bool,
+        /// The version that the text grew from. When the draft has another by now the change is refused as a conflict; when
+        /// it is gone, as not found. Without one the text is taken as it is.
+        #[serde(default)]
+        base: Option<u64>,
     },
     /// Throw a draft away.
     DeleteDraft {
@@ -82,10 +86,13 @@ pub enum Command {
         /// The label.
         label: Option<String>,
     },
-    /// Delete a state. Those that grew from it live on.
+    /// Delete a state. Those that grew from it live on, unless the whole subtree is to go.
     DeleteState {
         /// The state.
         state: StateId,
+        /// Whether all that grew from it goes, too.
+        #[serde(default)]
+        subtree: bool,
     },
     /// Forget a run that has failed.
     DropAttempt {
@@ -144,6 +151,32 @@ pub enum Command {
     LookAtVariables {
         /// The state.
         state: StateId,
+    },
+    /// What could be typed on at a place in code that would run against a state.
+    Complete {
+        /// The state.
+        state: StateId,
+        /// The whole cell.
+        code: String,
+        /// Where the cursor stands, in Unicode code points from the beginning.
+        cursor: u32,
+    },
+    /// What the object at a place in code is, or, within the parentheses of a call, the function that is called.
+    Inspect {
+        /// The state.
+        state: StateId,
+        /// The whole cell.
+        code: String,
+        /// Where the cursor stands, in Unicode code points from the beginning.
+        cursor: u32,
+    },
+    /// Says where the client stands. Only over a WebSocket: whoever has left is forgotten.
+    Stand {
+        /// The state it looks at.
+        state: StateId,
+        /// What the others are to call it; at most 40 characters.
+        #[serde(default)]
+        name: Option<String>,
     },
 }
 
@@ -209,8 +242,67 @@ pub enum Reply {
         /// In the order in which they were first assigned.
         variables: Vec<Variable>,
     },
+    /// What could be typed on.
+    Completions {
+        /// Where the text begins that a completion replaces, in code points.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+        /// Best first; at most 500.
+        items: Vec<Completion>,
+    },
+    /// What an object is; none when there is nothing known at this place.
+    Inspected {
+        /// The object.
+        object: Option<Box<Inspection>>,
+    },
+    /// The client's place is known.
+    Standing {
+        /// Which of the people it is.
+        id: String,
+    },
     /// It cannot be done.
     Refused(Refused),
+}
+
+/// One way to type on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Completion {
+    /// What replaces the text.
+    pub text: String,
+    /// `function`, `class`, `module`, `instance`, `keyword`, `param`, `property`, `path`, `magic` or another word of Jedi's.
+    pub kind: String,
+    /// Of a function: its parameters, as `(a, b=1)`.
+    pub signature: Option<String>,
+}
+
+/// What is known of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Inspection {
+    /// How the code calls it.
+    pub name: String,
+    /// `type(v).__name__`.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// `repr(v)`, cut when it is long; none where it would say nothing (functions, modules).
+    pub repr: Option<String>,
+    /// How it is called, parameter by parameter; none when it cannot be called.
+    pub signature: Option<Signature>,
+    /// Its docstring, cut when it is long.
+    pub doc: Option<String>,
+    /// Where it is written, as a path and a line; none for what C made.
+    pub place: Option<String>,
+}
+
+/// How a function is called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Signature {
+    /// The parameters as they are written: `x: int = 3`, `*args`, `/`.
+    pub parameters: Vec<String>,
+    /// What follows `->`.
+    pub returns: Option<String>,
+    /// Which of the parameters is being typed; none outside of a call's parentheses.
+    pub active: Option<u32>,
 }
 
 /// A variable as a person would want to see it.
@@ -226,6 +318,16 @@ pub struct Variable {
     /// Shape or length, where it has one.
     #[serde(default)]
     pub size: Option<String>,
+    /// How much memory it takes, in bytes, as far as that is known cheaply.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Of its content: two variables with equal fingerprints have equal values. None where that is not known.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
+    /// Of arrays, series and frames: what is in them.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub summary: Option<Value>,
 }
 
 /// Why a command was not carried out. Control flow branches on `code`; people read the rest.

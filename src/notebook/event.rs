@@ -1,14 +1,14 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
 use super::{
-    Base, Draft, ExecId, MimeBundle, Notebook, Output, Prompt, Run, RunError, RunStatus, Saving, State,
-    StateId, TaskCheckpoint, Trouble,
+    Base, Changes, Draft, ExecId, MimeBundle, Notebook, Output, Person, Prompt, Run, RunError, RunStatus,
+    Saving, State, StateId, TaskCheckpoint, Trouble,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// A fact. Every event that is published is also what the store saves, but for those that concern only what is alive
-/// now: prompts, `SavingChanged`, `MemoryMeasured`, `Replaying`, `StateSaved`, `TroubleChanged`.
+/// now: prompts, `SavingChanged`, `MemoryMeasured`, `Replaying`, `StateSaved`, `TroubleChanged`, `PeopleChanged`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -129,6 +129,18 @@ pub enum Event {
         /// What is wrong.
         trouble: Option<Trouble>,
     },
+    /// What a state's cell did to the variables is known.
+    ChangesFound {
+        /// The state.
+        state: StateId,
+        /// What it did.
+        changes: Changes,
+    },
+    /// These look at the notebook now.
+    PeopleChanged {
+        /// All of them, in the order in which they came.
+        people: Vec<Person>,
+    },
     /// A task has another checkpoint.
     TaskSaved {
         /// The checkpoint.
@@ -152,6 +164,7 @@ impl Event {
                 | Self::Replaying { .. }
                 | Self::StateSaved { .. }
                 | Self::TroubleChanged { .. }
+                | Self::PeopleChanged { .. }
         )
     }
 }
@@ -169,6 +182,8 @@ pub struct Snapshot {
     pub drafts: Vec<Draft>,
     /// What is wrong with the disk, when something is.
     pub trouble: Option<Trouble>,
+    /// Who looks at it.
+    pub people: Vec<Person>,
 }
 
 impl Notebook {
@@ -180,6 +195,7 @@ impl Notebook {
             runs: self.runs().cloned().collect(),
             drafts: self.drafts().cloned().collect(),
             trouble: self.trouble().cloned(),
+            people: self.people().to_vec(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
 //! state; a deleted state stays only as long as something grew from it.
 
-use super::{Base, Draft, DraftId, ExecId, Living, Run, State, StateId, TaskCheckpoint, Trouble};
+use super::{Base, Draft, DraftId, ExecId, Living, Person, Run, State, StateId, TaskCheckpoint, Trouble};
 use indexmap::IndexMap;
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
@@ -16,6 +16,7 @@ pub struct Notebook {
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
     trouble: Option<Trouble>,
+    people: Vec<Person>,
 }
 
 /// What a notebook is made of, as a store keeps it.
@@ -47,6 +48,7 @@ impl Notebook {
             drafts: Vec::new(),
             tasks: IndexMap::new(),
             trouble: None,
+            people: Vec::new(),
         }
     }
 
@@ -120,6 +122,16 @@ impl Notebook {
     /// Notes what is wrong with the disk.
     pub fn set_trouble(&mut self, trouble: Option<Trouble>) {
         self.trouble = trouble;
+    }
+
+    /// Who looks at it, in the order in which they came.
+    pub fn people(&self) -> &[Person] {
+        &self.people
+    }
+
+    /// Notes who looks at it.
+    pub fn set_people(&mut self, people: Vec<Person>) {
+        self.people = people;
     }
 
     /// The checkpoints of a task, in their order; none when there is no such task.
@@ -252,7 +264,7 @@ impl Notebook {
     pub fn reset(&mut self, now_ms: f64) {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
-        (self.tasks, self.trouble) = (before.tasks, before.trouble);
+        (self.tasks, self.trouble, self.people) = (before.tasks, before.trouble, before.people);
     }
 
     /// The drafts that hang on a state, in order.

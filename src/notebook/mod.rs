@@ -11,12 +11,12 @@ mod id;
 mod output;
 mod record;
 
-pub use command::{Command, Line, Refused, Reply, Variable};
+pub use command::{Command, Completion, Inspection, Line, Refused, Reply, Signature, Variable};
 pub use event::{Event, Snapshot};
 pub use graph::{Notebook, Parts};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use record::{
-    Asked, Base, Checkpoint, Draft, DraftKind, Form, KeptLink, Living, Missing, Prompt, Revival, Run,
-    RunStatus, Saving, State, TaskCheckpoint, Trouble,
+    Asked, Base, Changes, Checkpoint, Draft, DraftKind, Form, KeptLink, Living, Missing, Person, Prompt,
+    Revival, Run, RunStatus, Saving, State, TaskCheckpoint, Trouble,
 };

@@ -40,6 +40,8 @@ pub struct State {
     pub revival: Option<Revival>,
     /// What its frozen process holds for itself alone, in bytes, when it was last measured.
     pub memory_bytes: Option<u64>,
+    /// What its cell did to the variables; none while that is not known.
+    pub changes: Option<Changes>,
 }
 
 impl State {
@@ -62,8 +64,35 @@ impl State {
             saving: Saving::Idle,
             revival: None,
             memory_bytes: None,
+            changes: None,
         }
     }
+}
+
+/// What a cell did to the variables of the state that it ran against. Names only, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Changes {
+    /// There are now and were not before.
+    pub added: Vec<String>,
+    /// Hold another value than before, as far as that can be seen.
+    pub changed: Vec<String>,
+    /// Were there before.
+    pub removed: Vec<String>,
+    /// How many more there are than are named.
+    pub more: u32,
+}
+
+/// Somebody who looks at the notebook: one tab of a browser.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Person {
+    /// Which; never used again.
+    pub id: String,
+    /// What they want to be called.
+    pub name: Option<String>,
+    /// `owner`, `run` or `view`.
+    pub scope: String,
+    /// The state they stand at.
+    pub state: StateId,
 }
 
 /// Whether a state can be run against.
@@ -260,6 +289,8 @@ pub enum RunStatus {
     Interrupted,
     /// Its process died.
     Crashed,
+    /// It never ran here: its outputs came in a file, and stand below the draft until that is run.
+    Imported,
 }
 
 impl RunStatus {
@@ -292,6 +323,9 @@ pub struct Draft {
     pub kind: DraftKind,
     /// Its text.
     pub source: String,
+    /// 1, 2, 3, … with each change of its text or kind. The server counts; what a client says is not looked at.
+    #[serde(default)]
+    pub version: u64,
 }
 
 /// What a draft holds.

@@ -110,6 +110,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
         saving: Saving::Idle,
         revival: None,
         memory_bytes: None,
+        changes: None,
     }
 }
 

@@ -144,7 +144,9 @@ impl Writer {
             | Event::MemoryMeasured { .. }
             | Event::Replaying { .. }
             | Event::StateSaved { .. }
-            | Event::TroubleChanged { .. } => Ok(()),
+            | Event::TroubleChanged { .. }
+            | Event::ChangesFound { .. }
+            | Event::PeopleChanged { .. } => Ok(()),
         }
     }
 

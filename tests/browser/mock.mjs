@@ -29,7 +29,7 @@ export async function start(port = 0, fixture = null) {
 }
 
 /** What is known of a new state's keeping. */
-export const KEPT = { forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+export const KEPT = { forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
 
 const links = new Map();
 
@@ -95,7 +95,7 @@ class Notebook {
     }
 
     snapshot() {
-        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts, trouble: this.trouble };
+        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts, trouble: this.trouble, people: [] };
     }
 
     join(socket, url, cookie) {

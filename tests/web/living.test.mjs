@@ -7,7 +7,7 @@ import { Model } from '../../web/model.js';
 import { bytes } from '../../web/text/format.js';
 import { WORDS } from '../../web/words.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, forks: true, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, forks: true, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
 const MISSING = [{ name: 'g', type: 'generator', reason: 'it holds a place' }, { name: 'l', type: 'lock', reason: 'it is locked' }];
 const checkpoint = (missing = [], is_trusted = true) => ({ checkpoint_id: 'c', form: 'environment', compressed_size_bytes: 1_200_000, missing, is_trusted });
 
@@ -57,7 +57,7 @@ test('a replay begins behind the nearest ancestor that is whole', () => {
     const replayed = (...lives) => {
         const model = new Model();
         const states = [root, ...lives.map((more, i) => ({ ...root, id: `s${i + 1}`, parent: i ? `s${i}` : 'initial', ...more }))];
-        model.load({ name: 'main', states, runs: [], drafts: [], trouble: null });
+        model.load({ name: 'main', states, runs: [], drafts: [], trouble: null, people: [] });
         return cellsToReplay(model, `s${lives.length}`).map((state) => state.id).join(' ');
     };
     const lost = { living: 'replay' };

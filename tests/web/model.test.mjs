@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { nodesOf } from '../../web/graph-layout.js';
 import { Model } from '../../web/model.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null };
+const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
 const run = (id, more) => ({ exec_id: id, on: { state: 'initial' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null, ...more });
 
 function loaded(snapshot = {}) {
     const model = new Model();
-    model.load({ name: 'main', states: [root], runs: [], drafts: [], trouble: null, ...snapshot });
+    model.load({ name: 'main', states: [root], runs: [], drafts: [], trouble: null, people: [], ...snapshot });
     return model;
 }
 
@@ -120,7 +120,7 @@ test('a new snapshot keeps the outputs that are shown already, and adds what is 
     const html = (said) => ({ output_type: 'display_data', data: { 'text/html': said }, metadata: {} });
     const model = loaded({ runs: [run('r', { outputs: [text('a'), html('<b>'), text('c')] })] });
     const before = [...model.runs.get('r').outputs];
-    model.load({ name: 'main', states: [root], drafts: [], trouble: null, runs: [run('r', { outputs: [text('a and b'), html('<b>'), text('other'), html('<i>')] })] });
+    model.load({ name: 'main', states: [root], drafts: [], trouble: null, people: [], runs: [run('r', { outputs: [text('a and b'), html('<b>'), text('other'), html('<i>')] })] });
     const after = model.runs.get('r').outputs;
     assert.deepEqual(after.map((item, i) => item === before[i]), [true, true, false, false]);
     assert.deepEqual(after.map((item) => item.pieces?.join('') ?? item.data['text/html']), ['a and b', '<b>', 'other', '<i>']);

@@ -7,7 +7,7 @@ import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
 import { WORDS } from '../../web/words.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, ...more });
+const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
 const draft = (id, on, source = id) => ({ id, on, kind: 'code', source });
 
@@ -42,7 +42,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
         states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i, living: living[id] ?? 'memory' })),
         runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
         drafts,
-        trouble: null,
+        trouble: null, people: [],
     }, address);
     return { page, sent, answers, addresses, tab, questions, decisions };
 }
@@ -288,7 +288,7 @@ test('forgetting an attempt takes its draft along while nobody has changed it', 
 test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', '')] });
     page.type(page.cells()[2], 'typed');
-    page.loaded({ name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null }, 'b');
+    page.loaded({ name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null, people: [] }, 'b');
     assert.deepEqual(sources(page, 'initial'), ['typed']);
     assert.equal(sent.at(-1).draft.on, 'initial');
     assert.match(page.notice.text, /are gone/);
@@ -404,7 +404,7 @@ test('after a restart of the server the page stands where it stood, with all tha
         states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i, living: i ? 'disk' : 'memory' })),
         runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id })),
         drafts: [draft('d', 'b')],
-        trouble: null,
+        trouble: null, people: [],
     }, 'b');
     assert.equal(page.here, 'b');
     assert.deepEqual(page.cells().map((cell) => cell.key), before);

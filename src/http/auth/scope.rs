@@ -20,7 +20,7 @@ impl Scope {
     /// The least scope that may ask for a command.
     pub(crate) fn needed_for(command: &Command) -> Self {
         match command {
-            Command::LookAtVariables { .. } => Self::View,
+            Command::LookAtVariables { .. } | Command::Stand { .. } => Self::View,
             Command::Run { .. }
             | Command::Interrupt { .. }
             | Command::AnswerInput { .. }
@@ -31,6 +31,8 @@ impl Scope {
             | Command::Pin { .. }
             | Command::Checkpoint { .. }
             | Command::Replay { .. }
+            | Command::Complete { .. }
+            | Command::Inspect { .. }
             | Command::SaveTask { .. } => Self::Run,
             Command::Trust | Command::DeleteState { .. } | Command::DropAttempt { .. } | Command::Reset => {
                 Self::Owner

@@ -225,6 +225,9 @@ mod tests {
             type_name: "int".into(),
             repr: "1".into(),
             size: None,
+            bytes: None,
+            fingerprint: None,
+            summary: None,
         };
         let view = StateView::new("s".into(), 0.0, vec![variable("z"), variable("a")]);
         assert_eq!(

@@ -164,7 +164,7 @@ pub(crate) async fn delete_state(
 ) -> Result<HttpResponse, HttpError> {
     let name = param(&found, 0).to_owned();
     let state = find(&door.start, &name).await?.id;
-    match door.ask(&door.start, caller.access()?, Command::DeleteState { state }).await? {
+    match door.ask(&door.start, caller.access()?, Command::DeleteState { state, subtree: false }).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
         other => Err(unexpected(other)),
     }

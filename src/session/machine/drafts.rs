@@ -111,7 +111,7 @@ impl Machine {
         let room = MAX_DRAFTS.saturating_sub(self.notebook.drafts().count());
         for (kind, source) in texts.into_iter().take(room) {
             let id = DraftId::new((self.new_id)());
-            self.notebook.append_draft(Draft { id, on: state.clone(), kind, source });
+            self.notebook.append_draft(Draft { id, on: state.clone(), kind, source, version: 1 });
         }
         self.publish_drafts(state.clone());
     }

@@ -229,13 +229,13 @@ impl Machine {
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => Some(self.type_answer(&exec_id, text)),
-            Command::PutDraft { draft, after, in_place } => {
+            Command::PutDraft { draft, after, in_place, base: _ } => {
                 Some(self.put_draft(draft, after.as_ref(), in_place))
             }
             Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
             Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
-            Command::DeleteState { state } => Some(self.delete_state(&state)),
+            Command::DeleteState { state, subtree: _ } => Some(self.delete_state(&state)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
@@ -250,6 +250,9 @@ impl Machine {
             }
             Command::SaveTask { task_id, state, values, token_usage, metadata } => {
                 Some(self.save_task(task_id, state, values, token_usage, metadata))
+            }
+            Command::Complete { .. } | Command::Inspect { .. } | Command::Stand { .. } => {
+                Some(Reply::Refused(Refused::new("kernel", "answer this", "it is not built yet", "wait")))
             }
         };
         if let Some(reply) = answer {

@@ -34,6 +34,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         saving: Saving::Idle,
         revival: None,
         memory_bytes: None,
+        changes: None,
     }
 }
 
@@ -199,7 +200,7 @@ impl Story {
         let Some(on) = self.any_state() else { return };
         for _ in 0..self.dice.roll(3) {
             let id = DraftId::new(self.new_id("draft"));
-            let draft = Draft { id, on: on.clone(), kind: DraftKind::Code, source: "x".into() };
+            let draft = Draft { id, on: on.clone(), kind: DraftKind::Code, source: "x".into(), version: 1 };
             if self.dice.roll(2) == 0 {
                 self.notebook.place_draft(draft, None);
             } else {

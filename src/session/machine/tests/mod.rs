@@ -116,9 +116,10 @@ fn parse_run(words: &[&str]) -> Command {
 fn parse_draft(words: &[&str]) -> Command {
     let [id, on, kind, rest @ ..] = words else { panic!("draft ID STATE KIND [after ID | in place]") };
     let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
-    let draft = Draft { id: DraftId::new(*id), on: state(on), kind, source: format!("text of {id}") };
+    let draft =
+        Draft { id: DraftId::new(*id), on: state(on), kind, source: format!("text of {id}"), version: 0 };
     let after = rest.first().filter(|w| **w == "after").map(|_| DraftId::new(rest[1]));
-    Command::PutDraft { draft, after, in_place: rest.first() == Some(&"in") }
+    Command::PutDraft { draft, after, in_place: rest.first() == Some(&"in"), base: None }
 }
 
 fn parse(line: &str, ticket: Ticket) -> Input {
@@ -133,7 +134,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["draft", rest @ ..] => command(parse_draft(rest)),
         ["undraft", id] => command(Command::DeleteDraft { draft: DraftId::new(*id) }),
         ["label", id, label] => command(Command::Label { state: state(id), label: Some((*label).into()) }),
-        ["delete", id] => command(Command::DeleteState { state: state(id) }),
+        ["delete", id] => command(Command::DeleteState { state: state(id), subtree: false }),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
         ["reset"] => command(Command::Reset),
@@ -325,6 +326,11 @@ fn reply_text(reply: &Reply) -> String {
         Reply::Checkpointed { checkpoint } => format!("checkpoint {}", checkpoint.checkpoint_id),
         Reply::TaskSaved { checkpoint } => format!("version {}", checkpoint.version),
         Reply::Trusted { count } => format!("{count} trusted"),
+        Reply::Completions { items, .. } => format!("{} completions", items.len()),
+        Reply::Inspected { object } => {
+            format!("inspected {}", object.as_ref().map_or("nothing", |o| &o.name))
+        }
+        Reply::Standing { id } => format!("is {id}"),
         Reply::Refused(refused) => format!("refused, {}: {refused}", refused.code),
     }
 }
@@ -362,6 +368,18 @@ fn event_text(event: &Event) -> Option<String> {
         }
         Event::TaskSaved { checkpoint } => {
             format!("{} has version {}", checkpoint.task_id, checkpoint.version)
+        }
+        Event::ChangesFound { state, changes } => {
+            format!(
+                "{state} changed {} {} {}",
+                list(&changes.added),
+                list(&changes.changed),
+                list(&changes.removed)
+            )
+        }
+        Event::PeopleChanged { people } => {
+            let places: Vec<_> = people.iter().map(|p| format!("{}@{}", p.id, p.state)).collect();
+            format!("people: {}", list(&places))
         }
         Event::Reset { .. } => "all was reset".into(),
     })
