@@ -21,6 +21,7 @@
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} title
+ * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are one line there
  * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
  * @property {string | string[]} [key]
  * @property {Mode | Mode[]} [mode] `anywhere` unless said

@@ -131,6 +131,7 @@ export class Gestures {
     focusCame(target) {
         const key = target.closest('.cell')?.getAttribute('data-cell') ?? null;
         this.selection.moved(key);
+        if (this.acts.focused?.key === key) this.acts.focused.asCell = target.matches('.cell');
         if (target.closest('.cm-editor')) this.selection.only(key);
         this.#showSelection(this.page.cells());
     }
@@ -217,7 +218,7 @@ export class Gestures {
             this.acts.cuttings.remove(drafts.map(({ draft }) => draft), () => this.acts.putBack());
             if (next) this.acts.focusCell(next.key);
         } else if (ran.length) {
-            this.page.say(stays(ran.length), false, { stays: true, act: { text: WORDS.goOnWithout, act: () => this.editing.leaveOut(ran) } });
+            this.page.say(stays(ran.length), false, { act: { text: WORDS.goOnWithout, act: () => this.editing.leaveOut(ran) } });
         }
     }
 

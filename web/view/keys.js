@@ -32,7 +32,7 @@ export class Acts {
         this.back = null;
         /** A cell that was run with the focus going on below it: its outputs must not push the focus out of sight. @type {string | null} */
         this.followed = null;
-        /** The cell that has the focus, and where it stood, in case it disappears. @type {{key: string, index: number} | null} */
+        /** The cell that has the focus, where it stood, and whether as a cell or in its editor, in case it disappears. @type {{key: string, index: number, asCell: boolean} | null} */
         this.focused = null;
         this.asking = new Asking(page, () => performance.now());
         this.gestures = new Gestures(this);
@@ -271,11 +271,12 @@ export class Acts {
             else if (next) this.views.get(next.key)?.focus();
         } else if (this.focused && document.activeElement === document.body && !cells.some((cell) => cell.key === this.focused?.key)) {
             const next = cells[Math.min(this.focused.index, cells.length - 1)];
-            if (next) this.views.get(next.key)?.focus();
+            if (next && this.focused.asCell) this.focusCell(next.key);
+            else if (next) this.views.get(next.key)?.focus();
         }
         const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell');
         const index = cells.findIndex((cell) => cell.key === key);
-        if (key && index >= 0) this.focused = { key, index };
+        if (key && index >= 0) this.focused = { key, index, asCell: document.activeElement?.matches('.cell') ?? false };
         this.gestures.painted(cells);
         this.follow();
     }

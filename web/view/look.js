@@ -23,7 +23,7 @@ export const look = EditorView.theme({
     '.cm-line': { padding: '0' },
     '.cm-placeholder': { color: 'var(--faint)' },
     '.cm-cursor': { borderLeftColor: 'var(--accent)', borderLeftWidth: '1.5px' },
-    '& > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { background: 'var(--line)' },
+    '& > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { background: 'transparent' },
     '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { background: 'var(--code-selection)' },
     '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
     '&.cm-focused .cm-nonmatchingBracket': { backgroundColor: 'var(--bad-soft)', color: 'var(--bad)' },

@@ -72,7 +72,7 @@ class Palette extends Component {
             <ul id="commands" role="listbox" aria-label=${WORDS.palette}>
                 ${shown.map((entry, i) => html`
                     <li key=${entry.id} id=${`command-${i}`} role="option" aria-selected=${i === at ? 'true' : 'false'} onPointerMove=${() => i !== at && this.setState({ at: i })} onClick=${() => choose(entry.id)}>
-                        <span class="what">${entry.title}</span>
+                        <span class="title">${entry.title}</span>
                         <span class="group">${!typed && i < this.props.recent ? WORDS.recent : WORDS.groups[entry.group ?? 'notebook']}</span>
                         <kbd>${keysOf(entry)[0] && shownKey(keysOf(entry)[0], isMac)}</kbd>
                     </li>`)}

@@ -24,15 +24,16 @@ class Sheet extends Component {
         return html`
             <div class="sheet-head">
                 <h2>${WORDS.keys}</h2>
+                <p>${WORDS.keysWhy}</p>
                 <input class="field" type="search" aria-label=${WORDS.searchKeys} placeholder=${WORDS.searchKeys} value=${typed} autofocus onInput=${(/** @type {any} */ event) => this.setState({ typed: event.target.value })} />
                 <button class="button" onClick=${() => print()}>${WORDS.print}</button>
                 <button class="button" data-main onClick=${done}>${WORDS.close}</button>
             </div>
             <div class="key-groups" tabindex="0" role="region" aria-label=${WORDS.keys}>
-                ${groups.filter(({ entries }) => entries.length > 0).map(({ title, entries }) => html`
-                    <section key=${title}><h3>${title}</h3><dl>${entries.map((entry) => html`
+                <div>${groups.filter(({ entries }) => entries.length > 0).map(({ title, entries }) => html`
+                    <section key=${title}><h3>${title}${entries.every(({ mode }) => mode === 'cell') && html` <small>${WORDS.commandMode}</small>`}</h3><dl>${entries.map((entry) => html`
                         <div key=${entry.id}><dt>${keysOf(entry).slice(0, 2).map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
-                            <dd>${entry.title}${where(entry)}</dd></div>`)}</dl></section>`)}
+                            <dd>${entry.sheet ?? entry.title}</dd></div>`)}</dl></section>`)}</div>
             </div>`;
     }
 }
@@ -48,11 +49,9 @@ function unique(entries) {
     /** @type {Map<string, Entry>} */
     const byTitle = new Map();
     for (const entry of entries) {
-        const known = byTitle.get(entry.title);
-        byTitle.set(entry.title, known ? { ...known, key: [...new Set([...keysOf(known), ...keysOf(entry)])] } : entry);
+        const title = entry.sheet ?? entry.title;
+        const known = byTitle.get(title);
+        byTitle.set(title, known ? { ...known, key: [...new Set([...keysOf(known), ...keysOf(entry)])] } : entry);
     }
     return [...byTitle.values()];
 }
-
-/** A key of one sign works only in command mode. @param {Entry} entry */
-const where = ({ mode }) => (mode === 'cell' ? html` <small>${WORDS.commandMode}</small>` : mode === 'editor' ? html` <small>${WORDS.editMode}</small>` : null);

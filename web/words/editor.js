@@ -40,6 +40,7 @@ export const EDITOR_WORDS = Object.freeze({
     putBack: 'Put back what was removed',
     toText: 'Make it text',
     toHeading: (/** @type {number} */ n) => `Make it a heading of level ${n}`,
+    toAnyHeading: 'Make it a heading, of level 1 to 6',
     toCode: 'Make it code',
     moveUp: 'Move the draft up',
     moveDown: 'Move the draft down',
@@ -106,7 +107,7 @@ export const EDITOR_WORDS = Object.freeze({
     paletteNone: 'No command is called like that.',
     recent: 'used last',
     searchKeys: 'Search the shortcuts',
-    commandMode: 'in command mode (Esc)',
-    editMode: 'in the editor',
+    commandMode: 'in command mode',
+    keysWhy: 'Esc leaves the editor for command mode, in which single letters are commands; Enter goes back.',
     print: 'Print',
 });
