@@ -2,7 +2,7 @@
 // What is known about a place in the code, as a tooltip: asked for (Shift-Tab; again for more, and it stays), or, while the
 // arguments of a call are typed, its signature.
 
-import { EditorView, showTooltip, StateEffect, StateField, ViewPlugin } from '../vendor/codemirror.js';
+import { closeCompletion, EditorView, showTooltip, StateEffect, StateField, ViewPlugin } from '../vendor/codemirror.js';
 import { callAt } from '../text/python.js';
 import { tipDom } from './tip.js';
 
@@ -102,6 +102,7 @@ function show(view, tip) {
 /** Shows what stands at the cursor; pressed again, all of it. @param {EditorView} view */
 export function inspectHere(view) {
     const tip = view.state.field(tipField);
+    closeCompletion(view);
     if (tip?.size === 'whole') return closeTip(view);
     if (tip?.size === 'short') show(view, { ...tip, size: 'whole' });
     else ask(view);

@@ -25,7 +25,7 @@ class Sheet extends Component {
             <div class="sheet-head">
                 <h2>${WORDS.keys}</h2>
                 <p>${WORDS.keysWhy}</p>
-                <input class="field" type="search" aria-label=${WORDS.searchKeys} placeholder=${WORDS.searchKeys} value=${typed} autofocus onInput=${(/** @type {any} */ event) => this.setState({ typed: event.target.value })} />
+                <input class="field" type="text" aria-label=${WORDS.searchKeys} placeholder=${WORDS.searchKeys} value=${typed} autofocus onInput=${(/** @type {any} */ event) => this.setState({ typed: event.target.value })} />
                 <button class="button" onClick=${() => print()}>${WORDS.print}</button>
                 <button class="button" data-main onClick=${done}>${WORDS.close}</button>
             </div>
