@@ -179,6 +179,7 @@ test('everything can be done without a mouse', async () => {
     await ran(3);
     await page.keyboard.press('Escape');
     await page.keyboard.press('b');
+    await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.activeElement.closest('.cell[data-kind="draft"]:not([data-fresh])')?.matches(':has(.cm-content:focus)'));
     await page.keyboard.insertText('draft');
     await page.keyboard.press('Escape');
