@@ -319,6 +319,9 @@ impl Task {
             Effect::Run { head, exec_id, code, allow_stdin } => {
                 self.tree.run(head, exec_id, code, allow_stdin)
             }
+            Effect::Question { process, number, sought, code, cursor } => {
+                self.tree.question(process, number, sought, code, cursor)
+            }
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
             Effect::Kill(process) => self.tree.kill(process),
@@ -350,7 +353,14 @@ impl Task {
     fn answer(&mut self, ticket: Ticket, reply: Reply) {
         let Some(waiting) = self.waiting.remove(&ticket) else { return };
         let changed =
-            !matches!(reply, Reply::Refused(_) | Reply::Variables { .. } | Reply::Interrupted { .. });
+            !matches!(
+                reply,
+                Reply::Refused(_)
+                    | Reply::Variables { .. }
+                    | Reply::Completions { .. }
+                    | Reply::Inspected { .. }
+                    | Reply::Interrupted { .. }
+            );
         if changed && self.unsaved.given > self.unsaved.saved {
             match self.machine.notebook().trouble() {
                 Some(trouble) => drop(waiting.send(not_on_disk(&reply, trouble))),
