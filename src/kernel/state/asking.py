@@ -49,13 +49,16 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|.\x08")
 _MISSING = object()
 
 
-def prime():
-    """Lets the completer load what it needs, in the root."""
-    complete("pri", 3)
-    complete("_ratoon = ''\n_ratoon.", 20)
+def prime(step):
+    """Lets the completer load what it needs, in the root, in steps; answers whether there is another."""
+    code = ("pri", "ratoon = ''\nratoon.", "import ra")[step : step + 1]
+    if code:
+        complete(*code, len(code[0]))
+        return True
     # As the shell does when it has settled: no state is to copy what was loaded here.
     gc.collect()
     gc.freeze()
+    return False
 
 
 # -- completing -------------------------------------------------------------------------------------------------------
@@ -65,16 +68,19 @@ def complete(code, cursor):
     """Answers JSON: {from, to, items: [{text, kind, signature}]}."""
     cursor = max(0, min(cursor, len(code)))
     begin, end, items = _found(code, cursor)
-    names_only = _is_name_at(code, begin)
-    if names_only:
+    if _is_name_at(code, begin):
         items += _of_the_cell(code, begin, cursor, {text for text, _ in items})
-    if not items and begin and code[begin - 1] == "." or _is_after_dot(code, cursor) and not items:
+    is_by_jedi = not items and _is_after_dot(code, cursor)
+    if is_by_jedi:
         begin, end, items = _by_jedi(code, cursor)
+    is_import = re.match(r"\s*(import|from)\s", code[:begin].rpartition("\n")[2]) is not None
     owner = _owner(code, begin)
     told, by, signatures = [], time.monotonic() + SIGNATURES_SECONDS, 0
     for text, kind in items[:MAX_ITEMS]:
         signature = None
-        if kind in ("variable", "attribute", "instance", "function", "<unknown>", ""):
+        if is_import and not is_by_jedi:
+            kind = "module"
+        elif not is_by_jedi and kind in ("variable", "attribute", "instance", "function", "<unknown>", ""):
             kind, value, is_bound = _kind_of(owner, text, kind)
             if kind == "function" and signatures < MAX_SIGNATURES and time.monotonic() < by:
                 signatures += 1
@@ -102,7 +108,9 @@ def _found(code, cursor):
         return begin, cursor, []
     begin, end = found[0].start, found[0].end
     dot = 1 if code[begin : begin + 1] == "." and all(one.text.startswith(".") for one in found) else 0
-    seen = dict.fromkeys((one.text[dot:], one.type) for one in found)
+    # Magics are offered to who begins one: IPython offers them in the middle of code, too.
+    is_magic = code[begin:cursor].startswith("%")
+    seen = dict.fromkeys((one.text[dot:], one.type) for one in found if is_magic or one.type != "magic")
     return begin + dot, end, list(seen)
 
 
@@ -140,7 +148,8 @@ def _by_jedi(code, cursor):
     while begin and (code[begin - 1].isalnum() or code[begin - 1] == "_"):
         begin -= 1
     signal.signal(signal.SIGALRM, _too_slow)
-    signal.setitimer(signal.ITIMER_REAL, JEDI_SECONDS)
+    # Again and again: Jedi may take the first for an error of the code that it looks at.
+    signal.setitimer(signal.ITIMER_REAL, JEDI_SECONDS, JEDI_SECONDS / 10)
     try:
         import jedi
 
@@ -151,7 +160,7 @@ def _by_jedi(code, cursor):
         found = jedi.Interpreter(code, [own.shell.user_ns]).complete(line, column)
         typed = code[begin:cursor]
         shown = [f for f in found if typed.startswith("_") or not f.name.startswith("_")]
-        return begin, cursor, [(f.name, f.type + " ") for f in shown[:MAX_ITEMS]]
+        return begin, cursor, [(f.name, f.type) for f in shown[:MAX_ITEMS]]
     except Exception:
         return begin, cursor, []
     finally:
@@ -172,7 +181,6 @@ def _owner(code, begin):
 
 def _kind_of(owner, name, kind):
     """The kind of what a name means there, its value, and whether it is a method that comes with its object."""
-    kind = kind.strip()
     if owner is _MISSING:
         return ("instance" if kind in ("attribute", "variable", "<unknown>", "") else kind), None, False
     if owner is None:
@@ -367,11 +375,12 @@ def _name_at(code, cursor):
 def _inspected(name, arguments, code):
     if not name or keyword.iskeyword(name) and name not in ("None", "True", "False") or name.isdigit():
         return None
-    value = _value_of(name)
+    value, is_bound = _value_of(name), False
     if value is _MISSING and (owner := _owner(name, name.rfind(".") + 1)) is not None and owner is not _MISSING:
         try:
             # A property: what it is, not what it gives.
             value = inspection.getattr_static(owner, name.rpartition(".")[2])
+            is_bound = type(value) is types.FunctionType and not issubclass(type(owner), (type, types.ModuleType))
         except Exception:
             value = _MISSING
     if value is _MISSING:
@@ -381,7 +390,7 @@ def _inspected(name, arguments, code):
     if kind == "instance":
         told["repr"] = _repr(value)
     told["doc"] = _doc(value, kind)
-    told["signature"] = _told_signature(_signature_of(value), told["doc"], value, arguments)
+    told["signature"] = _told_signature(_signature_of(value, is_bound), told["doc"], value, arguments)
     told["place"] = _place(value, kind)
     return told
 
@@ -412,7 +421,7 @@ def _told_signature(signature, doc, value, arguments):
         active = _active([(p.name, p.kind) for p in parameters], arguments)
         returns = signature.return_annotation
         if returns is not inspection.Signature.empty:
-            returns = _clean(str(inspection.formatannotation(returns)))[:MAX_SIGNATURE_CHARACTERS]
+            returns = _clean(inspection.formatannotation(_unquoted(returns)))[:MAX_SIGNATURE_CHARACTERS]
         else:
             returns = None
         active = places[active] if active is not None else None
@@ -437,10 +446,14 @@ def _as_written(parameters):
         if one.kind is kinds.KEYWORD_ONLY and last not in (kinds.KEYWORD_ONLY, kinds.VAR_POSITIONAL):
             texts.append("*")
         places.append(len(texts))
-        text = _clean(str(one))
+        text = _clean(str(one.replace(annotation=_unquoted(one.annotation))))
         texts.append(text if len(text) <= MAX_SIGNATURE_CHARACTERS else text[: MAX_SIGNATURE_CHARACTERS - 1] + "…")
         last = one.kind
     return texts + ["/"] * (last is kinds.POSITIONAL_ONLY), places
+
+
+def _unquoted(annotation):
+    return _Written(annotation) if type(annotation) is str else annotation
 
 
 def _active(parameters, arguments):
@@ -534,8 +547,8 @@ def _in_the_cell(name, arguments, code):
 class _Written:
     """Code as it is written, where a signature shows a value."""
 
-    def __init__(self, node):
-        self.text = ast.unparse(node)
+    def __init__(self, code):
+        self.text = code if type(code) is str else ast.unparse(code)
 
     def __repr__(self):
         return self.text

@@ -49,10 +49,10 @@ impl Asking {
         Ok(Self { looking: looking.clone_ref(py), asking: asking.clone_ref(py) })
     }
 
-    /// Loads what the completer needs, while nobody waits.
-    pub(super) fn prime(&self, py: Python<'_>) {
+    /// Loads a part of what the completer needs, while nobody waits; whether there is another.
+    pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
         // It is only for speed.
-        let _ = self.asking.call_method0(py, "prime");
+        self.asking.call_method1(py, "prime", (step,)).and_then(|more| more.extract(py)).unwrap_or(false)
     }
 
     /// The user's variables.

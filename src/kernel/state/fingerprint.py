@@ -44,6 +44,7 @@ MAX_TOLD_BYTES = 64 * 1024 * 1024
 _FLAT = frozenset({int, float, bool, str, bytes, type(None)})
 _FLAT_CODES = 2  # The last version of marshal in which equal values have equal bytes.
 _NAME_OF = type.__dict__["__name__"].__get__
+_MODULE_OF = type.__dict__["__module__"].__get__
 _BASES_OF = type.__dict__["__mro__"].__get__
 _DICT_OF = type.__dict__["__dict__"].__get__
 _QUALNAME_OF = type.__dict__["__qualname__"].__get__
@@ -93,7 +94,7 @@ def fingerprint_and_columns(value, deadline):
 
 def library_of(kind):
     """The library that a class is of: numpy, pandas or polars; none when it is of no such."""
-    module = _DICT_OF(kind).get("__module__")
+    module = _MODULE_OF(kind)
     top = module.split(".")[0] if type(module) is str else ""
     library = sys.modules.get(top) if top in ("numpy", "pandas", "polars") else None
     known = library is not None and any(
@@ -196,7 +197,7 @@ class _Reader:
         self.plainly(value.replace(tzinfo=None), depth)
 
     def small(self, kind, value, depth):
-        module = _DICT_OF(kind).get("__module__")
+        module = _MODULE_OF(kind)
         if module in ("datetime", "zoneinfo", "pathlib", "pathlib._local", "pytz", "pytz.tzfile", "dateutil.tz.tz"):
             self.plainly(value, depth)
         else:
@@ -326,7 +327,7 @@ class _Reader:
         if self.again(value, depth):
             return
         written = _DICT_OF(value)
-        module, name = written.get("__module__"), _QUALNAME_OF(value)
+        module, name = _MODULE_OF(value), _QUALNAME_OF(value)
         self.put(b"class", f"{module} {name}".encode())
         if type(module) is str and module != "__main__" and module in sys.modules or value is object:
             return
@@ -347,7 +348,7 @@ class _Reader:
         for base in _BASES_OF(kind)[:-1]:
             # Classes made in C are static, or keep things that cannot be seen; `__slots__` keep things elsewhere.
             is_plain = _FLAGS_OF(base) & _MADE_BY_STATEMENT and "__slots__" not in _DICT_OF(base)
-            if not is_plain or not isinstance(_DICT_OF(base).get("__module__"), str):
+            if not is_plain or not isinstance(_MODULE_OF(base), str):
                 raise Unknown
         holder = next((_DICT_OF(b)["__dict__"] for b in _BASES_OF(kind) if "__dict__" in _DICT_OF(b)), None)
         size = object.__basicsize__ + 2 * struct.calcsize("P")
@@ -449,7 +450,7 @@ class _Reader:
 
     def column(self, pandas, numpy, value, depth):
         kind, dtype = type(value), value.dtype
-        if library_of(kind) != "pandas" and not _DICT_OF(kind)["__module__"].startswith("pandas.core.arrays."):
+        if library_of(kind) != "pandas" and not _MODULE_OF(kind).startswith("pandas.core.arrays."):
             raise Unknown
         name = _NAME_OF(kind)
         zone = getattr(dtype, "tz", None)

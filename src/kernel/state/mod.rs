@@ -58,8 +58,9 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     Python::attach(|py| match started {
         Ok((shell, asking, checkpoints)) => {
             control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
-            if !control::order_is_waiting() {
-                asking.prime(py);
+            let mut step = 0;
+            while !control::order_is_waiting() && asking.prime(py, step) {
+                step += 1;
             }
             Process {
                 shell,
