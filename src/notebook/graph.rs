@@ -78,6 +78,8 @@ impl Notebook {
             notebook.runs.insert(run.exec_id.clone(), run);
         }
         notebook.drafts = parts.drafts.into_iter().filter(|d| notebook.states.contains_key(&d.on)).collect();
+        // Those that were kept before versions were counted have none.
+        notebook.drafts.iter_mut().for_each(|draft| draft.version = draft.version.max(1));
         for task in parts.tasks {
             notebook.add_task(task);
         }
@@ -105,7 +107,7 @@ impl Notebook {
     }
 
     /// Runs in the order in which they were asked for.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.values()
     }
 
@@ -129,9 +131,9 @@ impl Notebook {
         &self.people
     }
 
-    /// Notes who looks at it.
-    pub fn set_people(&mut self, people: Vec<Person>) {
-        self.people = people;
+    /// Who looks at it, to be changed in place.
+    pub fn people_mut(&mut self) -> &mut Vec<Person> {
+        &mut self.people
     }
 
     /// The checkpoints of a task, in their order; none when there is no such task.
@@ -204,6 +206,18 @@ impl Notebook {
 
     fn parent_of(&self, state: &State) -> Option<&State> {
         state.parent.as_ref().and_then(|id| self.states.get(id))
+    }
+
+    /// A state and all that grew from it, in creation order, deleted ones included; none when there is no such state.
+    pub fn subtree(&self, id: &StateId) -> Vec<StateId> {
+        let mut found = indexmap::IndexSet::new();
+        for state in self.states.values() {
+            // Every parent stands before its children.
+            if &state.id == id || state.parent.as_ref().is_some_and(|parent| found.contains(parent)) {
+                found.insert(state.id.clone());
+            }
+        }
+        found.into_iter().collect()
     }
 
     /// The states that grew from one, in creation order.
