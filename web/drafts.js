@@ -45,6 +45,8 @@ export class Drafts {
         this.gone = new Set();
         /** Where our typing has come to in drafts of which the server has all. @type {Map<string, number>} */
         this.ends = new Map();
+        /** Who waits until all that was typed is sent. @type {(() => void)[]} */
+        this.waiting = [];
     }
 
     /** The drafts on a state, in order, as this page shows them. @param {string} state @returns {Draft[]} */
@@ -85,13 +87,19 @@ export class Drafts {
         return draft.id;
     }
 
-    /** Makes a draft, or changes one. @param {Draft} draft @param {string | null} [after] where a new one is to stand */
-    put(draft, after = null) {
+    /**
+     * Makes a draft, or changes one.
+     * @param {Draft} draft @param {string | null} [after] where a new one is to stand
+     * @param {string} [before] what the editor read before; another's text may have come that it does not show yet
+     */
+    put(draft, after = null, before) {
         this.gone.delete(draft.id);
         const local = this.local.get(draft.id) ?? this.#begin(draft, after);
-        const { from, insert } = difference(local.draft.source, draft.source);
-        if (draft.source !== local.draft.source) local.end = from + insert.length;
-        local.draft = { ...draft };
+        const now = local.draft.source;
+        const source = before === undefined || before === now ? draft.source : merge(before, draft.source, now);
+        const { from, insert } = difference(now, source);
+        if (source !== now) local.end = from + insert.length;
+        local.draft = { ...draft, source };
         this.#send(local);
         this.around.changed();
     }
@@ -129,10 +137,20 @@ export class Drafts {
         this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then((reply) => {
             local.sending -= 1;
             if (local.sent === sent) local.sent = null;
-            if (this.local.get(id) !== local) return;
-            this.#answered(local, reply, { version: base + 1, ...sent });
+            if (this.local.get(id) === local) this.#answered(local, reply, { version: base + 1, ...sent });
+            if (!this.#isBehind()) for (const done of this.waiting.splice(0)) done();
             this.around.changed();
         });
+    }
+
+    /** Waits until the last of what was typed is sent; null where there is nothing to wait for. @returns {Promise<void> | null} */
+    allSent() {
+        return this.#isBehind() ? new Promise((done) => this.waiting.push(done)) : null;
+    }
+
+    /** Whether something waits for the answer to what was sent before it. */
+    #isBehind() {
+        return [...this.local.values()].some(({ unsent, sending }) => unsent && sending > 0);
     }
 
     /** @param {Local} local @param {import('./protocol.js').Reply} reply @param {Base & {end: number}} sent what it is the reply to */
@@ -140,8 +158,11 @@ export class Drafts {
         const { id } = local.draft;
         const known = this.#known(id);
         if (reply.kind === 'refused' && reply.code === 'conflict') {
+            const { base } = local;
             if (known) this.#meet(local, known);
             local.unsent = true;
+            // What it has grown to has not been heard of yet: not at once again.
+            if (local.base === base && base?.version === sent.version - 1) return this.#send(local);
         } else if (reply.kind === 'refused' && reply.code === 'not_found') {
             // Thrown away by somebody while we typed: it is made again, unless there is no place for it.
             const isNew = local.base === null || known !== undefined;
@@ -198,6 +219,7 @@ export class Drafts {
         if (base && base.version === now.version && isSame(base, now)) return;
         local.base = now;
         if (sent && isSame(sent, now)) {
+            this.ends.set(draft.id, sent.end);
             local.sent = null;
             return;
         }
@@ -234,7 +256,7 @@ export class Drafts {
         // The server has lost what it took last: ours has it all.
         if (base && known.version !== undefined && known.version < base.version) local.base = { ...base, ...baseOf(known) };
         // It has taken what was under way, and another's text since.
-        else if (sent && edits(base?.source ?? '', sent.source).every(({ insert }) => known.source.includes(insert))) local.base = { version: -1, kind: sent.kind, source: sent.source };
+        else if (sent && known.version !== base?.version && edits(base?.source ?? '', sent.source).every(({ insert }) => known.source.includes(insert))) local.base = { version: -1, kind: sent.kind, source: sent.source };
         this.#meet(local, known);
         if (!isSame(local.draft, known)) this.#send(local);
     }

@@ -265,6 +265,20 @@ impl Notebook {
         self.runs.values().any(|r| r.on == on && !r.status.has_ended())
     }
 
+    /// Forgets the runs that waited for runs which are gone, and those that waited for them. Answers which.
+    pub fn drop_stranded(&mut self, gone: &[ExecId]) -> Vec<ExecId> {
+        let mut lost: indexmap::IndexSet<ExecId> = gone.iter().cloned().collect();
+        // In the order in which they were asked for: each stands behind what it waited for.
+        for run in self.runs.values().filter(|r| r.state.is_none() && r.status.has_ended()) {
+            if matches!(&run.on, Base::Run(earlier) if lost.contains(earlier)) {
+                lost.insert(run.exec_id.clone());
+            }
+        }
+        let stranded: Vec<ExecId> = lost.into_iter().filter(|run| self.runs.contains_key(run)).collect();
+        self.runs.retain(|id, _| !stranded.contains(id));
+        stranded
+    }
+
     /// Forgets a run that left no state. Answers whether there was one.
     pub fn drop_attempt(&mut self, id: &ExecId) -> bool {
         let droppable = self.runs.get(id).is_some_and(|r| r.status.has_ended() && r.state.is_none());

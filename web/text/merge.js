@@ -7,8 +7,9 @@
 
 /** @typedef {{from: number, to: number, insert: string}} Edit A replacement, in places of the text before. */
 
-/** Words, gaps and single signs: two texts are compared by these. */
-const TOKENS = /[\p{L}\p{N}_]+|[^\S\n]+|[^]/gu;
+/** Words, gaps and single signs: by these two texts are compared first, and what differs between them sign by sign. */
+const WORDS = /[\p{L}\p{N}_]+|[^\S\n]+|[^]/gu;
+const SIGNS = /[^]/gu;
 /** How many differences are looked for; texts that differ more are one replacement. */
 const MOST = 300;
 
@@ -18,14 +19,20 @@ const MOST = 300;
  */
 export function edits(before, after) {
     const whole = trimmed({ from: 0, to: before.length, insert: after }, before);
-    if (whole.from === whole.to || whole.insert === '') return whole.from === whole.to && whole.insert === '' ? [] : [whole];
-    const old = before.slice(whole.from, whole.to).match(TOKENS) ?? [];
-    const now = whole.insert.match(TOKENS) ?? [];
+    return pieces(whole, before, WORDS).flatMap((piece) => pieces(piece, before, SIGNS));
+}
+
+/** A replacement as several smaller ones, between what stays. @param {Edit} edit @param {string} before @param {RegExp} kind @returns {Edit[]} */
+function pieces(edit, before, kind) {
+    if (edit.from === edit.to || edit.insert === '') return edit.from === edit.to && edit.insert === '' ? [] : [edit];
+    const old = before.slice(edit.from, edit.to).match(kind) ?? [];
+    const now = edit.insert.match(kind) ?? [];
     const common = commonTokens(old, now);
-    if (common === null) return [whole];
+    // A word in the place of another is that, even if they share a letter.
+    if (common === null || (kind === SIGNS && common.length * 2 < Math.min(old.length, now.length))) return [edit];
     /** @type {Edit[]} */
     const found = [];
-    let [i, j, at] = [0, 0, whole.from];
+    let [i, j, at] = [0, 0, edit.from];
     for (const [keptOld, keptNow] of [...common, /** @type {[number, number]} */ ([old.length, now.length])]) {
         const to = at + old.slice(i, keptOld).join('').length;
         const insert = now.slice(j, keptNow).join('');

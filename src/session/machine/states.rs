@@ -398,6 +398,9 @@ impl Machine {
             states.extend(gone);
             runs.extend(ended);
         }
+        let stranded = self.notebook.drop_stranded(&runs);
+        self.requests.forget(&stranded);
+        runs.extend(stranded);
         self.publish_deleted(&before, states, runs);
         self.serve_backlog();
         Reply::Done

@@ -206,18 +206,18 @@ fn a_text_that_grew_from_another_version_is_refused() {
         draft a initial code base 0 text other
             answer 3: refused, conflict: change draft a: it has version 1, and the text grew from 0
         draft a initial code in place base 1 text other
-            drafts on initial: [a]
+            drafts on initial: [a.2]
             answer 4: done
         draft a initial code in place base 1 text late
             answer 5: refused, conflict: change draft a: it has version 2, and the text grew from 1
         draft a initial code in place base 2 text other
-            drafts on initial: [a]
+            drafts on initial: [a.2]
             answer 6: done
         draft a initial md in place base 2 text other
-            drafts on initial: [a]
+            drafts on initial: [a.3]
             answer 7: done
         draft a initial md in place text whatever
-            drafts on initial: [a]
+            drafts on initial: [a.4]
             answer 8: done
         undraft a
             drafts on initial: []
@@ -272,7 +272,7 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
         draft a initial code in place
             answer 9: refused, not_found: find draft a: there is none in this notebook
         draft b initial code in place base 1 text moved
-            drafts on s1: [b]
+            drafts on s1: [b.2]
             answer 10: done
         initial Freezing
         └─ s1 (r) Freezing drafts [b]
