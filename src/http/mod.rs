@@ -176,8 +176,24 @@ impl Door {
         })
     }
 
+    /// Whether a caller may ask for a command in the notebook's own words, and whether it may go further in. The REST API at
+    /// the root, which goes by its ancestor's rules, deletes even `initial`.
+    fn admit(&self, access: &Access, command: Command) -> Result<Command, Refused> {
+        let command = self.allow(access, command)?;
+        if matches!(&command, Command::DeleteState { state, .. } if state.is_root()) {
+            let how = "start over, with a reset, to forget all other states";
+            return Err(Refused::new(
+                "conflict",
+                "delete state initial",
+                "every notebook grows from it",
+                how,
+            ));
+        }
+        Ok(command)
+    }
+
     /// Whether a caller may ask for a command, and whether it may go further in.
-    fn admit(&self, access: &Access, mut command: Command) -> Result<Command, Refused> {
+    fn allow(&self, access: &Access, mut command: Command) -> Result<Command, Refused> {
         let needed = Scope::needed_for(&command);
         if access.scope < needed {
             let why = format!("this link may {}, and it takes {}", access.scope.word(), needed.word());

@@ -86,10 +86,10 @@ export class Cell extends Component {
         };
     }
 
-    /** @param {string} text */
-    #onType(text) {
+    /** @param {string} text @param {string} before */
+    #onType(text, before) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.acts.type(this.props.cell, text);
+        this.props.acts.type(this.props.cell, text, before);
     }
 
     #onLeave() {
@@ -124,7 +124,7 @@ export class Cell extends Component {
                             ? html`<${Markdown} text=${textOf(cell)} />`
                             : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
                                 hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} keys=${this.#keys()} onLeave=${() => this.#onLeave()}
-                                onType=${(/** @type {string} */ text) => this.#onType(text)}
+                                onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
                                 held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`}
                         ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
                     </div>

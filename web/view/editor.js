@@ -8,7 +8,7 @@ import {
     placeholder, Prec, pythonLanguage, search, searchKeymap, syntaxHighlighting, tags,
 } from '../vendor/codemirror.js';
 import { Component, html } from '../vendor/preact.js';
-import { difference } from '../text/format.js';
+import { edits } from '../text/merge.js';
 import { whenNear } from './near.js';
 
 /**
@@ -18,7 +18,7 @@ import { whenNear } from './near.js';
  * @property {boolean} isEditable
  * @property {string} label
  * @property {string} hint
- * @property {(text: string) => void} onType
+ * @property {(text: string, before: string) => void} onType what it reads now, and read before
  * @property {() => void} onLeave
  * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
  * @property {Record<string, () => boolean | void>} keys key name of CodeMirror → what to do; `false` lets others have it
@@ -77,7 +77,8 @@ export class Editor extends Component {
         }
         const own = this.view.state.doc.toString();
         if (own !== next.text) {
-            this.view.dispatch({ changes: difference(own, next.text), annotations: fromOutside.of(true) });
+            // Only what is different, piece by piece: the cursor stays where it is in its text.
+            this.view.dispatch({ changes: edits(own, next.text), annotations: fromOutside.of(true) });
         }
         if (before.isEditable !== next.isEditable || before.kind !== next.kind || before.label !== next.label) {
             this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
@@ -123,7 +124,7 @@ export class Editor extends Component {
             this.editable.of(variable(this.props)),
             EditorView.updateListener.of((update) => {
                 if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
-                this.props.onType(update.state.doc.toString());
+                this.props.onType(update.state.doc.toString(), update.startState.doc.toString());
             }),
             EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
         ];
