@@ -4,7 +4,7 @@
 use super::machine::Adopted;
 use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the task is asked; kernel reports have an inbox of their own and come second.
@@ -15,6 +15,8 @@ pub(super) enum Ask {
     Read(Box<dyn FnOnce(&Notebook) + Send>),
     /// Keep the share links on disk, in place of those before.
     KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Refused>>),
+    /// Copy the notebook to another directory.
+    Copy(PathBuf, oneshot::Sender<Result<(), Refused>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send what came after a position, and everything from now on.
@@ -47,6 +49,16 @@ pub struct Session {
     name: Arc<str>,
     home: Arc<Home>,
     inbox: mpsc::Sender<Ask>,
+    fate: Arc<OnceLock<Fate>>,
+}
+
+/// Why a notebook is closed while the server goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has another name from now on.
+    Renamed(String),
+    /// It is gone.
+    Deleted,
 }
 
 /// Where a notebook is kept, and what was found there when it was opened.
@@ -64,7 +76,7 @@ pub struct Home {
 
 impl Session {
     pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>) -> Self {
-        Self { name: name.into(), home: Arc::new(home), inbox }
+        Self { name: name.into(), home: Arc::new(home), inbox, fate: Arc::default() }
     }
 
     /// Where the notebook is kept, as it was when it was opened.
@@ -125,6 +137,25 @@ impl Session {
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
+    }
+
+    /// Copies the notebook, as it is now, to another directory. Cells that run go on.
+    ///
+    /// # Errors
+    /// `Refused` when the name is taken, the disk refuses, or the notebook has been closed.
+    pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Refused> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::Copy(dir, tx), rx).await?
+    }
+
+    /// Why it was closed, when the server goes on without it.
+    pub fn fate(&self) -> Option<&Fate> {
+        self.fate.get()
+    }
+
+    pub(super) fn set_fate(&self, fate: Fate) {
+        // The first word holds: whoever is told two things has left with the first.
+        let _ = self.fate.set(fate);
     }
 
     /// Ends all processes of the notebook.

@@ -14,7 +14,7 @@ use super::auth::Access;
 use super::error::HttpError;
 use super::guard::{Caller, query_value};
 use super::routes::Found;
-use crate::session::{Position, Session, Subscription};
+use crate::session::{Fate, Position, Session, Subscription};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
@@ -112,8 +112,10 @@ enum End {
     Broken(CloseCode, &'static str),
     /// The client may not stay: its session has ended or its link was taken back.
     SignedOut,
-    /// The client was too slow, or the notebook was closed; it may come back and say where it stands.
+    /// The client was too slow, or the server ends; it may come back and say where it stands.
     Behind,
+    /// The notebook was renamed or deleted: there is nothing to come back to.
+    Moved,
 }
 
 async fn talk(
@@ -129,6 +131,7 @@ async fn talk(
         end = speak(&mut sink, &talk, events, to_send, &heard) => end,
         () = talk.door.keys.gone(&talk.access) => End::SignedOut,
     };
+    let end = if end == End::Behind && talk.session.fate().is_some() { End::Moved } else { end };
     let reason = |code: CloseCode, text: &str| Some(CloseReason { code, description: Some(text.to_owned()) });
     let reason = match end {
         End::Left => None,
@@ -138,11 +141,20 @@ async fn talk(
             reason(code, why)
         }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
+        End::Moved => match talk.session.fate() {
+            Some(Fate::Renamed(to)) => reason(CloseCode::Other(4301), short(to)),
+            _ => reason(CloseCode::Other(4404), "deleted"),
+        },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
     // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else is waited for.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
+}
+
+/// A name that fits into a closing message, which has room for 123 bytes; else nothing.
+fn short(name: &str) -> &str {
+    if name.len() <= 123 { name } else { "" }
 }
 
 /// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client

@@ -11,6 +11,7 @@
 mod budget;
 mod drafts;
 mod heads;
+mod imported;
 mod outputs;
 mod replay;
 mod runs;

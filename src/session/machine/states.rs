@@ -393,6 +393,7 @@ impl Machine {
         if !states.is_empty() {
             self.publish(Event::Removed { states, runs });
         }
+        self.sweep_imported();
         Reply::Done
     }
 
