@@ -281,6 +281,13 @@ impl Task {
                 // Whoever wanted it may have gone.
                 let _ = done.send(kept.map_err(Refused::from));
             }),
+            Ask::Copy(dir, done) => {
+                let store = self.store.clone();
+                tokio::task::spawn_blocking(move || {
+                    // Whoever wanted it may have gone.
+                    let _ = done.send(store.copy_to(&dir).map_err(Refused::from));
+                });
+            }
             Ask::Adopt(adopted, answer) => {
                 self.last_ticket += 1;
                 let ticket = Ticket(self.last_ticket);

@@ -13,6 +13,7 @@ mod budget;
 mod changes;
 mod drafts;
 mod heads;
+mod imported;
 mod outputs;
 mod people;
 mod replay;

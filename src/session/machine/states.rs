@@ -381,6 +381,7 @@ impl Machine {
             Some((states, runs)) => self.publish_deleted(&before, states, runs),
             None => return Reply::Refused(not_found("state", id)),
         }
+        self.sweep_imported();
         Reply::Done
     }
 
@@ -412,6 +413,7 @@ impl Machine {
         self.requests.forget(&stranded);
         runs.extend(stranded);
         self.publish_deleted(&before, states, runs);
+        self.sweep_imported();
         self.serve_backlog();
         Reply::Done
     }
