@@ -128,8 +128,6 @@ export const WORDS = Object.freeze({
     failed: Object.freeze({ error: 'failed', interrupted: 'stopped', crashed: 'crashed' }),
     answer: 'Answer',
     answerHint: 'The cell waits for an answer',
-    showAll: 'Show all',
-    showLess: 'Show less',
     outputFrame: 'Output',
     image: 'Image output',
     // Graph
@@ -194,6 +192,7 @@ export const SHORTCUTS = Object.freeze([
     ['D D', 'Outside the editor: remove the draft'],
     ['Z', 'Outside the editor: put back what was removed'],
     ['M / Y', 'Outside the editor: make the draft text / code'],
+    ['O', 'Outside the editor: fold or show the output'],
     ['G', 'Outside the editor: go to the graph'],
 ]);
 

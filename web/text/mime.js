@@ -21,7 +21,7 @@ const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]
     [/^text\/markdown$/, 'markdown'],
     [/^text\/latex$/, 'latex'],
     [/^application\/json$/, 'json'],
-    [/^application\/javascript$|^text\/javascript$/, 'frame', (data) => `<script>const element = document.getElementById('content');\n${asText(data).replaceAll(/<\/(script)/gi, '<\\/$1')}</script>`],
+    [/^application\/javascript$|^text\/javascript$/, 'frame', (data) => `<script>${asText(data).replaceAll(/<\/(script)/gi, '<\\/$1')}</script>`],
     [/^(audio|video)\/[\w.+-]+$/, 'frame', (data, mime) => `<${mime.split('/')[0]} controls src="data:${mime};base64,${plainBase64(asText(data))}"></${mime.split('/')[0]}>`],
     [/^(?:application\/(?!vnd\..*json$)|image\/|font\/|model\/)/, 'file'],
     [/^text\/plain$/, 'text'],
@@ -69,3 +69,13 @@ export function imageSize(metadata, mime) {
 
 /** How a file of this type is called at its end. @param {string} mime */
 export const endingOf = (mime) => ({ 'image/jpeg': 'jpg', 'image/svg+xml': 'svg', 'application/octet-stream': 'bin' })[mime] ?? mime.replace(/^.*[/.]/, '').replace(/\+.*$/, '').slice(0, 8);
+
+/** What a representation holds, as bytes: nbformat has them in base64, except where they are text. @param {string} mime @param {string} data @returns {Uint8Array<ArrayBuffer>} */
+export function asBytes(mime, data) {
+    if (/^text\/|[+/](xml|json|javascript)$/.test(mime)) return new TextEncoder().encode(data);
+    try {
+        return Uint8Array.from(atob(data.replaceAll(/\s/g, '')), (one) => one.charCodeAt(0));
+    } catch {
+        return new TextEncoder().encode(data);
+    }
+}

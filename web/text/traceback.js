@@ -2,7 +2,7 @@
 // An error as Python's shell tells it, taken apart: what went wrong, and the frames that led there. Pure.
 
 /** @typedef {{cell: number, line: number} | null} Place `cell`: its number, the n of `In[n]` */
-/** @typedef {{place: Place, rest: string, text: string}} Frame `rest`: what its first line says after the place; `text`: its other lines, or all of them */
+/** @typedef {{place: Place, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else it is a word between two errors; `rest`: what its first line says after the place; `text`: its other lines, or all of them */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */
 
 // eslint-disable-next-line no-control-regex
@@ -42,7 +42,7 @@ function frame(text) {
     const first = withoutColours(text.slice(0, end));
     for (const pattern of PLACES) {
         const found = first.match(pattern);
-        if (found) return { place: { cell: Number(found[1]), line: Number(found[2]) }, rest: first.slice(found[0].length), text: text.slice(end + 1) };
+        if (found) return { place: { cell: Number(found[1]), line: Number(found[2]) }, rest: first.slice(found[0].length), text: text.slice(end + 1), isFrame: true };
     }
-    return { place: null, rest: '', text };
+    return { place: null, rest: '', text: text.replace(/^\n+/, ''), isFrame: /^\s*File /.test(first) };
 }

@@ -6,6 +6,7 @@ import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
 import { Cell, stampOf, runOf, textOf } from './cell.js';
 import { copyText } from './copy.js';
+import { Follow } from './follow.js';
 import { Graph } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
@@ -90,6 +91,7 @@ export class App extends Component {
                         ${this.#column(waiting)}
                         <${After} page=${page} />
                     </div>
+                    <${Follow} />
                 </main>
                 ${page.variables.isShown && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.here} /></aside>`}
                 <${Notice} page=${page} />

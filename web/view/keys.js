@@ -7,6 +7,7 @@ import { WORDS } from '../words.js';
 import { isText, runOf, textOf } from './cell.js';
 import { ask } from './dialog.js';
 import { livingActions } from './living.js';
+import { toggleFold } from './outputs.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -338,7 +339,7 @@ export class Acts {
         const { cell } = view.props;
         const go = (/** @type {number} */ step) => () => this.focusCell(this.#neighbour(cell.key, step)?.key ?? cell.key);
         const kind = (/** @type {'code' | 'markdown'} */ to) => () => cell.kind === 'draft' && this.setKind(cell, to);
-        const walk = { arrowdown: go(1), j: go(1), arrowup: go(-1), k: go(-1), g: () => document.getElementById('graph')?.focus(), enter: () => view.focus() };
+        const walk = { arrowdown: go(1), j: go(1), arrowup: go(-1), k: go(-1), g: () => document.getElementById('graph')?.focus(), o: () => toggleFold(runOf(cell)?.exec_id), enter: () => view.focus() };
         if (!this.page.mayRun) return walk;
         return {
             ...walk, a: () => cell.kind === 'draft' && !cell.isInside && this.insertAbove(cell), z: () => this.putBack(), v: () => this.#paste(cell),

@@ -6,6 +6,7 @@ here. Not by environment variables (MPLBACKEND, PLOTLY_RENDERER), which scripts 
 
 import os
 import sys
+import types
 
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
@@ -23,7 +24,8 @@ class _Prepared:
         self._after = {
             "plotly.io._renderers": _plotly,
             "bokeh.io.notebook": _bokeh,
-            "tqdm.notebook": _tqdm,
+            "tqdm.std": _tqdm,
+            "tqdm.notebook": _tqdm_notebook,
         }
 
     def find_spec(self, name, path=None, target=None):
@@ -78,6 +80,9 @@ def _plotly(module):
     plotly.js of this very package instead: nothing is loaded from there, and an output holds no 5 MB of library."""
     if "PLOTLY_RENDERER" not in os.environ:
         module.renderers.default = "colab"
+    if module.nbformat is None:
+        # It only asks whether a notebook is there to take the figure.
+        module.nbformat = types.SimpleNamespace(__version__="5.0.0")
 
 
 def _bokeh(module):
@@ -103,6 +108,11 @@ def _bokeh(module):
 
 
 def _tqdm(module):
+    """Without its monitor: that is a thread, which no branch has, and all that it does is to redraw bars that stand still."""
+    module.tqdm.monitor_interval = 0
+
+
+def _tqdm_notebook(module):
     """Bars of text: those of widgets would stand still on the page."""
     from tqdm.std import tqdm, trange
 
