@@ -2,7 +2,7 @@
 
 use super::Door;
 use super::ask::param;
-use super::error::{ErrorBody, HttpError};
+use super::error::HttpError;
 use super::routes::Found;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
@@ -14,7 +14,7 @@ use actix_web::{HttpResponse, web};
     params(("library" = String, Path, description = "`plotly`, `vega`, `bokeh`, `bokeh-gl`, `bokeh-widgets`, `bokeh-tables` or `bokeh-mathjax`")),
     responses(
         (status = 200, description = "Its text", content_type = "text/plain"),
-        (status = 404, description = "The environment does not have it", body = ErrorBody),
+        (status = 204, description = "There is none of this name, or the environment does not have it"),
     )
 )]
 pub(crate) async fn library(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
@@ -22,13 +22,13 @@ pub(crate) async fn library(door: web::Data<Door>, found: Found) -> Result<HttpR
     // One at a time: each is a process.
     let _one = door.libraries.lock().await;
     let sessions = door.sessions.clone();
-    let wanted = name.clone();
-    let text = web::block(move || sessions.library(&wanted))
+    let text = web::block(move || sessions.library(&name))
         .await
         .map_err(|_| HttpError::internal("a part of the server failed"))?;
-    let text = text.ok_or_else(|| {
-        let why = "the Python environment of this notebook does not have it, or not in this version";
-        HttpError::not_found(format!("find the library {name:?}"), why)
-    })?;
-    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=utf-8")).body(text))
+    Ok(match text {
+        Some(text) => {
+            HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=utf-8")).body(text)
+        }
+        None => HttpResponse::NoContent().finish(),
+    })
 }

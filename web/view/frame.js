@@ -23,6 +23,24 @@ const LONGEST = 8 * 1024 * 1024;
 /** Scripts that one frame may ask for. */
 const MOST_SCRIPTS = 40;
 
+/** Frames that begin at the same time: what they show makes room, and those behind may not be near any more. */
+const MOST_BEGINNING = 4;
+/** How long one may begin before the next does not wait for it any more, in milliseconds. */
+const PATIENCE_MS = 2000;
+
+/** Those that are near and wait for their turn. @type {Set<Frame>} */
+const waiting = new Set();
+/** Those that have not told their height yet. @type {Set<Frame>} */
+const beginning = new Set();
+
+function beginNext() {
+    for (const one of waiting) {
+        if (beginning.size >= MOST_BEGINNING) return;
+        waiting.delete(one);
+        one.begin();
+    }
+}
+
 /** Those that are alive, the one that came near last at the end. @type {Set<Frame>} */
 const alive = new Set();
 
@@ -58,14 +76,26 @@ export class Frame extends Component {
     /** @param {boolean} isNear */
     #came(isNear) {
         this.isNear = isNear;
-        if (!isNear) return;
-        alive.delete(this);
-        alive.add(this);
-        if (!this.state.isAlive) this.setState({ isAlive: true });
+        if (isNear && !this.state.isAlive) waiting.add(this);
+        else if (!isNear) waiting.delete(this);
+        beginNext();
+        if (isNear && alive.delete(this)) alive.add(this);
         for (const one of alive) {
             if (alive.size <= MOST_ALIVE) break;
             if (!one.isNear) one.#sleep();
         }
+    }
+
+    begin() {
+        beginning.add(this);
+        alive.add(this);
+        this.setState({ isAlive: true });
+        setTimeout(() => this.#hasBegun(), PATIENCE_MS);
+    }
+
+    /** The next ones follow when it is known who is near now: that is told after the next picture. */
+    #hasBegun() {
+        if (beginning.delete(this)) requestAnimationFrame(() => requestAnimationFrame(beginNext));
     }
 
     /** Far away and one of too many: its place stays as high as it was, and it begins anew when it comes near. */
@@ -76,6 +106,8 @@ export class Frame extends Component {
 
     #end() {
         alive.delete(this);
+        waiting.delete(this);
+        this.#hasBegun();
         this.port?.close();
         this.port = null;
     }
@@ -106,6 +138,7 @@ export class Frame extends Component {
             if (!this.place || !this.port) return;
             this.place.style.height = `${this.height}px`;
             this.place.dataset.ready = '';
+            this.#hasBegun();
         });
     }
 

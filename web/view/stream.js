@@ -9,9 +9,12 @@ import { keep, recall } from './kept.js';
 import { nodesOfLines } from './text.js';
 
 /** Lines per block: fewer make the browser keep too many boxes, more make the last block slow to repaint. */
-const BLOCK = 1000;
+const BLOCK = 250;
 /** From so many lines on, a text scrolls in a box of its own until all of it is asked for. */
 const LONG = 200;
+/** How much text is taken at a time, in characters, and for how long in one picture, in milliseconds. */
+const SLICE = 32_768;
+const BUDGET_MS = 8;
 /** The height of a line in px, for blocks that were never on the screen. */
 const LINE_PX = 20;
 
@@ -23,12 +26,23 @@ const LINE_PX = 20;
 export class Stream extends Component {
     state = { lines: 0, isOpen: recall(`open ${this.props.id}`) === true };
     terminal = new Terminal();
+    /** Pieces that were painted, and how much of the next one. */
     painted = 0;
+    offset = 0;
+    /** @type {number | undefined} the picture in which the rest is painted */
+    next = undefined;
+    /** @type {boolean | undefined} whether more was to come when it was painted last */
+    wasGrowing = false;
     /** @type {HTMLElement | null} */
     box = null;
 
     componentDidMount() {
         this.#paint();
+    }
+
+    componentWillUnmount() {
+        cancelAnimationFrame(this.next ?? 0);
+        this.box = null;
     }
 
     componentDidUpdate() {
@@ -39,19 +53,35 @@ export class Stream extends Component {
         const { box } = this;
         const { pieces, isGrowing } = this.props;
         if (!box || this.painted === pieces.length) return;
-        const follows = isGrowing && box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-        const more = this.painted === 0 ? pieces.join('') : pieces.slice(this.painted).join('');
-        this.painted = pieces.length;
+        cancelAnimationFrame(this.next ?? 0);
+        const follows = (isGrowing || this.wasGrowing) && box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+        this.wasGrowing = isGrowing;
         const { lines: before } = this.terminal;
-        const from = this.terminal.feed(more);
+        const from = this.#feed(pieces);
         // Clearing the screen makes a new list of lines.
-        paintBlocks(box, this.terminal.lines, before === this.terminal.lines ? from : 0);
-        const lines = this.terminal.lines.length;
+        const lines = paintBlocks(box, this.terminal.lines, before === this.terminal.lines ? from : 0);
         const follow = () => {
             if (follows) box.scrollTop = box.scrollHeight;
         };
         if (lines !== this.state.lines && lines > LONG) this.setState({ lines }, follow);
         else follow();
+        if (this.painted < pieces.length) this.next = requestAnimationFrame(() => this.#paint());
+    }
+
+    /** Takes as much text as one picture has time for. @param {string[]} pieces @returns {number} the first line that changed */
+    #feed(pieces) {
+        const end = performance.now() + BUDGET_MS;
+        let from = Infinity;
+        while (this.painted < pieces.length && (from === Infinity || performance.now() < end)) {
+            const piece = pieces[this.painted];
+            const to = Math.min(piece.length, this.offset + SLICE);
+            from = Math.min(from, this.terminal.feed(piece.slice(this.offset, to)));
+            this.offset = to;
+            if (to < piece.length) continue;
+            this.painted += 1;
+            this.offset = 0;
+        }
+        return from;
     }
 
     render() {
@@ -75,7 +105,7 @@ export class Stream extends Component {
 /** Text that is all there, such as a traceback. @param {{text: string, name: string, id: string}} props */
 export const StaticText = ({ text, name, id }) => html`<${Stream} key=${text} pieces=${[text]} count=${1} name=${name} id=${id} />`;
 
-/** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed */
+/** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed @returns {number} how many lines there are */
 function paintBlocks(box, lines, from) {
     // Last lines with nothing in them are only ends of lines, or what a progress bar has left.
     let count = lines.length;
@@ -91,4 +121,5 @@ function paintBlocks(box, lines, from) {
             /** @type {HTMLElement} */ (block).style.containIntrinsicHeight = `auto ${part.length * LINE_PX}px`;
         }
     }
+    return count;
 }
