@@ -123,8 +123,6 @@ export const WORDS = Object.freeze({
     failed: Object.freeze({ error: 'failed', interrupted: 'stopped', crashed: 'crashed' }),
     answer: 'Answer',
     answerHint: 'The cell waits for an answer',
-    showAll: 'Show all',
-    showLess: 'Show less',
     outputFrame: 'Output',
     image: 'Image output',
     // Graph

@@ -2,7 +2,8 @@
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
 //! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `home`, `states`, `tasks`, `exchange`,
-//! `documents` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages` and `assets` (the page itself).
+//! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages` and `assets` (the page
+//! itself).
 
 mod api;
 mod ask;
@@ -15,6 +16,7 @@ mod exchange;
 mod guard;
 mod home;
 mod json;
+mod libraries;
 mod limits;
 mod links;
 mod openapi;
@@ -73,6 +75,8 @@ pub struct Door {
     sessions: Sessions,
     /// Held while links change or a notebook is opened: what is on disk and what is good are then the same.
     changes_links: tokio::sync::Mutex<()>,
+    /// Held while a library is looked for.
+    libraries: tokio::sync::Mutex<()>,
     /// How many more files may come and go.
     exchanges: Arc<tokio::sync::Semaphore>,
     /// The notebook given at start, which the REST API at the root is about.
@@ -122,6 +126,7 @@ impl Door {
             throttle: Throttle::new(Instant::now()),
             cookie: format!("ratoon_{}", bound.port()),
             changes_links: tokio::sync::Mutex::default(),
+            libraries: tokio::sync::Mutex::default(),
             exchanges: Arc::new(tokio::sync::Semaphore::new(exchange::MAX_AT_ONCE)),
             start,
             sessions,

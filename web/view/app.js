@@ -9,6 +9,7 @@ import { Cell, stampOf, runOf, textOf } from './cell.js';
 import { copyText } from './copy.js';
 import { Dragging } from './drag.js';
 import { FindPanel } from './finder.js';
+import { Follow } from './follow.js';
 import { Graph } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
@@ -98,6 +99,7 @@ export class App extends Component {
                     </div>
                     <div id="tips"></div>
                     <div id="said" class="unseen" role="status"></div>
+                    <${Follow} />
                 </main>
                 <${FindPanel} finder=${this.acts.gestures.finder} />
                 ${page.variables.isShown && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.here} /></aside>`}

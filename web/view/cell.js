@@ -131,7 +131,7 @@ export class Cell extends Component {
                     </div>
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
-                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${mayRun ? acts : null} />`}
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
                 </div>
             </article>`;
     }
