@@ -2,7 +2,7 @@
 // Which states of the graph are folded away: runs of four or more on a straight line with nothing special about them. Pure.
 
 import { signOf } from './living.js';
-import { imageOf } from './text/mime.js';
+import { pictureOf } from './text/mime.js';
 
 /** @typedef {import('./graph-nodes.js').Node} Node */
 
@@ -34,7 +34,7 @@ function isTrivial({ state, run, children, from }) {
     if (!state || from < 0 || children.length !== 1) return false;
     const { label, pinned, warnings, living } = state;
     return !label && !pinned && warnings.length === 0 && (living === 'memory' || living === 'disk' || living === 'freezing')
-        && signOf(state) !== 'failed' && !(run && imageOf(run.outputs));
+        && signOf(state) !== 'failed' && !(run && pictureOf(run.outputs));
 }
 
 /** The places of the states next to one on its line, itself included. @param {Node[]} nodes @param {Node | undefined} here @returns {Set<number>} */

@@ -30,15 +30,20 @@ export class Nodes {
         /** @type {Model | null} */
         this.model = null;
         this.shrunkRev = -1;
-        this.#clear();
-    }
-
-    #clear() {
         /** @type {Node[]} */
         this.list = [];
         /** A node's place by the id of its state and of its run. @type {Map<string, number>} */
         this.index = new Map();
         /** Nodes whose run goes on. @type {Set<Node>} */
+        this.open = new Set();
+        this.names = new Names();
+        this.takenRuns = 0;
+        this.takenStates = 0;
+    }
+
+    #clear() {
+        this.list = [];
+        this.index = new Map();
         this.open = new Set();
         this.names = new Names();
         this.takenRuns = 0;

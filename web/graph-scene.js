@@ -12,7 +12,7 @@ import { Nodes } from './graph-nodes.js';
 /** @typedef {import('./graph-nodes.js').Node} Node */
 /** @typedef {import('./graph-layout.js').Place} Place */
 /** @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold: Node[], place: Place}} Row A fold's node is its first. */
-/** @typedef {{isAnew: boolean, slid: boolean, from: number}} Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `from`: the first new row */
+/** @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}} Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `followed`: we stand on what has just grown; `from`: the first new row; `ended`: runs that did */
 
 /** After so many new rows, what is out of sight may be folded. */
 const TIDY = 12;
@@ -29,6 +29,8 @@ export class Scene {
         this.opened = new Set(opened);
         /** @type {Set<string>} */
         this.standing = new Set();
+        /** What is searched for, by place. @type {Set<number>} */
+        this.found = new Set();
         /** Where the line that was chosen last ends. */
         this.tip = '';
         /** The end of the straight line. */
@@ -36,10 +38,6 @@ export class Scene {
         this.hidden = 0;
         this.untidy = 0;
         this.here = '';
-        this.#clear();
-    }
-
-    #clear() {
         /** @type {Row[]} */
         this.rows = [];
         /** The row of each node, by its place in the list of nodes. @type {number[]} */
@@ -56,24 +54,36 @@ export class Scene {
     /**
      * Follows the model, and where we stand.
      * @param {import('./model.js').Model} model
-     * @param {{here: string, followed: boolean, standing: Iterable<string>, seen: [number, number]}} look `followed`: we were led here by what grew; `standing`: where others stand; `seen`: the rows in sight
+     * @param {{here: string, standing: Iterable<string>, seen: [number, number]}} look `standing`: where others stand; `seen`: the rows in sight
      * @returns {Change}
      */
-    update(model, { here, followed, standing, seen }) {
+    update(model, { here, standing, seen }) {
         this.standing = new Set(standing);
         const isFirst = this.rows.length === 0;
         const { from, changed } = this.nodes.update(model);
+        const followed = this.#hasGrown(here, from, changed);
         const slid = this.#choose(model, here, followed);
         this.here = here;
-        if (from === 0 || slid) return this.#rebuild(isFirst ? null : seen, slid && !isFirst);
-        const node = this.nodes.get(here);
-        if (node && this.rows[this.rowOf[node.at]]?.fold) return this.#open(this.rows[this.rowOf[node.at]].fold ?? []);
+        if (from === 0 || slid || this.#wantsOpen()) return { ...this.#rebuild(isFirst ? null : seen, slid && !isFirst), followed, ended: changed };
         for (const one of changed) this.#settle(one);
         const first = this.rows.length;
         for (let at = from; at < this.nodes.list.length; at += 1) this.#add(this.nodes.list[at]);
         this.untidy += this.rows.length - first;
-        if (this.untidy > TIDY && this.#tidy(seen)) return { isAnew: true, slid: false, from: this.rows.length };
-        return { isAnew: false, slid: false, from: first };
+        const isTidied = this.untidy > TIDY && this.#tidy(seen);
+        return { isAnew: isTidied, slid: false, followed, from: isTidied ? this.rows.length : first, ended: changed };
+    }
+
+    /** Whether where we stand has just grown: nobody went there by hand. @param {string} here @param {number} from @param {Node[]} changed */
+    #hasGrown(here, from, changed) {
+        const node = this.nodes.get(here);
+        return node !== undefined && here !== this.here && from > 0 && (node.at >= from || changed.includes(node));
+    }
+
+    /** Where we stand or what is searched for lies in a fold: opens it. */
+    #wantsOpen() {
+        const here = this.rows[this.rowAt(this.here)]?.fold ?? [];
+        for (const { id } of here) this.opened.add(id);
+        return here.length > 0;
     }
 
     /** Shows all, or folds again. @param {boolean} isWhole */
@@ -83,19 +93,21 @@ export class Scene {
         this.#rebuild(null, false);
     }
 
-    /** Opens the folds that hold any of some nodes. @param {Iterable<number>} places @returns {boolean} whether there were any */
-    openAll(places) {
-        const held = new Set();
-        for (const at of places) for (const node of this.rows[this.rowOf[at]]?.fold ?? []) held.add(node);
-        if (held.size > 0) this.#open([...held]);
-        return held.size > 0;
-    }
-
-    /** @param {Node[]} fold @returns {Change} */
-    #open(fold) {
+    /** Opens a fold, for as long as this tab lives. @param {Node[]} fold */
+    open(fold) {
         for (const { id } of fold) this.opened.add(id);
         for (const id of this.opened) if (this.opened.size > OPENED) this.opened.delete(id);
-        return this.#rebuild([0, this.rows.length], false);
+        this.#rebuild([0, this.rows.length], false);
+    }
+
+    /** Folds stay away from what is searched for, until something else is. @param {number[]} places @returns {boolean} whether rows may stand elsewhere now */
+    search(places) {
+        const before = this.found;
+        this.found = new Set(places);
+        const isHidden = places.some((at) => this.rows[this.rowOf[at]]?.fold);
+        if (!isHidden && (before.size === 0 || places.length > 0)) return false;
+        this.#rebuild(places.length > 0 ? [0, this.rows.length] : null, false);
+        return true;
     }
 
     /** Whether another line is chosen, which is to be straight. @param {import('./model.js').Model} model @param {string} here @param {boolean} followed */
@@ -116,20 +128,21 @@ export class Scene {
         const kept = new Set();
         if (seen) for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
         this.#build(kept);
-        return { isAnew: true, slid, from: this.rows.length };
+        return { isAnew: true, slid, followed: false, from: this.rows.length, ended: [] };
     }
 
     /** @param {Set<string>} kept */
     #build(kept) {
         const { list } = this.nodes;
         const near = nearTo(list, this.nodes.get(this.here));
-        const folds = this.isWhole ? [] : foldsOf(list, ({ id, at }) => near.has(at) || kept.has(id) || this.opened.has(id) || this.standing.has(id));
+        const folds = this.isWhole ? [] : foldsOf(list, ({ id, at }) => near.has(at) || kept.has(id) || this.found.has(at) || this.opened.has(id) || this.standing.has(id));
         /** @type {Map<number, number[]>} */
         const starts = new Map(folds.map((fold) => [fold[0], fold]));
         const inside = new Set(folds.flatMap((fold) => fold.slice(1)));
         const trunk = new Set();
         for (let node = this.nodes.get(this.straight); node; node = list[node.from]) trunk.add(node.at);
-        this.#clear();
+        this.rows = [];
+        this.rowOf = [];
         this.layout = new Layout([...trunk].filter((at) => !inside.has(at)).length);
         for (const node of list) {
             if (inside.has(node.at)) continue;

@@ -42,18 +42,21 @@ export function imageSize(metadata, mime) {
 
 const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
 
-/**
- * The last picture among outputs, as the address of an image; null where there is none.
- * @param {import('../model.js').Item[]} outputs @returns {{key: number, source: string} | null}
- */
-export function imageOf(outputs) {
+/** @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all others. */
+
+/** The last picture among outputs. @param {import('../model.js').Item[]} outputs @returns {Picture | null} */
+export function pictureOf(outputs) {
     for (let i = outputs.length - 1; i >= 0; i -= 1) {
         const item = outputs[i];
         if (item.output_type !== 'display_data' && item.output_type !== 'execute_result') continue;
         const mime = IMAGES.find((one) => item.data[one] !== undefined);
-        if (!mime) continue;
-        const data = asText(item.data[mime], 'image');
-        return { key: item.key, source: mime === 'image/svg+xml' ? `data:${mime},${encodeURIComponent(data)}` : `data:${mime};base64,${data.replaceAll(/\s/g, '')}` };
+        if (mime) return { key: item.key, mime, item };
     }
     return null;
+}
+
+/** As an image's address. @param {Picture} picture */
+export function addressOf({ mime, item }) {
+    const data = asText(item.data[mime], 'image');
+    return mime === 'image/svg+xml' ? `data:${mime},${encodeURIComponent(data)}` : `data:${mime};base64,${data.replaceAll(/\s/g, '')}`;
 }

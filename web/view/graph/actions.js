@@ -1,0 +1,66 @@
+// @ts-check
+// What can be done with a node of the graph. To look at a state and to go on from it are two things: nothing is lost by
+// looking.
+
+import { livingActions } from '../living.js';
+import { WORDS } from '../../words.js';
+import { GRAPH_WORDS } from '../../words/graph.js';
+import { canCompare, compare, deleter } from './others.js';
+
+/** @typedef {import('../../graph-nodes.js').Node} Node */
+/** @typedef {{page: import('../../page.js').Page, acts: import('../keys.js').Acts}} Hands */
+
+/** @param {Node} node */
+const canGrow = ({ state }) => state !== null && state.living !== 'deleted';
+
+/** Stands on a state, or looks at an attempt. @param {Hands} hands @param {Node} node */
+export const look = ({ page }, node) => page.goTo(node.id);
+
+/** Stands on a state and leads to the place to type. @param {Hands} hands @param {Node} node */
+export function goOn({ page, acts }, node) {
+    page.goTo(node.id);
+    if (!page.mayRun || !canGrow(node)) return;
+    page.around.now();
+    acts.focusFresh();
+}
+
+/** Compares a state with the one we stand on. @param {Hands} hands @param {Node} node */
+export function compareWithHere({ page }, node) {
+    if (canCompare(page) && node.state && node.id !== page.here) compare(page, page.here, node.id);
+}
+
+/** @param {Hands} hands @param {Node} node */
+export function togglePin({ page }, { state }) {
+    if (state && page.mayRun && state.living !== 'deleted' && state.living !== 'replay') page.keeping.pin(state.id, !state.pinned);
+}
+
+/** @param {Hands} hands @param {Node} node */
+export function label({ page, acts }, { state }) {
+    if (state && page.mayRun) acts.label(state);
+}
+
+/** Deletes a state, or forgets an attempt. @param {Hands} hands @param {Node} node */
+export function remove({ page, acts }, node) {
+    if (!page.mayRun) return;
+    if (node.bud && node.run) acts.cuttings.forget(node.run, () => acts.putBack());
+    else if (node.state && canGrow(node) && node.from >= 0) (deleter(page) ?? (([id]) => acts.deleteState(id)))([node.id]);
+}
+
+/** The same as a list. @param {Hands} hands @param {Node} node @returns {import('../menu.js').Action[]} */
+export function actionsOf(hands, node) {
+    const { page } = hands;
+    const { state } = node;
+    const isHere = node.id === (page.attempt ?? page.here);
+    const mayChange = page.mayRun && state !== null && state.living !== 'deleted' && node.from >= 0;
+    const soon = deleter(page);
+    return [
+        !isHere && { text: GRAPH_WORDS.look, act: () => look(hands, node) },
+        page.mayRun && canGrow(node) && { text: GRAPH_WORDS.goOn, hint: GRAPH_WORDS.goOnHint, act: () => goOn(hands, node) },
+        canCompare(page) && state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
+        page.mayRun && state !== null && { text: WORDS.label, act: () => label(hands, node) },
+        ...(page.mayRun && state !== null ? livingActions(state, page) : []),
+        page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
+        mayChange && { text: soon ? GRAPH_WORDS.removeSoon : GRAPH_WORDS.remove, act: () => remove(hands, node), isBad: true },
+        mayChange && soon !== null && node.children.length > 0 && { text: GRAPH_WORDS.removeBelow, act: () => soon([node.id], { subtree: true }), isBad: true },
+    ];
+}
