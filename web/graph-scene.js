@@ -59,11 +59,14 @@ export class Scene {
      */
     update(model, { here, standing, seen }) {
         this.standing = new Set(standing);
-        const isFirst = this.rows.length === 0;
+        // Before the notebook is there, there is nothing that could move.
+        const isFirst = this.rows.length < 2;
+        if (isFirst) this.tip = this.straight = '';
         const { from, changed } = this.nodes.update(model);
         const followed = this.#hasGrown(here, from, changed);
         const slid = this.#choose(model, here, followed);
         this.here = here;
+        if (from > 0 && slid && !this.#wantsOpen()) return { ...this.#slide(from), followed, ended: changed };
         if (from === 0 || slid || this.#wantsOpen()) return { ...this.#rebuild(isFirst ? null : seen, slid && !isFirst), followed, ended: changed };
         for (const one of changed) this.#settle(one);
         const first = this.rows.length;
@@ -131,11 +134,23 @@ export class Scene {
         return { isAnew: true, slid, followed: false, from: this.rows.length, ended: [] };
     }
 
+    /** Another line becomes straight: lanes change, rows do not. @param {number} from @returns {Change} */
+    #slide(from) {
+        this.#draw(this.rows.flatMap(({ fold }) => (fold ? [fold.map(({ at }) => at)] : [])));
+        return { isAnew: true, slid: true, followed: false, from: this.rowOf[from] ?? this.rows.length, ended: [] };
+    }
+
     /** @param {Set<string>} kept */
     #build(kept) {
         const { list } = this.nodes;
         const near = nearTo(list, this.nodes.get(this.here));
-        const folds = this.isWhole ? [] : foldsOf(list, ({ id, at }) => near.has(at) || kept.has(id) || this.found.has(at) || this.opened.has(id) || this.standing.has(id));
+        this.#draw(this.isWhole ? [] : foldsOf(list, ({ id, at }) => near.has(at) || kept.has(id) || this.found.has(at) || this.opened.has(id) || this.standing.has(id)));
+        this.untidy = 0;
+    }
+
+    /** Makes all rows anew. @param {number[][]} folds what is folded, by place */
+    #draw(folds) {
+        const { list } = this.nodes;
         /** @type {Map<number, number[]>} */
         const starts = new Map(folds.map((fold) => [fold[0], fold]));
         const inside = new Set(folds.flatMap((fold) => fold.slice(1)));
@@ -151,7 +166,6 @@ export class Scene {
             for (const at of fold ?? []) this.rowOf[at] = this.rows.length - 1;
         }
         this.hidden = inside.size;
-        this.untidy = 0;
     }
 
     /** @param {Node} node @param {Node[] | null} [fold] @param {boolean} [isTrunk] */

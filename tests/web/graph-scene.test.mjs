@@ -194,3 +194,28 @@ test('one more among 10,000 is no matter', (t) => {
     t.diagnostic(`one more: median of ${times[50].toFixed(3)} ms`);
     assert.ok(times[50] < 50, 'it would be another order of growth');
 });
+
+test('where another line becomes straight no row goes up or down, and no fold opens', () => {
+    const growing = new Growing();
+    const fork = growing.line('initial', 12);
+    const one = growing.line(fork, 12);
+    const other = growing.line(fork, 12);
+    const scene = new Scene();
+    scene.update(growing.model, look(one));
+    const before = ids(scene);
+    assert.ok(before.some((id) => id.includes('cells')));
+    assert.equal(scene.update(growing.model, look(other)).slid, true);
+    assert.deepEqual(ids(scene), before);
+});
+
+test('the straight line is the one that was asked for first, however empty the page began', () => {
+    const growing = new Growing();
+    const scene = new Scene();
+    scene.update(growing.model, look('initial'));
+    const fork = growing.line('initial', 3);
+    growing.line(fork, 3);
+    const other = growing.line(fork, 3);
+    growing.model.load({ name: 'main', states: [...growing.model.states.values()], runs: [...growing.model.runs.values()].map((run) => ({ ...run, outputs: [] })), drafts: [], trouble: null, people: [] });
+    scene.update(growing.model, look(other));
+    for (const { id } of growing.model.lineage(other)) assert.equal(scene.rows[scene.rowAt(id)].place.lane, 0, id);
+});

@@ -7,7 +7,7 @@ import { search } from '../graph-search.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
 import { GRAPH_WORDS } from '../words/graph.js';
-import { actionsOf, compareWithHere, goOn, look } from './graph/actions.js';
+import { actionsOf, compareWithHere, goOn, look, shortActionsOf } from './graph/actions.js';
 import { Card } from './graph/card.js';
 import { Grip } from './graph/grip.js';
 import { Head } from './graph/head.js';
@@ -352,7 +352,7 @@ export class Graph extends Component {
     #card({ id, right, top }) {
         const { page } = this.props;
         const row = this.scene.rows[this.scene.rowAt(id)];
-        return row && !row.fold && html`<${Card} ref=${(/** @type {Card | null} */ one) => (this.card = one)} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${actionsOf(this.hands, row.node)}
+        return row && !row.fold && html`<${Card} ref=${(/** @type {Card | null} */ one) => (this.card = one)} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
             close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${() => this.pointing.left()} />`;
     }
 

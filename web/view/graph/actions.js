@@ -50,17 +50,40 @@ export function remove({ page, acts }, node) {
 export function actionsOf(hands, node) {
     const { page } = hands;
     const { state } = node;
-    const isHere = node.id === (page.attempt ?? page.here);
-    const mayChange = page.mayRun && state !== null && state.living !== 'deleted' && node.from >= 0;
     const soon = deleter(page);
     return [
-        !isHere && { text: GRAPH_WORDS.look, act: () => look(hands, node) },
+        ...mainActionsOf(hands, node),
+        ...(page.mayRun && state !== null ? livingActions(state, page) : []),
+        page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
+        mayDelete(hands, node) && { text: soon ? GRAPH_WORDS.removeSoon : GRAPH_WORDS.remove, act: () => remove(hands, node), isBad: true },
+        mayDelete(hands, node) && soon !== null && node.children.length > 0 && { text: GRAPH_WORDS.removeBelow, act: () => soon([node.id], { subtree: true }), isBad: true },
+    ];
+}
+
+/** What the card offers: as much as can be taken in at once. @param {Hands} hands @param {Node} node @returns {import('../menu.js').Action[]} */
+export function shortActionsOf(hands, node) {
+    const { page } = hands;
+    const { state } = node;
+    const canPin = page.mayRun && state !== null && canGrow(node) && state.living !== 'replay';
+    return [
+        ...mainActionsOf(hands, node),
+        canPin && { text: state.pinned ? GRAPH_WORDS.unpin : WORDS.pin, hint: WORDS.pinHint, act: () => togglePin(hands, node) },
+        page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
+        mayDelete(hands, node) && { text: deleter(page) ? GRAPH_WORDS.removeShort : GRAPH_WORDS.removeShortAsk, act: () => remove(hands, node), isBad: true },
+    ];
+}
+
+/** @param {Hands} hands @param {Node} node @returns {import('../menu.js').Action[]} */
+function mainActionsOf(hands, node) {
+    const { page } = hands;
+    const { state } = node;
+    return [
+        node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => look(hands, node) },
         page.mayRun && canGrow(node) && { text: GRAPH_WORDS.goOn, hint: GRAPH_WORDS.goOnHint, act: () => goOn(hands, node) },
         canCompare(page) && state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
         page.mayRun && state !== null && { text: WORDS.label, act: () => label(hands, node) },
-        ...(page.mayRun && state !== null ? livingActions(state, page) : []),
-        page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
-        mayChange && { text: soon ? GRAPH_WORDS.removeSoon : GRAPH_WORDS.remove, act: () => remove(hands, node), isBad: true },
-        mayChange && soon !== null && node.children.length > 0 && { text: GRAPH_WORDS.removeBelow, act: () => soon([node.id], { subtree: true }), isBad: true },
     ];
 }
+
+/** @param {Hands} hands @param {Node} node */
+const mayDelete = ({ page }, node) => page.mayRun && canGrow(node) && node.from >= 0;

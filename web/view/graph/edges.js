@@ -23,7 +23,7 @@ export function edgesOf(rows, first, last, isOnLine) {
         const passes = at > last && from < first;
         const isOwn = isOnLine(row);
         if (passes && lane > LEGIBLE && !isOwn) continue;
-        (isOwn ? own : other).push(html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null} data-status=${row.fold ? null : statusOf(row.node)} d=${pathTo(row, rows[from], first, last)} />`);
+        (isOwn ? own : other).push(html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null} data-beside=${row.place.beside ? '' : null} data-status=${row.fold ? null : statusOf(row.node)} d=${pathTo(row, rows[from], first, last)} />`);
     }
     // The line we stand on lies above the others.
     return [...other, ...own];

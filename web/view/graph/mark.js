@@ -32,7 +32,7 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
             ${isNew && html`<circle class="pulse" r="9" />`}
             ${isHere && html`<circle class="halo" r="9" />`}
             ${cross
-                ? html`<circle class="ground" r="6" /><path class="cross" d=${status === 'interrupted' ? 'M-3.5 0h7' : 'M-3 -3l6 6M3 -3l-6 6'} />`
+                ? html`<circle class="ground" r="5" /><path class="cross" d=${status === 'interrupted' ? 'M-3.5 0h7' : 'M-2.75 -2.75l5.5 5.5M2.75 -2.75l-5.5 5.5'} />`
                 : html`<circle class="dot" r=${size} />${status === 'running' && html`<circle class="spin" r="7.5" />`}`}
             ${arc !== null && html`<circle class="arc" data-late=${progress ? null : ''} r=${isHere ? 12 : 7.5} pathLength="100" stroke-dasharray=${`${Math.max(4, 100 * arc)} 100`} transform="rotate(-90)" />`}
             ${sign === 'partial' && html`<circle class="speck" cx="5" cy="5" r="2.75" />`}

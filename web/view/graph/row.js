@@ -1,7 +1,7 @@
 // @ts-check
 // One row of the graph: what a state is called, and what of it one should see at a glance.
 
-import { saidOf, signOf } from '../../living.js';
+import { isInMemory, saidOf, signOf } from '../../living.js';
 import { bytes, duration } from '../../text/format.js';
 import { Component, html } from '../../vendor/preact.js';
 import { WORDS } from '../../words.js';
@@ -74,7 +74,7 @@ export class GraphRow extends Component {
             ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
             ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
             ${state?.saving.now === 'writing' && !model.replays.has(node.id) && html`<span class="said late">${state.saving.percent} %</span>`}
-            ${!said && costOf(node) && html`<span class="cost">${costOf(node)}</span>`}
+            ${!said && costsOf(node).map((cost) => html`<span class="cost">${cost}</span>`)}
             ${run && state && html`<${Thumb} run=${run} />`}
             ${said ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>${said}</span>` : html`<span class="number">${state?.exec_count || ''}</span>`}`;
     }
@@ -95,7 +95,7 @@ export class GraphRow extends Component {
         const where = state ? saidOf(state, model.replays.get(row.node.id), model.trouble !== null && model.unsaved.has(state.id)) : '';
         const status = this.#status();
         return [
-            state?.exec_count || '', titleOf(row), state && isPlain(state) ? status : where || status, costOf(row.node),
+            state?.exec_count || '', titleOf(row), state && isPlain(state) ? status : where || status, ...costsOf(row.node),
             changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.join(', ')),
             isCompared && GRAPH_WORDS.compared, isHere && WORDS.nodeHere,
         ].filter(Boolean).join(', ');
@@ -105,11 +105,13 @@ export class GraphRow extends Component {
 /** Nothing that anyone has to be told. @param {import('../../protocol.js').State} state */
 const isPlain = (state) => (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') && signOf(state) === null && !state.pinned;
 
-/** What a cell cost, if that is worth knowing. @param {import('../../graph-nodes.js').Node} node */
-function costOf({ state, run }) {
-    const time = state && run?.duration_ms != null && run.duration_ms >= LONG_MS && duration(run.duration_ms);
-    const memory = state?.memory_bytes != null && state.memory_bytes >= LARGE && (state.living === 'memory' || state.living === 'freezing') && bytes(state.memory_bytes);
-    return [time, memory].filter(Boolean).join(' · ');
+/** What a cell cost, if that is worth knowing: time, memory. @param {import('../../graph-nodes.js').Node} node @returns {string[]} */
+function costsOf({ state, run }) {
+    if (!state) return [];
+    const costs = [];
+    if (run?.duration_ms != null && run.duration_ms >= LONG_MS) costs.push(duration(run.duration_ms));
+    if (state.memory_bytes !== null && state.memory_bytes >= LARGE && isInMemory(state)) costs.push(bytes(state.memory_bytes));
+    return costs;
 }
 
 /** @param {string} name */
