@@ -128,7 +128,6 @@ export const WORDS = Object.freeze({
     // Graph
     graph: 'Graph of states',
     graphRoot: 'Start',
-    graphHint: 'Arrow keys walk, Enter stands on a state.',
     nodeStatus: Object.freeze({
         ok: '', imported: '', queued: 'waiting', running: 'running', error: 'failed', interrupted: 'stopped', crashed: 'crashed',
         replay: 'needs replay', deleted: 'deleted',

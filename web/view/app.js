@@ -10,7 +10,7 @@ import { copyText } from './copy.js';
 import { Dragging } from './drag.js';
 import { FindPanel } from './finder.js';
 import { Follow } from './follow.js';
-import { Graph } from './graph.js';
+import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
 import { showPalette } from './palette.js';
@@ -90,7 +90,7 @@ export class App extends Component {
                     onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => showPalette(this.acts.gestures.place())} />
                 <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
-                    <${Graph} model=${page.model} rev=${page.model.graphRev} marks=${page.model.marksRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
+                    <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
                 </nav>`}
                 <main class="middle" ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
