@@ -53,7 +53,7 @@ const page = new Page(model, {
     changed,
     now,
     setAddress: (id, replace) => {
-        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
+        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
     },
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
