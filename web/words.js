@@ -141,14 +141,6 @@ export const WORDS = Object.freeze({
         replay: 'needs replay', deleted: 'deleted',
     }),
     nodeHere: 'you stand here',
-    // Variables
-    noVariables: 'No variables yet.',
-    looking: 'Looking…',
-    name: 'Name',
-    type: 'Type',
-    shape: 'Shape',
-    value: 'Value',
-    valueOf: (/** @type {string} */ name) => `Show the value of ${name}`,
     // Share
     shareView: 'Copy link to view',
     shareViewHint: 'Opens at this state; the whole graph can be seen. Nothing can be run or changed.',

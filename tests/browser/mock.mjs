@@ -78,7 +78,8 @@ class Notebook {
         if (fixture) this.become(fixture);
     }
 
-    become({ states, runs, drafts = [], trouble = null }) {
+    become({ states, runs, drafts = [], trouble = null, variables }) {
+        this.variables = variables;
         [this.states, this.runs, this.drafts, this.trouble] = [new Map(states.map((s) => [s.id, s])), new Map(runs.map((r) => [r.exec_id, r])), drafts, trouble];
     }
 
@@ -311,6 +312,7 @@ class Notebook {
     }
 
     look_at_variables({ state }) {
+        if (this.variables?.[state]) return { kind: 'variables', variables: this.variables[state] };
         const line = [];
         for (let s = this.states.get(state); s?.exec_id; s = this.states.get(s.parent)) line.unshift(this.runs.get(s.exec_id).code);
         const found = [...line.join('\n').matchAll(/^(\w+) = (.+)$/gm)].map(([, name, repr]) => ({ name, type: /^\d/.test(repr) ? 'int' : 'DataFrame', repr, size: /^\d/.test(repr) ? null : '(4, 3)' }));

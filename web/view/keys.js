@@ -4,9 +4,11 @@
 import { Cuttings } from '../cuttings.js';
 import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
+import { COMPARE_WORDS } from '../words/compare.js';
 import { isText, runOf, textOf } from './cell.js';
 import { ask } from './dialog.js';
 import { livingActions } from './living.js';
+import { compareWith } from './pick.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -204,6 +206,7 @@ export class Acts {
             isTip && insert,
             copy,
             { text: WORDS.label, act: () => this.label(cell.state) },
+            page.model.states.size > 2 && { text: COMPARE_WORDS.compareWith, act: () => compareWith(page, cell.state.id) },
             ...livingActions(cell.state, page),
             drop,
             cell.state.living !== 'deleted' && { text: WORDS.deleteState, act: () => this.deleteState(cell.state.id), isBad: true },
