@@ -4,6 +4,7 @@
 
 import { difference, numberOf } from './text/number.js';
 import { diff, diffLines, likeness } from './text/diff.js';
+import { firstLine } from './text/format.js';
 import { choose } from './text/mime.js';
 import { Terminal } from './text/terminal.js';
 
@@ -81,6 +82,14 @@ function align(model, a, b) {
     return cells;
 }
 
+/** What a state is called beside another: its first line, or, where that is the same, the first that differs. @param {string} code @param {string} other */
+export function nameBeside(code, other) {
+    const name = firstLine(code);
+    if (code === other || name !== firstLine(other)) return name;
+    const line = diffLines(other, code).find(({ sign, parts }) => sign === '+' && parts.some(({ text }) => text.trim()));
+    return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
+}
+
 /** Which of the cells that went became which of those that came, in order, so that as much as possible is alike. @param {State[]} gone @param {State[]} come @param {(state: State) => string} code @returns {CellPair[]} */
 function pairUp(gone, come, code) {
     const only = (/** @type {'-' | '+'} */ sign) => (/** @type {State} */ state) => /** @type {CellPair} */ ({ sign, state, code: code(state) });
@@ -109,7 +118,7 @@ function pairUp(gone, come, code) {
 
 /** @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' | 'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs: boolean}} Fact */
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
-/** @typedef {{kind: 'number', difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[], columns: ColumnChange[], equal: number, more: number}} Detail */
+/** @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[], columns: ColumnChange[], equal: number, more: number}} Detail */
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /** @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared */
 
@@ -159,7 +168,7 @@ function detailOf(before, after) {
         return { kind: 'facts', facts: factsOf([['shape', shape(from.shape), shape(to.shape)], ['dtype', from.dtype, to.dtype], ...statsOf(from, to), ['bytes', before.bytes, after.bytes]]) };
     }
     const [was, is] = [numberOf(before), numberOf(after)];
-    if (was !== null && is !== null) return { kind: 'number', difference: difference(was, is) };
+    if (was !== null && is !== null) return { kind: 'number', before: String(was), after: String(is), difference: difference(was, is) };
     return { kind: 'lines', rows: diffLines(textOf(before), textOf(after)) };
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressOf, compareCells, compareOutputs, compareVariables, MOST_LINES, pairOf, textOf } from '../../web/compare.js';
+import { addressOf, compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, pairOf, textOf } from '../../web/compare.js';
 import { Comparing } from '../../web/comparing.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
@@ -65,7 +65,7 @@ test('variables: added, removed, changed, equal', () => {
         [variable('x', '1'), variable('y', '5'), variable('new', '4'), variable('f', '<function f at 0x7f02>', { type: 'function' })],
     );
     assert.deepEqual([found.added, found.removed].map(([one]) => one.name), ['new', 'old']);
-    assert.deepEqual(found.changed.map(({ name, detail }) => [name, detail]), [['y', { kind: 'number', difference: '+3 (+150 %)' }]]);
+    assert.deepEqual(found.changed.map(({ name, detail }) => [name, detail]), [['y', { kind: 'number', before: '2', after: '5', difference: '+3 (+150 %)' }]]);
     assert.deepEqual([found.equal, found.alike], [['x'], ['f']], 'of a function only that it reads the same is known');
 });
 
@@ -187,4 +187,10 @@ test('when one of the two is removed the comparison ends and says so', () => {
     assert.equal(page.comparing.pair, null);
     assert.equal(addresses.at(-1), 'a2');
     assert.match(page.notice.text, /not there any more/);
+});
+
+test('a state is called by what tells it from the other', () => {
+    assert.equal(nameBeside('# Fit\na = 1', '# Plot\na = 1'), '# Fit');
+    assert.equal(nameBeside('# Fit\na = 1\nb = 3', '# Fit\na = 1\nb = 2'), 'b = 3');
+    assert.equal(nameBeside('# Fit\na = 1', '# Fit\na = 1\nb = 2'), '# Fit');
 });

@@ -188,7 +188,8 @@ export function likeness(before, after) {
 
 /** @param {string} before @param {string} after */
 function wordLikeness(before, after) {
-    const words = (/** @type {string} */ text) => wordsOf(text.slice(0, LONGEST_LINE)).filter((word) => word.trim());
+    // Signs such as brackets are in every line of code.
+    const words = (/** @type {string} */ text) => text.slice(0, LONGEST_LINE).match(/[\p{L}\p{N}_]+/gu) ?? [];
     const [a, b] = [words(before), words(after)];
     return diff(a, b).filter(({ sign }) => sign === '=').length / Math.max(1, a.length, b.length);
 }

@@ -43,8 +43,8 @@ const Only = ({ sign, variable: { name, type, size, repr } }) => html`
 
 /** @param {{name: string, before: Variable, after: Variable, detail: Detail}} props */
 function Difference({ name, before, after, detail }) {
-    if (detail.kind === 'number') return html`<p class="from-to"><code>${before.repr}</code> <span aria-hidden="true">→</span><span class="unseen">, then</span> <code>${after.repr}</code> <b>${detail.difference}</b></p>`;
-    if (detail.kind === 'lines') return html`<${Diff} rows=${detail.rows} label=${name} />`;
+    if (detail.kind === 'number') return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span><span class="unseen">, then</span> <code>${detail.after}</code> <b>${detail.difference}</b></p>`;
+    if (detail.kind === 'lines') return html`<${Diff} rows=${detail.rows} label=${name} isBare />`;
     if (detail.kind === 'frame') return html`<${Frame} name=${name} detail=${detail} />`;
     const isQuiet = !detail.facts.some(({ differs, what }) => differs && what !== 'bytes');
     return html`<${Facts} name=${name} facts=${detail.facts} />${isQuiet && html`<p class="hint">${SAY.insideDiffers}</p><${Previews} before=${before} after=${after} />`}`;

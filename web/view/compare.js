@@ -1,10 +1,9 @@
 // @ts-check
 // Two states side by side, in place of the cells: what of their code, variables and outputs differs.
 
-import { compareCells, compareOutputs, compareVariables, MOST_LINES } from '../compare.js';
+import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside } from '../compare.js';
 import { missingOf, lacksNames } from '../living.js';
 import { canRun } from '../protocol.js';
-import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from '../words/compare.js';
 import { Beside } from './beside.js';
@@ -62,7 +61,7 @@ export class Compare extends Component {
                         <button class="button" data-frame onClick=${() => page.comparing.swap()}>${SAY.swap}</button>
                         <button class="button" data-frame title=${SAY.closeHint} onClick=${() => page.comparing.close()}>${SAY.close}</button>
                     </div>
-                    <div class="sides"><${Card} page=${page} side="a" state=${a} /><${Card} page=${page} side="b" state=${b} /></div>
+                    <div class="sides"><${Card} page=${page} side="a" state=${a} other=${b} /><${Card} page=${page} side="b" state=${b} other=${a} /></div>
                     ${this.#sections(page, pair, a, b)}
                 </div>
             </main>`;
@@ -86,17 +85,20 @@ export class Compare extends Component {
     }
 }
 
-/** @param {Page} page @param {State} state */
-export const nameOf = (page, state) => state.label ?? (state.parent === null ? SAY.start : firstLine(page.model.runOf(state)?.code ?? '') || SAY.cell(state.exec_count));
+/** What a state is called, so that it can be told from another. @param {Page} page @param {State} state @param {State} [other] */
+export function nameOf(page, state, other) {
+    const code = (/** @type {State | undefined} */ of) => (of && page.model.runOf(of)?.code) ?? '';
+    return state.label ?? (state.parent === null ? SAY.start : nameBeside(code(state), code(other)) || SAY.cell(state.exec_count));
+}
 
-/** Which state it is. @param {{page: Page, side: Side, state: State}} props */
-function Card({ page, side, state }) {
+/** Which state it is. @param {{page: Page, side: Side, state: State, other: State}} props */
+function Card({ page, side, state, other }) {
     const go = () => page.goTo(state.id);
     return html`
         <div class="card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
             <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
             <div class="card-what">
-                <span class=${state.label ? 'card-name' : 'card-name card-code'}>${nameOf(page, state)}</span>
+                <span class=${state.label ? 'card-name' : 'card-name card-code'}>${nameOf(page, state, other)}</span>
                 <span class="hint">${state.parent !== null && `${SAY.cell(state.exec_count)} · `}<time datetime=${new Date(state.created_at).toISOString()}>${when(state.created_at)}</time></span>
             </div>
             <button class="quiet" title=${SAY.goHint} onClick=${go}>${SAY.go}</button>

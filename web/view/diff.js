@@ -10,16 +10,16 @@ import { COMPARE_WORDS as SAY } from '../words/compare.js';
 /** What stands before a line. */
 const SIGNS = Object.freeze({ '=': ' ', '-': '−', '+': '+' });
 
-/** @extends {Component<{rows: Row[], label: string}, {open: number[]}>} */
+/** @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>} bare: without the lines' numbers */
 export class Diff extends Component {
     state = { open: /** @type {number[]} */ ([]) };
 
-    /** @param {{rows: Row[], label: string}} props @param {{open: number[]}} state */
-    render({ rows, label }, { open }) {
+    /** @param {{rows: Row[], label: string, isBare?: boolean}} props @param {{open: number[]}} state */
+    render({ rows, label, isBare }, { open }) {
         const parts = fold(rows);
         const toggle = (/** @type {number} */ i) => () => this.setState({ open: [...open, i] });
         return html`
-            <div class="diff" role="region" aria-label=${label} tabindex="0">
+            <div class="diff" data-bare=${isBare ? '' : null} role="region" aria-label=${label} tabindex="0">
                 <div class="diff-lines">
                 ${parts.map((part, i) => {
                     if (!('folded' in part)) return line(part);

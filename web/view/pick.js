@@ -61,7 +61,7 @@ class Picker extends Component {
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
                 <ul class="picks">${found.slice(0, LISTED).map((state) => html`<li key=${state.id}>
-                    <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page, state)}</span></button>
+                    <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page, state, than)}</span></button>
                 </li>`)}</ul>
                 <p class="hint" role="status">${found.length === 0 ? SAY.pickNone : found.length > LISTED ? SAY.pickMore(found.length - LISTED) : ''}</p>
                 <div class="answers"><button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button></div>

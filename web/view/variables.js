@@ -101,7 +101,7 @@ export class VariablesPane extends Component {
     #head(by) {
         const { order } = this.state;
         const way = order?.by !== by ? 'none' : order.isDown ? 'descending' : 'ascending';
-        return html`<th scope="col" class=${by} aria-sort=${way} title=${by === 'cell' ? SAY.cellHint : null}>
+        return html`<th scope="col" class=${by === 'cell' ? 'changed-by' : by} aria-sort=${way} title=${by === 'cell' ? SAY.cellHint : null}>
             <button onClick=${() => this.#sort(by)}>${SAY.columns[by]}<span aria-hidden="true">${way === 'none' ? '' : way === 'ascending' ? ' ↑' : ' ↓'}</span></button></th>`;
     }
 
@@ -112,7 +112,7 @@ export class VariablesPane extends Component {
             html`<tr key=${name} data-open=${isOpen ? '' : null}>
                 <th scope="row"><button aria-expanded=${isOpen ? 'true' : 'false'} title=${SAY.valueOf(name)} onClick=${() => this.#toggle(name)}>${name}</button></th>
                 <td class="type" title=${type}>${type}</td><td class="shape" title=${size ?? ''}>${size}</td><td class="bytes">${variable.bytes != null && bytes(variable.bytes)}</td>
-                <td class="cell">${cell && html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)} title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>${cell.exec_count}</button>`}</td>
+                <td class="changed-by">${cell && html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)} title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>${cell.exec_count}</button>`}</td>
                 <td class="value" title=${repr.slice(0, 1000)} onClick=${() => this.#toggle(name)}>${lineOf(repr)}</td>
             </tr>`,
             isOpen && html`<tr key=${`${name} whole`}><td class="whole" colspan="6"><${Whole} page=${page} variable=${variable} cell=${cell} /></td></tr>`,

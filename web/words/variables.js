@@ -9,7 +9,7 @@ export const VARIABLES_WORDS = Object.freeze({
     cellHint: 'The cell that changed it last',
     sortBy: (/** @type {string} */ column) => `Sort by ${column.toLowerCase()}`,
     of: (/** @type {number} */ n) => (n === 0 ? 'at the start' : `after cell ${n}`),
-    count: (/** @type {number} */ n, /** @type {number} */ all) => (n === all ? `${all}` : `${n} of ${all}`),
+    count: (/** @type {number} */ n, /** @type {number} */ all) => (n === all ? `${all} ${all === 1 ? 'variable' : 'variables'}` : `${n} of ${all}`),
     isOld: (/** @type {number} */ n) => `Still those of cell ${n}; looking…`,
     runs: 'A cell is running: it may change them.',
     noneFound: 'No variable reads like that.',
