@@ -7,6 +7,7 @@ import { Socket } from './socket.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './view/app.js';
 import { ask } from './view/dialog.js';
+import { keepInSight } from './view/viewport.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
@@ -70,4 +71,5 @@ const socket = new Socket(name, {
 
 addEventListener('popstate', () => page.goTo(address(), true));
 addEventListener('pagehide', () => page.drafts.flushAll());
+keepInSight();
 changed();

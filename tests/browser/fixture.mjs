@@ -60,13 +60,13 @@ export function branches() {
     };
     const changes = (added, changed = [], removed = []) => ({ changes: { added, changed, removed, more: 0 } });
     grow('load', 'initial', 'import pandas as pd\ndf = pd.read_csv("cities.csv")', [], { label: 'loaded', ...changes(['pd', 'df']) });
+    grow('away', 'load', 'stream = open_stream()', [], { living: 'replay' });
     const fit = (how, rate) => `# Clean, then fit\ndf = df.${how}\nX = df[["area", "population"]]\nmodel = Ridge(alpha=${rate}).fit(X, df.price)\nscore = model.score(X, df.price)`;
     grow('a1', 'load', fit('dropna()', '0.1'), [said('epoch 1: loss 0.91\nepoch 2: loss 0.62\nepoch 3: loss 0.55\n')], changes(['X', 'model', 'score'], ['df']));
     grow('a2', 'a1', 'plot(model)', [PLOT(640, 360, [42, 117, 73])], changes([]));
     grow('b1', 'load', fit('fillna(0)', '10'), [said('epoch 1: loss 0.91\nepoch 2: loss 0.48\nepoch 3: loss 0.31\n')], changes(['X', 'model', 'score'], ['df']));
     grow('b2', 'b1', 'plot(model)', [PLOT(320, 240, [138, 80, 28])], changes([]));
     grow('b3', 'b2', 'notes = """Better.\nThe loss falls faster."""\nbest = True', [], changes(['notes', 'best']));
-    grow('away', 'load', 'stream = open_stream()', [], { living: 'replay' });
     const column = (name, fingerprint, dtype, more = {}) => ({ name, dtype, fingerprint, ...more });
     const frame = (rows, columns, fingerprint) => ({ name: 'df', type: 'DataFrame', repr: '     city  area  population\n0  Lisbon  100      545796\n1   Porto   41      231800', size: `(${rows}, ${columns.length})`, bytes: rows * 8 * columns.length, fingerprint, summary: { kind: 'frame', rows, columns, more: 0 } });
     const array = (fingerprint, more) => ({ name: 'X', type: 'ndarray', repr: 'array([[100.1, 545796.], [41.4, 231800.]])', size: '(980, 2)', bytes: 15_680, fingerprint, summary: { kind: 'array', shape: [980, 2], dtype: 'float64', nulls: 0, ...more } });

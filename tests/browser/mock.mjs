@@ -25,7 +25,9 @@ export async function start(port = 0, fixture = null) {
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
     const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
-    return { url, notebook, restart, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
+    // As when the link by which a browser came in is taken back.
+    const endAccess = () => sockets.clients.forEach((one) => one.close(4401));
+    return { url, notebook, restart, endAccess, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
 
 /** What is known of a new state's keeping. */

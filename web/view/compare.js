@@ -112,8 +112,8 @@ const when = (time) => new Date(time).toLocaleString([], { dateStyle: 'medium', 
 function Code({ page, ancestor, shared, cells }) {
     const differing = cells.filter(({ sign }) => sign !== '=');
     return html`
-        <section aria-labelledby="compare-code">
-            <h3 id="compare-code">${SAY.code}</h3>
+        <section>
+            <h3>${SAY.code}</h3>
             <p class="hint">${ancestor && SAY.shared(shared, nameOf(page, ancestor))} ${differing.length === 0 && SAY.sameLine}</p>
             ${folded(cells).map((cell) => (Array.isArray(cell) ? html`<p class="hint folded">${SAY.equalCells(cell.length)}: ${cell.map((one) => nameOf(page, one.b)).join(' · ')}</p>` : html`<${CellDiff} cell=${cell} />`))}
         </section>`;
@@ -151,8 +151,8 @@ function Values({ page, a, b, before, after }) {
     const isThere = Array.isArray(before) && Array.isArray(after);
     const obstacles = [obstacleOf(page, 'a', a, before), obstacleOf(page, 'b', b, after)].filter(Boolean);
     return html`
-        <section aria-labelledby="compare-variables">
-            <h3 id="compare-variables">${SAY.variables}</h3>
+        <section>
+            <h3>${SAY.variables}</h3>
             ${obstacles.length > 0 && html`<div role="status">${obstacles}</div>`}
             ${isThere && html`<${ComparedVariables} found=${compareVariables(before, after)} />`}
         </section>`;
@@ -174,8 +174,8 @@ function obstacleOf(page, side, state, known) {
 /** @param {{pairs: import('../compare.js').OutputPair[]}} props */
 function Shown({ pairs }) {
     return html`
-        <section aria-labelledby="compare-outputs">
-            <h3 id="compare-outputs">${SAY.outputs}</h3>
+        <section>
+            <h3>${SAY.outputs}</h3>
             ${pairs.map((pair) => {
                 const title = pair.isTip ? SAY.tips : SAY.cellChanged(pair.a.exec_count, pair.b.exec_count);
                 return html`<div class="compare-output" key=${`${pair.a.id} ${pair.b.id}`}>
