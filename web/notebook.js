@@ -8,6 +8,7 @@ import { Socket } from './socket.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './view/app.js';
 import { ask } from './view/dialog.js';
+import { keepInSight } from './view/viewport.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
@@ -54,7 +55,7 @@ const page = new Page(model, {
     changed,
     now,
     setAddress: (id, replace) => {
-        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
+        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
     },
     called: calledBy,
     ask: async (question) => (await ask(question)) !== null,
@@ -72,4 +73,5 @@ const socket = new Socket(name, {
 
 addEventListener('popstate', () => page.goTo(address(), true));
 addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
+keepInSight();
 changed();

@@ -133,14 +133,6 @@ export const WORDS = Object.freeze({
         replay: 'needs replay', deleted: 'deleted',
     }),
     nodeHere: 'you stand here',
-    // Variables
-    noVariables: 'No variables yet.',
-    looking: 'Looking…',
-    name: 'Name',
-    type: 'Type',
-    shape: 'Shape',
-    value: 'Value',
-    valueOf: (/** @type {string} */ name) => `Show the value of ${name}`,
     linkWhy: 'The browser does not let this page reach the clipboard. Press Ctrl-C.',
     // Home
     noNotebook: (/** @type {string} */ name) => `There is no notebook called “${name}”.`,

@@ -6,7 +6,6 @@ import { livingActions } from '../living.js';
 import { WORDS } from '../../words.js';
 import { GRAPH_WORDS } from '../../words/graph.js';
 import { deleteActions } from '../people.js';
-import { canCompare, compare } from './others.js';
 
 /** @typedef {import('../../graph-nodes.js').Node} Node */
 /** @typedef {{page: import('../../page.js').Page, acts: import('../keys.js').Acts}} Hands */
@@ -27,7 +26,7 @@ export function goOn({ page, acts }, node) {
 
 /** Compares a state with the one we stand on. @param {Hands} hands @param {Node} node */
 export function compareWithHere({ page }, node) {
-    if (canCompare(page) && node.state && node.id !== page.here) compare(page, page.here, node.id);
+    if (node.state && node.id !== page.here) page.compare(page.here, node.id);
 }
 
 /** @param {Hands} hands @param {Node} node */
@@ -79,7 +78,7 @@ function mainActionsOf(hands, node) {
     return [
         node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => look(hands, node) },
         page.mayRun && canGrow(node) && { text: GRAPH_WORDS.goOn, hint: GRAPH_WORDS.goOnHint, act: () => goOn(hands, node) },
-        canCompare(page) && state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
+        state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
         page.mayRun && state !== null && { text: WORDS.label, act: () => label(hands, node) },
     ];
 }

@@ -10,11 +10,5 @@ export function standingOf(page) {
     return standing;
 }
 
-/** Whether two states can be compared. @param {Page} page */
-export const canCompare = (page) => typeof (/** @type {any} */ (page).compare) === 'function';
-
 /** The two states that are compared now, if any. @param {Page} page @returns {string[]} */
-export const comparedIn = (page) => Object.values(/** @type {any} */ (page).comparing?.pair ?? {});
-
-/** @param {Page} page @param {string} a @param {string} b */
-export const compare = (page, a, b) => /** @type {any} */ (page).compare(a, b);
+export const comparedIn = (page) => Object.values(page.comparing.pair ?? {});
