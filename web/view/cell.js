@@ -6,6 +6,7 @@ import { Component, html } from '../vendor/preact.js';
 import { hasEnded } from '../protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
+import { COMPARE_WORDS } from '../words/compare.js';
 import { Grip } from './drag.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
@@ -85,10 +86,10 @@ export class Cell extends Component {
         this.props.acts.run(this, then);
     }
 
-    /** @param {string} text */
-    #onType(text) {
+    /** @param {string} text @param {string} before */
+    #onType(text, before) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.acts.type(this.props.cell, text);
+        this.props.acts.type(this.props.cell, text, before);
     }
 
     #onLeave() {
@@ -125,13 +126,13 @@ export class Cell extends Component {
                             : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
                                 hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} asks=${this.asks}
                                 onKey=${(/** @type {KeyboardEvent} */ event) => this.props.acts.editorKey(this, event)} onLeave=${() => this.#onLeave()}
-                                onType=${(/** @type {string} */ text) => this.#onType(text)}
+                                onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
                                 held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`}
                         ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
                     </div>
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
-                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${mayRun ? acts : null} />`}
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
                 </div>
             </article>`;
     }
@@ -180,6 +181,7 @@ function versions({ state, versions: all }, acts) {
             <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion} title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
             ${WORDS.version(at + 1, all.length)}
             <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion} title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
+            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint} onClick=${() => acts.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>${COMPARE_WORDS.compareVersions}</button>
         </span>`;
 }
 

@@ -6,9 +6,9 @@ import { WORDS } from '../words.js';
 
 /**
  * Asks; answers the text of the input ('' without one), or null when the user thought better of it.
- * @param {{title: string, why: string, act: string, isBad?: boolean, input?: string}} question @returns {Promise<string | null>}
+ * @param {{title: string, why: string, act: string, isBad?: boolean, input?: string, longest?: number}} question @returns {Promise<string | null>}
  */
-export function ask({ title, why, act, isBad, input }) {
+export function ask({ title, why, act, isBad, input, longest = 120 }) {
     return show((done) => {
         const value = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
         const key = (/** @type {KeyboardEvent} */ event) => {
@@ -20,7 +20,7 @@ export function ask({ title, why, act, isBad, input }) {
         return html`
             <h2>${title}</h2>
             <p>${why}</p>
-            ${input !== undefined && html`<input class="field" value=${input} maxlength="120" aria-label=${title} autofocus onKeyDown=${key} />`}
+            ${input !== undefined && html`<input class="field" value=${input} maxlength=${longest} aria-label=${title} autofocus onKeyDown=${key} />`}
             <div class="answers">
                 <button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button>
                 <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${input === undefined} onClick=${() => done(value())}>${act}</button>

@@ -7,7 +7,7 @@ import {
     highlightSpecialChars, history, historyKeymap, indentOnInput, indentUnit, keymap, placeholder, Prec, pythonLanguage, rectangularSelection, tooltips,
 } from '../vendor/codemirror.js';
 import { Component, html } from '../vendor/preact.js';
-import { difference } from '../text/format.js';
+import { edits } from '../text/merge.js';
 import { completing, isOfList } from './complete.js';
 import { findMarks } from './find-marks.js';
 import { closeTip, inspecting, scrollTip } from './inspect.js';
@@ -22,7 +22,7 @@ import { numbered, numbers } from './numbers.js';
  * @property {boolean} isEditable
  * @property {string} label
  * @property {string} hint
- * @property {(text: string) => void} onType
+ * @property {(text: string, before: string) => void} onType what it reads now, and read before
  * @property {() => void} onLeave
  * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
  * @property {(event: KeyboardEvent) => boolean} onKey whether its owner has used the key
@@ -58,7 +58,8 @@ export class Editor extends Component {
         }
         const own = this.view.state.doc.toString();
         if (own !== next.text) {
-            this.view.dispatch({ changes: difference(own, next.text), annotations: fromOutside.of(true) });
+            // Only what is different, piece by piece: the cursor stays where it is in its text.
+            this.view.dispatch({ changes: edits(own, next.text), annotations: fromOutside.of(true) });
         }
         if (before.isEditable !== next.isEditable || before.kind !== next.kind || before.label !== next.label) {
             this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
@@ -106,7 +107,7 @@ export class Editor extends Component {
             this.editable.of(variable(this.props)),
             EditorView.updateListener.of((update) => {
                 if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
-                this.props.onType(update.state.doc.toString());
+                this.props.onType(update.state.doc.toString(), update.startState.doc.toString());
             }),
             EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
         ];

@@ -5,10 +5,13 @@ import { Asking } from '../asking.js';
 import { Cuttings } from '../cuttings.js';
 import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
+import { COMPARE_WORDS } from '../words/compare.js';
 import { runOf } from './cell.js';
 import { ask } from './dialog.js';
 import { Gestures } from './gestures.js';
 import { livingActions } from './living.js';
+import { deleteActions } from './people.js';
+import { compareWith } from './pick.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -76,10 +79,10 @@ export class Acts {
         if (run && this.page.mayRun) this.page.stop(run.exec_id);
     }
 
-    /** @param {CellData} cell @param {string} text */
-    type(cell, text) {
+    /** @param {CellData} cell @param {string} text @param {string} before */
+    type(cell, text, before) {
         this.typedIn = cell.key;
-        this.page.type(cell, text);
+        this.page.type(cell, text, before);
     }
 
     /** @param {string} draft */
@@ -152,7 +155,7 @@ export class Acts {
 
     /** Removes a draft and the failed attempt that it made. @param {Extract<CellData, {kind: 'draft'}>} cell */
     removeFailed(cell) {
-        if (cell.run) this.page.dropAttempt(cell.run.exec_id);
+        if (cell.run && this.page.scope === 'owner') this.page.dropAttempt(cell.run.exec_id);
         this.remove(cell);
     }
 
@@ -172,7 +175,8 @@ export class Acts {
         const { page } = this;
         const run = runOf(cell);
         const failed = run && hasEnded(run.status) && !run.state ? run : null;
-        const drop = failed && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
+        const mayDelete = page.scope === 'owner';
+        const drop = failed && mayDelete && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
             act: () => this.cuttings.forget(failed, () => this.putBack()) };
         const copy = { text: WORDS.copyCode, act: () => this.go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
@@ -192,9 +196,10 @@ export class Acts {
             isTip && insert,
             copy,
             { text: WORDS.label, act: () => this.label(cell.state) },
+            page.model.states.size > 2 && { text: COMPARE_WORDS.compareWith, act: () => compareWith(page, cell.state.id) },
             ...livingActions(cell.state, page),
             drop,
-            cell.state.living !== 'deleted' && { text: WORDS.deleteState, act: () => this.deleteState(cell.state.id), isBad: true },
+            ...(mayDelete ? deleteActions(cell.state, page) : []),
         ];
     }
 
@@ -202,12 +207,6 @@ export class Acts {
     async label(state) {
         const label = await ask({ title: WORDS.labelAsk, why: WORDS.labelWhy, act: WORDS.labelDo, input: state.label ?? '' });
         if (label !== null) this.page.label(state.id, label);
-    }
-
-    /** @param {string} state */
-    async deleteState(state) {
-        const answer = await ask({ title: WORDS.deleteAsk, why: WORDS.deleteWhy, act: WORDS.deleteDo, isBad: true });
-        if (answer !== null) this.page.deleteState(state);
     }
 
     // Who has the focus
