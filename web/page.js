@@ -325,12 +325,6 @@ export class Page {
         return this.drafts.add({ id: newId(), on, kind, source }, after);
     }
 
-    /** Makes an empty draft above another. @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string} */
-    insertAbove({ draft, isFresh }) {
-        const after = isFresh ? this.drafts.lastOn(draft.on) : this.drafts.before(draft);
-        return this.drafts.add({ id: newId(), on: draft.on, kind: 'code', source: '' }, after);
-    }
-
     /** @param {string} code @returns {string} */
     copyAsDraft(code) {
         return this.drafts.add({ id: newId(), on: this.here, kind: 'code', source: code }, this.drafts.lastOn(this.here));

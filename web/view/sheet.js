@@ -32,7 +32,7 @@ class Sheet extends Component {
             <div class="key-groups" tabindex="0" role="region" aria-label=${WORDS.keys}>
                 <div>${groups.filter(({ entries }) => entries.length > 0).map(({ title, entries }) => html`
                     <section key=${title}><h3>${title}${entries.every(({ mode }) => mode === 'cell') && html` <small>${WORDS.commandMode}</small>`}</h3><dl>${entries.map((entry) => html`
-                        <div key=${entry.id}><dt>${keysOf(entry).slice(0, 2).map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
+                        <div key=${entry.id}><dt>${keysOf(entry).filter((key) => key !== 'Mod-_').slice(0, 2).map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
                             <dd>${entry.sheet ?? entry.title}</dd></div>`)}</dl></section>`)}</div>
             </div>`;
     }

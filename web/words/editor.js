@@ -37,6 +37,7 @@ export const EDITOR_WORDS = Object.freeze({
     paste: 'Paste below',
     pasteAbove: 'Paste above',
     remove: 'Remove',
+    erase: 'In an empty draft: remove it',
     putBack: 'Put back what was removed',
     toText: 'Make it text',
     toHeading: (/** @type {number} */ n) => `Make it a heading of level ${n}`,
