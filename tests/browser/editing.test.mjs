@@ -490,7 +490,7 @@ test('drafts are moved by keys and by dragging, alone and together, and the focu
     await becomes(sources, ['one', 'two', 'three']);
     const grip = async (n) => {
         await page.locator('.cell').nth(n).hover();
-        const { x, y, width, height } = await page.locator('.cell').nth(n).locator('.grip').boundingBox();
+        const { x, y, width, height } = await page.locator('.cell').nth(n).locator('.drag-grip').boundingBox();
         return { x: x + width / 2, y: y + height / 2 };
     };
     await page.locator('.cell').nth(3).focus();
