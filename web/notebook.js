@@ -12,6 +12,8 @@ import { ask } from './view/dialog.js';
 const NOTICE_MS = 4000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
+// The shell stands in for the page until here; the first paint puts the same frame into its place at once.
+const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model();
 model.name = name;
@@ -34,6 +36,7 @@ function changed() {
 function now() {
     isDue = false;
     rev += 1;
+    if (rev === 1) shell?.remove();
     render(h(App, { page, rev }), root);
     hushLater();
 }

@@ -2,7 +2,8 @@
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
 //! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `states`, `tasks`, `exchange` and
-//! `links` (the rest of the REST API); `socket` (commands up, facts down); `pages` and `assets` (the page itself).
+//! `links` (the rest of the REST API); `socket` (commands up, facts down); `pages`, `modules` and
+//! `assets` (the page itself).
 
 mod api;
 mod ask;
@@ -15,6 +16,7 @@ mod guard;
 mod json;
 mod limits;
 mod links;
+mod modules;
 mod openapi;
 mod pages;
 mod routes;
