@@ -73,4 +73,4 @@ const socket = new Socket(name, {
 
 addEventListener('popstate', () => page.goTo(address(), true));
 addEventListener('pagehide', () => page.drafts.flushAll());
-changed();
+now();
