@@ -93,9 +93,9 @@ export const EDITOR_WORDS = Object.freeze({
     // Find
     findLabel: 'Find',
     replaceLabel: 'Replace with',
-    caseHint: 'Upper and lower case (Alt-C)',
-    wordHint: 'Whole words (Alt-W)',
-    regexHint: 'Regular expression (Alt-R)',
+    caseHint: 'Aa: upper and lower case (Alt-C)',
+    wordHint: 'ab: whole words (Alt-W)',
+    regexHint: '.*: regular expression (Alt-R)',
     matchOf: (/** @type {number} */ k, /** @type {number} */ n) => (k ? `${k} of ${n}` : count(n, 'match', 'matches')),
     noMatch: 'No match',
     wrongPattern: 'Not a valid pattern',
