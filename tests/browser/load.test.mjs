@@ -50,7 +50,7 @@ test('a first visit fetches little, each file once and packed, and every module 
     assert.deepEqual(modules.filter(({ by }) => by !== 'parser').map(({ path }) => path), []);
     const preloaded = await other.$$eval('link[rel="modulepreload"]', (links) => links.map((link) => new URL(link.href).pathname));
     assert.deepEqual(preloaded.filter((path) => !paths.includes(path)), []);
-    assert.ok(!preloaded.some((path) => path.endsWith('markdown.js')), 'what comes with the first text does not come before it');
+    assert.ok(!preloaded.some((path) => path.endsWith('/vendor/markdown.js')), 'what comes with the first text does not come before it');
 });
 
 test('a second visit fetches the document and nothing else', { skip }, async () => {
