@@ -40,7 +40,7 @@ const CONTESTANTS = {
         command: (dir, port) => [...options.jupyter, '--no-browser', '--allow-root', `--ServerApp.root_dir=${dir}`, `--ServerApp.port=${port}`, '--ServerApp.port_retries=0', '--IdentityProvider.token='],
         url: (port) => `http://127.0.0.1:${port}/lab/tree/main.ipynb`,
         // Who runs a cell earlier is asked for a kernel.
-        ready: '.jp-Notebook-ExecutionIndicator[data-status="idle"]',
+        ready: '#jp-main-statusbar span:has-text("(ipykernel) | Idle")',
         editor: '.jp-Notebook .jp-Cell .cm-content',
         outputs: '.jp-OutputArea-output',
         complete: 'Tab',
