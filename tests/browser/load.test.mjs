@@ -6,21 +6,21 @@ import { test } from 'node:test';
 import { open, page, run, ran, server, texts } from './harness.mjs';
 
 const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';
-/** What the page may fetch before it can be used, in bytes. */
+/** What the page may fetch before it can be used, in bytes without the heads of the answers. */
 const MOST = 250 * 1024;
 
-/** All that a page asks for until it rests: path, what it weighed, how it came, and who asked for it. */
+/** All that a page asks for until it rests: path, what its body weighed, how it came, and who asked for it. */
 async function watched(on, act) {
     const cdp = await on.context().newCDPSession(on);
     await cdp.send('Network.enable');
     const asked = new Map();
-    cdp.on('Network.requestWillBeSent', ({ requestId, request, initiator }) => asked.set(requestId, { path: new URL(request.url).pathname, by: initiator.type, bytes: 0, isCached: false }));
+    cdp.on('Network.requestWillBeSent', ({ requestId, request, initiator }) => asked.set(requestId, { path: new URL(request.url).pathname, by: initiator.type, bytes: 0, heads: 0, isCached: false }));
     cdp.on('Network.requestServedFromCache', ({ requestId }) => asked.has(requestId) && (asked.get(requestId).isCached = true));
     cdp.on('Network.responseReceived', ({ requestId, response }) => {
         const one = asked.get(requestId);
-        if (one) Object.assign(one, { headers: response.headers, isCached: one.isCached || response.fromDiskCache });
+        if (one) Object.assign(one, { headers: response.headers, heads: response.encodedDataLength, isCached: one.isCached || response.fromDiskCache });
     });
-    cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => asked.has(requestId) && (asked.get(requestId).bytes = encodedDataLength));
+    cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => asked.has(requestId) && (asked.get(requestId).bytes = encodedDataLength - asked.get(requestId).heads));
     await act();
     await on.waitForSelector('.notebook[aria-busy="false"]');
     await on.waitForLoadState('networkidle');
