@@ -1,6 +1,7 @@
 // @ts-check
 // The entry of the notebook page: joins socket, model, page and view.
 
+import { calledBy } from './called.js';
 import { Model } from './model.js';
 import { Page } from './page.js';
 import { Socket } from './socket.js';
@@ -55,6 +56,7 @@ const page = new Page(model, {
     setAddress: (id, replace) => {
         if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
     },
+    called: calledBy,
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
@@ -69,5 +71,5 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-addEventListener('pagehide', () => page.drafts.flushAll());
+addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
 changed();

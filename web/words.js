@@ -22,7 +22,6 @@ export const WORDS = Object.freeze({
     copyAll: 'Copy all code',
     allCopied: 'The code of all cells was copied.',
     allReady: 'Copy this code',
-    bothKept: 'Somebody else changed this draft at the same place. Your text stayed; theirs is in the draft below.',
     draftRemoved: 'Draft removed.',
     undo: 'Put it back',
     asks: (/** @type {string} */ what) => (what.trim() ? `A cell asks: ${what.trim()}` : 'A cell waits for an answer.'),
@@ -61,10 +60,6 @@ export const WORDS = Object.freeze({
     labelAsk: 'Label this state',
     labelWhy: 'A short name for people, shown in the graph. Leave it empty to take the label away.',
     labelDo: 'Save label',
-    deleteState: 'Delete this state…',
-    deleteAsk: 'Delete this state?',
-    deleteWhy: 'Nothing can be run from it any more, and its drafts go too. States that grew from it stay. It cannot be undone.',
-    deleteDo: 'Delete state',
     dropAttempt: 'Forget this attempt',
     dropHint: 'Its draft goes too, unless you changed it.',
     remove: 'Remove',
@@ -147,54 +142,13 @@ export const WORDS = Object.freeze({
     shape: 'Shape',
     value: 'Value',
     valueOf: (/** @type {string} */ name) => `Show the value of ${name}`,
-    // Share
-    shareView: 'Copy link to view',
-    shareViewHint: 'Opens at this state; the whole graph can be seen. Nothing can be run or changed.',
-    shareRun: 'Copy link to run',
-    shareRunHint: 'Opens at this state. Whoever has it can run code on this machine, as you can.',
-    linkCopied: Object.freeze({
-        view: 'Link to view copied. It opens at this state; all other states of the notebook can be seen, too.',
-        run: 'Link to run copied. Whoever has it can run code as you can, and sees the whole notebook.',
-    }),
-    links: 'Links that were made…',
-    linksTitle: 'Links to this notebook',
-    linksWhy: 'Each opens the whole notebook, all its states included, until it is taken back.',
-    linksNone: 'No link was made yet.',
-    linkScope: Object.freeze({ view: 'To view', run: 'To run', owner: 'Everything' }),
-    linkMade: (/** @type {string} */ when) => `made ${when}`,
-    linkUsed: (/** @type {string} */ when) => `last used ${when}`,
-    linkUnused: 'never used',
-    takeBack: 'Take back',
-    takeBackFailed: 'The link could not be taken back. Try again.',
-    linksFailed: 'The list of links could not be fetched.',
-    linkReady: 'Copy this link',
     linkWhy: 'The browser does not let this page reach the clipboard. Press Ctrl-C.',
-    linkFailed: 'The link could not be made.',
     // Home
     noNotebook: (/** @type {string} */ name) => `There is no notebook called “${name}”.`,
     createFailed: 'The notebook could not be made. Is Ratoon still running?',
     close: 'Close',
     refused: (/** @type {{what: string, why: string, how: string}} */ r) => `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
 });
-
-/** Shortcuts in the order in which the help shows them; the code that binds them is in view/keys.js and view/editor.js. */
-export const SHORTCUTS = Object.freeze([
-    ['Shift-Enter', 'Run this cell, go to the next'],
-    ['Ctrl-Enter', 'Run this cell, stay in it'],
-    ['Alt-Enter', 'Run this cell, insert one below'],
-    ['Ctrl-.', 'Stop the running cell; press again to kill it'],
-    ['Ctrl-/', 'Comment or uncomment'],
-    ['Ctrl-F', 'Find in this cell'],
-    ['Esc', 'Leave the editor; the arrow keys then walk the cells'],
-    ['Enter', 'Edit the cell that has the focus'],
-    ['A / B', 'Outside the editor: insert a cell above / below'],
-    ['X / C / V', 'Outside the editor: cut, copy, paste below'],
-    ['D D', 'Outside the editor: remove the draft'],
-    ['Z', 'Outside the editor: put back what was removed'],
-    ['M / Y', 'Outside the editor: make the draft text / code'],
-    ['O', 'Outside the editor: fold or show the output'],
-    ['G', 'Outside the editor: go to the graph'],
-]);
 
 /** @param {number} n */
 const names = (n) => (n === 1 ? 'one name' : `${n} names`);

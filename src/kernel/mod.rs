@@ -12,7 +12,7 @@ mod state;
 mod tree;
 
 pub use library::find_library;
-pub use protocol::{Contents, Exit, How, Load, ProcId, Report, Role};
+pub use protocol::{Contents, Exit, Found, How, Load, Mark, Marks, ProcId, Report, Role, Sought};
 pub use state::child_main;
 pub use tree::{Heard, News, Tree, end_all_below};
 

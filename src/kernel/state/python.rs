@@ -2,7 +2,7 @@
 
 use super::capture::Channel;
 use crate::kernel::protocol::How;
-use crate::notebook::{RunError, Variable};
+use crate::notebook::RunError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -122,11 +122,6 @@ impl Shell {
     /// What does not survive a branch, and whether this process may be forked at all.
     pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool) {
         self.ask(py, "hazards").unwrap_or((Vec::new(), true))
-    }
-
-    /// The user's variables.
-    pub(super) fn look(&self, py: Python<'_>) -> Vec<Variable> {
-        self.ask(py, "look").unwrap_or_default()
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {
