@@ -166,7 +166,7 @@ test('data is a tree that keys walk; a hundred thousand entries come in parts', 
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction(() => document.querySelectorAll('.tree .leaf').length === 100);
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'big, 100,000 items');
-    await page.getByRole('button', { name: 'Show 1,000 more' }).click();
+    await page.getByRole('treeitem', { name: 'Show 1,000 more' }).click();
     await page.waitForFunction(() => document.querySelectorAll('.tree .leaf').length === 1100);
     await page.locator('.tree [role="treeitem"]').nth(1).focus();
     await page.keyboard.press('ArrowLeft');
@@ -285,4 +285,16 @@ test('who may only look can copy, and the phone shows it all', real, async () =>
     const wide = await small.evaluate(() => document.documentElement.scrollWidth - innerWidth + document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth);
     assert.equal(wide, 0, 'nothing makes the page wider than the phone');
     await picture('phone', small);
+});
+
+test('outputs out of a file are greyed, and say that they did not run here', real, async () => {
+    const cell = { cell_type: 'code', id: 'a', metadata: {}, source: 'print(1)', execution_count: 1, outputs: [{ output_type: 'stream', name: 'stdout', text: 'from elsewhere\n' }] };
+    const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [cell] };
+    const answer = await page.request.post(new URL('/api/notebooks/import?name=taken', page.url()).href, { data: file, headers: { origin: new URL(page.url()).origin } });
+    assert.ok(answer.ok(), await answer.text());
+    const { name } = await answer.json();
+    await page.goto(new URL(`/n/${name}`, page.url()).href);
+    await page.getByText('From the file; not run here').waitFor();
+    await prints('from elsewhere');
+    await picture('imported');
 });
