@@ -7,9 +7,10 @@ import { hasEnded } from '../protocol.js';
 import { Selection } from '../selection.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { bindAll } from './bindings.js';
-import { isText, textOf } from './cell.js';
+import { isText, runOf, textOf } from './cell.js';
 import { Finder } from './finder.js';
 import { startOver } from './header.js';
+import { toggleFold } from './outputs.js';
 import { saveNow } from './saving.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -25,8 +26,6 @@ export class Gestures {
         this.selection = new Selection();
         this.presses = new Keys();
         this.finder = new Finder(acts, this.editing);
-        /** Folds the outputs of a cell; set by what shows them. @type {((key: string) => void) | null} */
-        this.folds = null;
         /** A cell that is on its way to another place: the focus goes with it. @type {{key: string, asCell: boolean, index: number} | null} */
         this.moving = null;
         /** The run whose success is followed by the rest of the line. @type {string | null} */
@@ -302,11 +301,7 @@ export class Gestures {
 
     /** @param {CellView} view */
     fold(view) {
-        for (const one of this.#selected(view)) {
-            const { key } = one.props.cell;
-            if (this.folds) this.folds(key);
-            else document.querySelector(`[data-cell="${CSS.escape(key)}"]`)?.toggleAttribute('data-folded');
-        }
+        for (const { props } of this.#selected(view)) toggleFold(runOf(props.cell)?.exec_id);
     }
 
     // The notebook
