@@ -14,7 +14,6 @@ import { Follow } from './follow.js';
 import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
-import { toggleFold } from './outputs.js';
 import { showPalette } from './palette.js';
 import { VariablesPane } from './variables.js';
 
@@ -35,7 +34,6 @@ export class App extends Component {
     main = null;
 
     componentDidMount() {
-        this.acts.gestures.folds = (key) => this.cells.filter((cell) => cell.key === key).forEach((cell) => toggleFold(runOf(cell)?.exec_id));
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
         const notebook = this.main?.querySelector('.notebook');
         if (notebook) new ResizeObserver(() => this.acts.follow()).observe(notebook);
