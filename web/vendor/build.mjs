@@ -64,6 +64,8 @@ export async function buildVendor(/** @type {string} */ into) {
         const { metafile } = await build({
             stdin: { contents, resolveDir: ROOT, sourcefile: `${name}.entry.js` },
             absWorkingDir: ROOT,
+            // The packages' names are read from their paths, also where the folder is a link.
+            preserveSymlinks: true,
             outfile: join(into, `${name}.js`),
             bundle: true,
             format: 'esm',
