@@ -53,7 +53,7 @@ test('to look is not to continue: a click stays in the graph, â€œContinue hereâ€
     await row('j', one).hover();
     await one.locator('.card').getByRole('button', { name: 'Continue here' }).click();
     await here('j', one);
-    await focused([6, 'editor'], one);
+    await focused([5, 'editor'], one);
     assert.equal(await one.locator('.card').count(), 0);
     await row('e', one).dblclick();
     await here('e', one);
@@ -106,7 +106,7 @@ test('the keyboard walks the tree, stands, continues, opens the card and the men
     await one.keyboard.press('Escape');
     assert.equal(await one.getByRole('menu').count(), 0);
     await one.keyboard.press('Enter');
-    await focused([6, 'editor'], one);
+    await focused([5, 'editor'], one);
 });
 
 test('a right click opens the menu at the pointer, within the window', story, async (t) => {

@@ -15,7 +15,7 @@ import { titleOf } from './row.js';
 
 /** @typedef {import('../../graph-scene.js').Row} Row */
 /** @typedef {import('../../protocol.js').Changes} Changes */
-/** @typedef {{row: Row, anchor: {right: number, top: number}, people: string[], actions: import('../menu.js').Action[], close: (takesFocus: boolean) => void, onIn: () => void, onOut: () => void}} CardProps */
+/** @typedef {{row: Row, anchor: {right: number, top: number}, people: string[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: () => void}} CardProps */
 
 /** Lines of code, names of variables of each kind. */
 const LINES = 12;
@@ -31,6 +31,7 @@ export class Card extends Component {
 
     componentDidMount() {
         this.#stand();
+        this.#focus();
         // A picture in it makes it higher.
         this.grown = new ResizeObserver(() => this.#stand());
         if (this.place) this.grown.observe(this.place);
@@ -38,6 +39,14 @@ export class Card extends Component {
 
     componentDidUpdate() {
         this.#stand();
+        this.#focus();
+    }
+
+    /** Leads the keyboard into it, to the first thing that can be done. */
+    #focus() {
+        const { place, props } = this;
+        if (!props.takesFocus || !place || place.contains(document.activeElement)) return;
+        /** @type {HTMLElement | null} */ (place.querySelector('.card-acts button') ?? place.querySelector('button'))?.focus();
     }
 
     componentWillUnmount() {
@@ -53,11 +62,6 @@ export class Card extends Component {
         place.toggleAttribute('data-sheet', isSheet);
         place.style.left = isSheet ? '' : `${right + GAP}px`;
         place.style.top = isSheet ? '' : `${Math.max(GAP, Math.min(top - 10, innerHeight - place.offsetHeight - GAP))}px`;
-    }
-
-    /** Leads the keyboard into it. */
-    focus() {
-        this.place?.querySelector('button')?.focus();
     }
 
     /** @param {KeyboardEvent} event */
