@@ -12,7 +12,7 @@ import { Card } from './graph/card.js';
 import { Grip } from './graph/grip.js';
 import { Head } from './graph/head.js';
 import { pressed } from './graph/keys.js';
-import { comparedIn, goingOf, standingOf } from './graph/others.js';
+import { comparedIn, standingOf } from './graph/others.js';
 import { pictureOf } from './graph/picture.js';
 import { Pointing } from './graph/pointing.js';
 import { rowId, titleOf } from './graph/row.js';
@@ -32,7 +32,7 @@ const SLIDE = 300;
 /** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
 
 /** Changes with whatever the graph shows. @param {import('../page.js').Page} page */
-export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, [...goingOf(page)], comparedIn(page)].join(' ');
+export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, [...page.going], comparedIn(page)].join(' ');
 
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {

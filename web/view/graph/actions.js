@@ -5,7 +5,7 @@
 import { livingActions } from '../living.js';
 import { WORDS } from '../../words.js';
 import { GRAPH_WORDS } from '../../words/graph.js';
-import { canCompare, compare, deleter } from './others.js';
+import { deleteActions } from '../people.js';
 
 /** @typedef {import('../../graph-nodes.js').Node} Node */
 /** @typedef {{page: import('../../page.js').Page, acts: import('../keys.js').Acts}} Hands */
@@ -26,7 +26,7 @@ export function goOn({ page, acts }, node) {
 
 /** Compares a state with the one we stand on. @param {Hands} hands @param {Node} node */
 export function compareWithHere({ page }, node) {
-    if (canCompare(page) && node.state && node.id !== page.here) compare(page, page.here, node.id);
+    if (node.state && node.id !== page.here) page.compare(page.here, node.id);
 }
 
 /** @param {Hands} hands @param {Node} node */
@@ -43,20 +43,18 @@ export function label({ page, acts }, { state }) {
 export function remove({ page, acts }, node) {
     if (!page.mayRun) return;
     if (node.bud && node.run) acts.cuttings.forget(node.run, () => acts.putBack());
-    else if (node.state && canGrow(node) && node.from >= 0) (deleter(page) ?? (([id]) => acts.deleteState(id)))([node.id]);
+    else if (node.state && mayDelete({ page, acts }, node)) page.deleteStates({ state: node.id });
 }
 
 /** The same as a list. @param {Hands} hands @param {Node} node @returns {import('../menu.js').Action[]} */
 export function actionsOf(hands, node) {
     const { page } = hands;
     const { state } = node;
-    const soon = deleter(page);
     return [
         ...mainActionsOf(hands, node),
         ...(page.mayRun && state !== null ? livingActions(state, page) : []),
         page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
-        mayDelete(hands, node) && { text: soon ? GRAPH_WORDS.removeSoon : GRAPH_WORDS.remove, act: () => remove(hands, node), isBad: true },
-        mayDelete(hands, node) && soon !== null && node.children.length > 0 && { text: GRAPH_WORDS.removeBelow, act: () => soon([node.id], { subtree: true }), isBad: true },
+        ...(mayDelete(hands, node) && state ? deleteActions(state, page) : []),
     ];
 }
 
@@ -69,7 +67,7 @@ export function shortActionsOf(hands, node) {
         ...mainActionsOf(hands, node),
         canPin && { text: state.pinned ? GRAPH_WORDS.unpin : WORDS.pin, hint: WORDS.pinHint, act: () => togglePin(hands, node) },
         page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
-        mayDelete(hands, node) && { text: deleter(page) ? GRAPH_WORDS.removeShort : GRAPH_WORDS.removeShortAsk, act: () => remove(hands, node), isBad: true },
+        mayDelete(hands, node) && { text: GRAPH_WORDS.removeShort, act: () => remove(hands, node), isBad: true },
     ];
 }
 
@@ -80,10 +78,10 @@ function mainActionsOf(hands, node) {
     return [
         node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => look(hands, node) },
         page.mayRun && canGrow(node) && { text: GRAPH_WORDS.goOn, hint: GRAPH_WORDS.goOnHint, act: () => goOn(hands, node) },
-        canCompare(page) && state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
+        state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
         page.mayRun && state !== null && { text: WORDS.label, act: () => label(hands, node) },
     ];
 }
 
 /** @param {Hands} hands @param {Node} node */
-const mayDelete = ({ page }, node) => page.mayRun && canGrow(node) && node.from >= 0;
+const mayDelete = ({ page }, node) => page.mayRun && page.scope === 'owner' && canGrow(node) && node.from >= 0 && !page.going.has(node.id);

@@ -4,7 +4,7 @@
 import { html } from '../../vendor/preact.js';
 import { edgesOf } from './edges.js';
 import { Mark } from './mark.js';
-import { comparedIn, goingOf, standingOf } from './others.js';
+import { comparedIn, standingOf } from './others.js';
 import { GraphRow } from './row.js';
 import { ROW, textLeft } from './space.js';
 
@@ -29,7 +29,7 @@ export function pictureOf({ scene, page, hits, first, last, cursorAt, isNew, sli
     const at = page.attempt ?? page.here;
     const line = lineOf(scene, at);
     const left = textLeft(scene.layout.lanes.count);
-    const [standing, going, compared] = [standingOf(page), goingOf(page), comparedIn(page)];
+    const [standing, going, compared] = [standingOf(page), page.going, comparedIn(page)];
     const found = hits && new Map(hits.map((hit) => [hit.at, hit]));
     const shown = rows.slice(first, last + 1);
     const isOnLine = (/** @type {Row} */ row) => line.has(row.node.at);
