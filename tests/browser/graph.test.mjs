@@ -193,8 +193,33 @@ test('who stands where is seen', story, async (t) => {
         const { snapshot } = notebook;
         notebook.snapshot = () => ({ ...snapshot.call(notebook), people: [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }] });
     });
-    assert.deepEqual(await texts('.row[data-node="h"] .people i', one), ['A', 'S']);
-    assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, somebody/);
+    assert.deepEqual(await texts('.row[data-node="h"] .people i', one), ['A', 'G1']);
+    assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, Guest 1/);
+});
+
+test('a second state is chosen to be compared: both are marked, and we stand where we stood', story, async (t) => {
+    const one = await at(short(), 'f', t);
+    await row('j', one).click({ modifiers: ['Shift'] });
+    await one.waitForSelector('.row[data-compared][data-node="j"]');
+    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['f', 'j']);
+    assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
+    await here('f', one);
+    await one.locator('#graph').focus();
+    await walk(one, 'ArrowUp', 'e');
+    await one.keyboard.press('Shift+Enter');
+    await one.waitForSelector('.row[data-compared][data-node="e"]');
+    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['e', 'f']);
+});
+
+test('what is being deleted is struck out until it is gone, or taken back', story, async (t) => {
+    const one = await at(short(), 'f', t);
+    await one.locator('#graph').focus();
+    await walk(one, 'End', 'k');
+    await one.keyboard.press('Delete');
+    await one.waitForSelector('.row[data-going][data-node="k"]');
+    await one.getByRole('button', { name: 'Undo' }).click();
+    await one.waitForFunction(() => !document.querySelector('.row[data-going]'));
+    assert.equal(await row('k', one).count(), 1);
 });
 
 test('the graph is as wide as one likes, and stays so', story, async (t) => {

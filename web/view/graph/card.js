@@ -15,7 +15,7 @@ import { titleOf } from './row.js';
 
 /** @typedef {import('../../graph-scene.js').Row} Row */
 /** @typedef {import('../../protocol.js').Changes} Changes */
-/** @typedef {{row: Row, anchor: {right: number, top: number}, people: string[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: () => void}} CardProps */
+/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./others.js').Other[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: () => void}} CardProps */
 
 /** Lines of code, names of variables of each kind. */
 const LINES = 12;
@@ -100,7 +100,7 @@ export class Card extends Component {
                     ${state?.changes && html`<${ChangesOf} changes=${state.changes} />`}
                     ${state && partsOf(state).length > 0 && html`<p class="soft">${partsOf(state).join(' · ')}</p>`}
                     ${state?.warnings.map((text) => html`<p class="warning"><${WarningIcon} /><span>${text}</span></p>`)}
-                    ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.join(', '))}</p>`}
+                    ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
                 </div>
                 ${done.length > 0 && html`<div class="card-acts">${done.map(({ text, hint, act, isBad }, i) => html`
                     <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint ?? null} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
