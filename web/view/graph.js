@@ -333,7 +333,7 @@ export class Graph extends Component {
                 aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
                 onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => pressed(this, event) && event.preventDefault()}
                 onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })} onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
-                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${() => this.pointing.left()}
+                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)}
                 onPointerDown=${(/** @type {PointerEvent} */ event) => this.pointing.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.pointing.released(event)}
                 onClick=${(/** @type {MouseEvent} */ event) => this.#click(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#twice(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#context(event)}>
                 ${pictureOf({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.born.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
@@ -349,7 +349,7 @@ export class Graph extends Component {
         const { page } = this.props;
         const row = this.scene.rows[this.scene.rowAt(id)];
         return row && !row.fold && html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
-            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${() => this.pointing.left()} />`;
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`;
     }
 
     /** @param {{id: string, x: number, y: number}} menu */

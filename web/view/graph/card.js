@@ -15,7 +15,7 @@ import { titleOf } from './row.js';
 
 /** @typedef {import('../../graph-scene.js').Row} Row */
 /** @typedef {import('../../protocol.js').Changes} Changes */
-/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./others.js').Other[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: () => void}} CardProps */
+/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./others.js').Other[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: (event: PointerEvent) => void}} CardProps */
 
 /** Lines of code, names of variables of each kind. */
 const LINES = 12;
@@ -35,6 +35,7 @@ export class Card extends Component {
         // A picture in it makes it higher.
         this.grown = new ResizeObserver(() => this.#stand());
         if (this.place) this.grown.observe(this.place);
+        document.addEventListener('pointerdown', this.elsewhere, true);
     }
 
     componentDidUpdate() {
@@ -51,7 +52,13 @@ export class Card extends Component {
 
     componentWillUnmount() {
         this.grown?.disconnect();
+        document.removeEventListener('pointerdown', this.elsewhere, true);
     }
+
+    /** Who points at something else is done with it. @param {Event} event */
+    elsewhere = (event) => {
+        if (!this.place?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
+    };
 
     /** Beside the row, and within the window. */
     #stand() {
@@ -103,7 +110,7 @@ export class Card extends Component {
                     ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
                 </div>
                 ${done.length > 0 && html`<div class="card-acts">${done.map(({ text, hint, act, isBad }, i) => html`
-                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint ?? null} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
+                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
             </div>`;
     }
 }
