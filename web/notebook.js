@@ -14,6 +14,8 @@ import { keepInSight } from './view/viewport.js';
 const NOTICE_MS = 4000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
+// The shell stands in for the page until here; the first paint puts the same frame into its place at once.
+const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model();
 model.name = name;
@@ -36,6 +38,7 @@ function changed() {
 function now() {
     isDue = false;
     rev += 1;
+    if (rev === 1) shell?.remove();
     render(h(App, { page, rev }), root);
     hushLater();
 }
@@ -74,4 +77,4 @@ const socket = new Socket(name, {
 addEventListener('popstate', () => page.goTo(address(), true));
 addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
 keepInSight();
-changed();
+now();

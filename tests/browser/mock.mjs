@@ -40,6 +40,8 @@ async function serve(request, response) {
     const token = url.searchParams.get('token');
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
+        // What the server fills in that has no say in how the page works: comments, and the list of modules to fetch early.
+        html = html.replaceAll(/\{% for module[^]*?\{% endfor %\}|\{#.*?#\}/g, '');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
     };
