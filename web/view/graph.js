@@ -185,7 +185,7 @@ export class Graph extends Component {
         if (!box) return;
         this.isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - ROW;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
-        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.card')) this.hideCard();
+        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card')) this.hideCard();
         if (top === this.top) return;
         this.top = top;
         this.forceUpdate();

@@ -56,7 +56,7 @@ export class GraphRow extends Component {
                 data-status=${fold ? null : statusOf(node)} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
                 data-going=${isGoing ? '' : null} data-compared=${isCompared ? '' : null} data-dim=${isDim ? '' : null}
                 style=${{ top: `${place.row * ROW}px`, paddingLeft: `${left}px` }}>
-                ${fold ? html`<span class="what folded">${GRAPH_WORDS.folded(fold.length)}</span>` : this.#about(people)}
+                ${fold ? html`<span class="what fold-name">${GRAPH_WORDS.folded(fold.length)}</span>` : this.#about(people)}
             </div>`;
     }
 
@@ -70,7 +70,7 @@ export class GraphRow extends Component {
         return html`
             <span class="what" data-label=${isNamed ? '' : null}>${titleOf(row)}</span>
             ${changes !== null && html`<span class="changes">${GRAPH_WORDS.changes(changes)}</span>`}
-            ${people.length > 0 && html`<span class="people">${people.slice(0, SHOWN).map(({ id, initials, colour }) => html`<i key=${id} class="avatar" data-colour=${colour}>${initials}</i>`)}${people.length > SHOWN && html`<i class="avatar">+${people.length - SHOWN}</i>`}</span>`}
+            ${people.length > 0 && html`<span class="standing">${people.slice(0, SHOWN).map(({ id, initials, colour }) => html`<i key=${id} class="avatar" data-colour=${colour}>${initials}</i>`)}${people.length > SHOWN && html`<i class="avatar">+${people.length - SHOWN}</i>`}</span>`}
             ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
             ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
             ${state?.saving.now === 'writing' && !model.replays.has(node.id) && html`<span class="said late">${state.saving.percent} %</span>`}
