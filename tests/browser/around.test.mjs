@@ -145,5 +145,5 @@ test('seven branches leave room for their names, and variants are told apart', a
     const lefts = await page.$$eval('.row .what', (all) => all.map((one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left));
     assert.ok(Math.max(...lefts) < 115, `${lefts}`);
     await page.locator('.row').nth(3).hover();
-    assert.match(await page.locator('.card').textContent(), /import time; time.sleep\(0\); x = 2.*In memory/);
+    assert.match(await page.locator('.node-card').textContent(), /import time; time.sleep\(0\); x = 2.*In memory/);
 });

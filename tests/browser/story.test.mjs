@@ -18,7 +18,7 @@ test('runs three cells, goes back to the first, branches, and survives a reload 
     await ran(2);
     assert.deepEqual(await texts('.stream'), ['one', 'branch']);
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'print("branch")']);
-    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.getAttribute('transform').match(/\((\d+)/)[1]));
+    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
     assert.equal(new Set(lanes).size, 2, 'two branches stand in two lanes');
 
     await run('import time\nprint("before")\ntime.sleep(1.5)\nprint("after")');
