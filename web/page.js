@@ -48,6 +48,8 @@ export class Page {
         /** @type {string | null} */
         this.attempt = null;
         this.freshId = newId();
+        /** Drafts that were begun here in the midst of the line: they are shown while they are empty, too. @type {Set<string>} */
+        this.begun = new Set();
         /** @type {Map<string, import('./line.js').Edit>} */
         this.edits = new Map(around.recall('edits') ?? []);
         /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
@@ -76,8 +78,8 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId, mayRun } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        const { here, attempt, edits, freshId, mayRun, begun } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
     }
 
     /** The others who look at the notebook, as they are shown. */

@@ -123,8 +123,6 @@ export const WORDS = Object.freeze({
     failed: Object.freeze({ error: 'failed', interrupted: 'stopped', crashed: 'crashed' }),
     answer: 'Answer',
     answerHint: 'The cell waits for an answer',
-    showAll: 'Show all',
-    showLess: 'Show less',
     outputFrame: 'Output',
     image: 'Image output',
     // Graph
@@ -151,24 +149,6 @@ export const WORDS = Object.freeze({
     close: 'Close',
     refused: (/** @type {{what: string, why: string, how: string}} */ r) => `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
 });
-
-/** Shortcuts in the order in which the help shows them; the code that binds them is in view/keys.js and view/editor.js. */
-export const SHORTCUTS = Object.freeze([
-    ['Shift-Enter', 'Run this cell, go to the next'],
-    ['Ctrl-Enter', 'Run this cell, stay in it'],
-    ['Alt-Enter', 'Run this cell, insert one below'],
-    ['Ctrl-.', 'Stop the running cell; press again to kill it'],
-    ['Ctrl-/', 'Comment or uncomment'],
-    ['Ctrl-F', 'Find in this cell'],
-    ['Esc', 'Leave the editor; the arrow keys then walk the cells'],
-    ['Enter', 'Edit the cell that has the focus'],
-    ['A / B', 'Outside the editor: insert a cell above / below'],
-    ['X / C / V', 'Outside the editor: cut, copy, paste below'],
-    ['D D', 'Outside the editor: remove the draft'],
-    ['Z', 'Outside the editor: put back what was removed'],
-    ['M / Y', 'Outside the editor: make the draft text / code'],
-    ['G', 'Outside the editor: go to the graph'],
-]);
 
 /** @param {number} n */
 const names = (n) => (n === 1 ? 'one name' : `${n} names`);

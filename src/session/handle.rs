@@ -4,8 +4,8 @@
 use super::machine::{Adopted, Standing, Visitor};
 use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply, StateId};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the task is asked; kernel reports have an inbox of their own and come second.
@@ -20,6 +20,8 @@ pub(super) enum Ask {
     Read(Box<dyn FnOnce(&Notebook) + Send>),
     /// Keep the share links on disk, in place of those before.
     KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Refused>>),
+    /// Copy the notebook to another directory.
+    Copy(PathBuf, oneshot::Sender<Result<(), Refused>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send what came after a position, and everything from now on.
@@ -53,6 +55,16 @@ pub struct Session {
     home: Arc<Home>,
     inbox: mpsc::Sender<Ask>,
     visitors: Arc<AtomicU64>,
+    fate: Arc<OnceLock<Fate>>,
+}
+
+/// Why a notebook is closed while the server goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has another name from now on.
+    Renamed(String),
+    /// It is gone.
+    Deleted,
 }
 
 /// A client's presence. When it is dropped, the client is forgotten.
@@ -100,7 +112,7 @@ pub struct Home {
 
 impl Session {
     pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>) -> Self {
-        Self { name: name.into(), home: Arc::new(home), inbox, visitors: Arc::default() }
+        Self { name: name.into(), home: Arc::new(home), inbox, visitors: Arc::default(), fate: Arc::default() }
     }
 
     /// Where the notebook is kept, as it was when it was opened.
@@ -167,6 +179,25 @@ impl Session {
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
+    }
+
+    /// Copies the notebook, as it is now, to another directory. Cells that run go on.
+    ///
+    /// # Errors
+    /// `Refused` when the name is taken, the disk refuses, or the notebook has been closed.
+    pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Refused> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::Copy(dir, tx), rx).await?
+    }
+
+    /// Why it was closed, when the server goes on without it.
+    pub fn fate(&self) -> Option<&Fate> {
+        self.fate.get()
+    }
+
+    pub(super) fn set_fate(&self, fate: Fate) {
+        // The first word holds: whoever is told two things has left with the first.
+        let _ = self.fate.set(fate);
     }
 
     /// Ends all processes of the notebook.

@@ -26,10 +26,10 @@ test('what is pure imports no view, no library and no socket', async () => {
     }
 });
 
-test('only socket.js opens a socket, only links.js asks over HTTP', async () => {
+test('only socket.js opens a socket, only links.js and view/libraries.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
         if (path !== 'socket.js') assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['socket.js', 'links.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (!['socket.js', 'links.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 

@@ -290,19 +290,19 @@ test('a draft is put above another', () => {
     assert.equal(sent.at(-1).after, 'd1');
 });
 
-test('drafts are cut, pasted, and put back where they stood', () => {
+test('drafts are removed, and put back where they stood', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     const cuttings = new Cuttings(page);
-    assert.equal(cuttings.paste(page.cells()[3]), null);
-    cuttings.copy('code', 'd2');
-    cuttings.remove(page.cells()[3].draft, () => {});
+    cuttings.remove([page.cells()[3].draft], () => {});
     assert.equal(page.notice.act.text, 'Put it back');
     assert.deepEqual(sources(page), ['d1']);
     cuttings.putBack();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
-    cuttings.paste(page.cells()[2]);
-    assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
     assert.equal(cuttings.putBack(), null);
+    cuttings.remove(page.cells().slice(2, 4).map((cell) => cell.draft), () => {});
+    assert.deepEqual(sources(page), []);
+    cuttings.putBack();
+    assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
 });
 
 test('forgetting an attempt takes its draft along while nobody has changed it', () => {

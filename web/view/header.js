@@ -4,16 +4,18 @@
 import { calledBy, setCalled } from '../called.js';
 import { chosenTheme, nextTheme } from '../theme.js';
 import { html } from '../vendor/preact.js';
+import { EDITOR_WORDS } from '../words/editor.js';
 import { PEOPLE_WORDS } from '../words/people.js';
 import { WORDS } from '../words.js';
-import { ask, showShortcuts } from './dialog.js';
-import { GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
+import { ask } from './dialog.js';
+import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
 import { showShare } from './links.js';
 import { Menu } from './menu.js';
 import { People } from './people.js';
+import { showShortcuts } from './sheet.js';
 
-/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void}} props */
-export function Header({ page, showsGraph, onGraph, onVariables }) {
+/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void}} props */
+export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
     const { model, scope } = page;
     return html`
         <header class="top">
@@ -25,6 +27,7 @@ export function Header({ page, showsGraph, onGraph, onVariables }) {
                 <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
                 ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => showShare(page)}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
+                <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
                 <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page)} face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
@@ -51,11 +54,11 @@ const moreOf = (page) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
     { text: WORDS.keys, act: () => showShortcuts() },
     { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
-    page.mayRun && page.scope === 'owner' && { text: WORDS.reset, isBad: true, act: () => reset(page) },
+    page.mayRun && page.scope === 'owner' && { text: WORDS.reset, isBad: true, act: () => startOver(page) },
 ];
 
 /** @param {import('../page.js').Page} page */
-async function reset(page) {
+export async function startOver(page) {
     const answer = await ask({ title: WORDS.resetAsk, why: WORDS.resetWhy, act: WORDS.resetDo, isBad: true });
     if (answer !== null) page.reset();
 }

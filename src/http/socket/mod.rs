@@ -15,7 +15,7 @@ use super::error::HttpError;
 use super::guard::{Caller, query_value};
 use super::routes::Found;
 use crate::notebook::Command;
-use crate::session::{Position, Session, Subscription, Visit};
+use crate::session::{Fate, Position, Session, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
@@ -117,8 +117,10 @@ enum End {
     Broken(CloseCode, &'static str),
     /// The client may not stay: its session has ended or its link was taken back.
     SignedOut,
-    /// The client was too slow, or the notebook was closed; it may come back and say where it stands.
+    /// The client was too slow, or the server ends; it may come back and say where it stands.
     Behind,
+    /// The notebook was renamed or deleted: there is nothing to come back to.
+    Moved,
 }
 
 async fn converse(
@@ -134,7 +136,8 @@ async fn converse(
         end = speak(&mut sink, &talk, events, to_send, &heard) => end,
         () = talk.door.keys.gone(&talk.access) => End::SignedOut,
     };
-    let Talk { visit, bytes, .. } = talk;
+    let end = if end == End::Behind && talk.session.fate().is_some() { End::Moved } else { end };
+    let Talk { visit, bytes, session, .. } = talk;
     // Others need not wait until it has taken its leave.
     drop(visit);
     let reason = |code: CloseCode, text: &str| Some(CloseReason { code, description: Some(text.to_owned()) });
@@ -146,11 +149,20 @@ async fn converse(
             reason(code, why)
         }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
+        End::Moved => match session.fate() {
+            Some(Fate::Renamed(to)) => reason(CloseCode::Other(4301), short(to)),
+            _ => reason(CloseCode::Other(4404), "deleted"),
+        },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
     // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else is waited for.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
+}
+
+/// A name that fits into a closing message, which has room for 123 bytes; else nothing.
+fn short(name: &str) -> &str {
+    if name.len() <= 123 { name } else { "" }
 }
 
 /// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client

@@ -91,6 +91,7 @@ impl Machine {
         match self.notebook.remove_draft(id) {
             Some(draft) => {
                 self.publish_drafts(draft.on);
+                self.sweep_imported();
                 Reply::Done
             }
             None => Reply::Refused(not_found("draft", id)),
@@ -124,6 +125,7 @@ impl Machine {
             }
         }
         self.publish_drafts(on);
+        self.sweep_imported();
     }
 
     /// A state's cell was run again in another version: what came after it becomes drafts behind the new state, and its

@@ -119,6 +119,7 @@ impl Machine {
                 self.set_revival(&state, missing);
             }
             self.set_living(&state, Living::Memory);
+            self.compare_soon(&state);
             self.let_idle_heads_go();
             self.measure_soon(&state);
             self.live_within_budget();
@@ -194,6 +195,10 @@ impl Machine {
             let how = "some variable's repr may have ended it";
             let refused = Refused::new("kernel", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
+        } else if self.answerers.has(process) {
+            self.end_answerer(process, "kernel", "the process that answers has died");
+        } else if self.comparer.is_marking(process) {
+            self.not_marked(process);
         } else if self.saved_by(process).is_some() {
             self.saving_failed(process, "the process that wrote it died");
         } else if self.root == Some(process) && self.notebook.state(&StateId::root()).is_some_and(is_new) {
@@ -250,6 +255,10 @@ impl Machine {
                 Doing::Replay(target) => self.replay_failed(&target, why),
                 Doing::Rest => {}
             }
+        } else if self.answerers.has(child) {
+            self.end_answerer(child, "kernel", why);
+        } else if self.comparer.is_marking(child) {
+            self.not_marked(child);
         } else if self.saved_by(child).is_some() {
             self.saving_failed(child, why);
         } else if let Some((tickets, state)) = self.looks.remove(&child) {
@@ -267,6 +276,7 @@ impl Machine {
         }
         let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
         self.end_looks(state, &Refused::new("kernel", what, why, "try again"));
+        self.end_answers(state, "kernel", why);
         self.set_living(state, Living::Freezing);
         self.left(state);
     }
@@ -371,6 +381,7 @@ impl Machine {
             Some((states, runs)) => self.publish_deleted(&before, states, runs),
             None => return Reply::Refused(not_found("state", id)),
         }
+        self.sweep_imported();
         Reply::Done
     }
 
@@ -402,6 +413,7 @@ impl Machine {
         self.requests.forget(&stranded);
         runs.extend(stranded);
         self.publish_deleted(&before, states, runs);
+        self.sweep_imported();
         self.serve_backlog();
         Reply::Done
     }
@@ -421,6 +433,8 @@ impl Machine {
         self.requests.forget(&runs);
         self.stop_saving(id);
         self.end_looks(id, &not_found("state", id));
+        self.end_answers(id, "not_found", "the state was deleted");
+        self.comparer.forget(&states);
         self.memory.forget(id);
         self.replay_failed(id, "the state was deleted");
         Some((states, runs))
@@ -478,6 +492,8 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
             self.answer_all(tickets, &Reply::Refused(not_found("state", state)));
         }
+        self.end_all_answers();
+        self.stop_comparing();
         self.notebook.reset(self.now_ms);
         self.move_people(&StateId::root(), |id| !id.is_root());
         if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {
