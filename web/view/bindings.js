@@ -136,6 +136,6 @@ function whole(does) {
         { id: 'all.keys', title: WORDS.keys, key: '?', mode: 'cell', act: () => void showShortcuts() },
         { id: 'all.save', title: WORDS.save, key: 'Mod-s', act: () => does.saveNow() },
         { id: 'all.theme', title: WORDS.theme, act: () => (nextTheme(), page.around.changed()) },
-        { id: 'all.over', title: WORDS.startOver, key: '0 0', mode: 'cell', when: () => page.mayRun, act: () => does.startOver() },
+        { id: 'all.over', title: WORDS.startOver, key: '0 0', mode: 'cell', when: () => page.mayRun && page.scope === 'owner', act: () => does.startOver() },
     ];
 }
