@@ -221,6 +221,21 @@ test('a viewer has no control that does not work', async () => {
     for (const bad of [/delete/i, /^run/i, /share/i, /start over/i, /remove/i, /label/i, /keep in memory/i, /put back/i]) {
         assert.deepEqual([...pressed].filter((name) => bad.test(name)), [], 'nothing that a viewer may not do');
     }
+    // The palette offers nothing else.
+    const palette = async () => {
+        await guest.locator('.cell').first().focus();
+        await guest.keyboard.press('F1');
+        await guest.locator('#commands').waitFor();
+        return texts('#commands .title', guest);
+    };
+    for (const title of new Set(await palette())) {
+        assert.doesNotMatch(title, /delete|^run|insert|remove|\bcut\b|paste|replace|start over|make it|heading/i);
+        await guest.locator('#commands .title', { hasText: title }).first().click();
+        await guest.keyboard.press('Escape');
+        assert.equal(await refused(), 0, title);
+        await palette();
+    }
+    await guest.keyboard.press('Escape');
     // Keys, on cells and on the graph.
     if (!(await guest.locator('#graph').count())) await guest.getByTitle('Graph of states').click();
     for (const place of ['.cell', '#graph']) {
