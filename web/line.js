@@ -113,6 +113,17 @@ export function runToWaitFor(cells, key, asked) {
 }
 
 /**
+ * The drafts from a cell on that a click could run, in order.
+ * @param {Cell[]} cells @param {string | undefined} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @returns {Extract<Cell, {kind: 'draft'}>[]}
+ */
+export function runnableFrom(cells, key, asked) {
+    const from = key === undefined ? 0 : cells.findIndex((cell) => cell.key === key);
+    return cells.slice(Math.max(0, from)).filter((cell) => cell.kind === 'draft').filter(({ draft, run, isInside, isFresh }) =>
+        draft.kind === 'code' && draft.source.trim() && !isInside && !isFresh && !asked.has(draft.id) && (!run || hasEnded(run.status)));
+}
+
+/**
  * The state that a cell would run at, if it would run now and not after another.
  * @param {Cell[]} cells @param {Cell} cell @param {string} code @param {Map<string, string>} asked @returns {string | undefined}
  */

@@ -8,11 +8,14 @@ import { Socket } from './socket.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './view/app.js';
 import { ask } from './view/dialog.js';
+import { keepInSight } from './view/viewport.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
+// The shell stands in for the page until here; the first paint puts the same frame into its place at once.
+const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model();
 model.name = name;
@@ -35,6 +38,7 @@ function changed() {
 function now() {
     isDue = false;
     rev += 1;
+    if (rev === 1) shell?.remove();
     render(h(App, { page, rev }), root);
     hushLater();
 }
@@ -54,7 +58,7 @@ const page = new Page(model, {
     changed,
     now,
     setAddress: (id, replace) => {
-        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
+        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
     },
     called: calledBy,
     ask: async (question) => (await ask(question)) !== null,
@@ -73,4 +77,5 @@ const socket = new Socket(name, {
 addEventListener('popstate', () => page.goTo(address(), true));
 /** Before the line is cut: in `pagehide` alone it may be too late. */
 for (const going of ['beforeunload', 'pagehide']) addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
-changed();
+keepInSight();
+now();

@@ -3,10 +3,11 @@
 //
 // Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
 
+import { Comparing } from './comparing.js';
 import { Deleting } from './deleting.js';
 import { Drafts } from './drafts.js';
 import { Keeping } from './keeping.js';
-import { cellsOf, runToWaitFor, stateUnder } from './line.js';
+import { cellsOf, runnableFrom, runToWaitFor, stateUnder } from './line.js';
 import { others, Presence } from './people.js';
 import { keepLaterTyping, keepOrphan } from './outlived.js';
 import { hasEnded } from './protocol.js';
@@ -58,11 +59,10 @@ export class Page {
         this.asked = new Map();
         /** Runs that were asked to stop once. @type {Set<string>} */
         this.stopping = new Set();
-        /** What the next run waits for. @type {Promise<void> | null} */
-        this.before = null;
         this.variables = new Variables(this, around);
         this.keeping = new Keeping(this, around);
         this.together = new Together();
+        this.comparing = new Comparing(this, around);
         /** @type {Notice | null} */
         this.notice = null;
         const time = { later: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms), notLater: (/** @type {any} */ timer) => clearTimeout(timer) };
@@ -129,6 +129,7 @@ export class Page {
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
         if (event.event === 'reset') this.variables.clear();
         if (event.event === 'state_changed') this.variables.follow();
+        if (event.event === 'removed' || event.event === 'reset') this.comparing.heed();
         if (!this.#exists(this.here)) this.#stand(refuge ?? this.model.newest(), null, true);
     }
 
@@ -149,6 +150,7 @@ export class Page {
 
     /** Looks at a state or, by the id of its run, at an attempt. @param {string} id @param {boolean} [replace] */
     goTo(id, replace = false) {
+        if (this.comparing.follow(id)) return;
         const run = this.model.runs.get(id);
         if (this.model.states.has(id)) this.#stand(id, null, replace);
         else if (run?.state) this.#stand(run.state, null, replace);
@@ -156,20 +158,20 @@ export class Page {
         else this.#stand(this.model.newest(), null, true);
     }
 
+    /** Shows two states beside each other, wherever we stand. @type {(a: string, b: string) => void} */
+    compare = (a, b) => this.comparing.open(a, b);
+
     /** @param {string} state @param {string | null} attempt @param {boolean} replace */
     #stand(state, attempt, replace) {
         this.here = state;
         this.attempt = attempt;
-        this.around.setAddress(attempt ?? state, replace);
+        this.around.setAddress(this.comparing.address ?? attempt ?? state, replace);
         this.variables.follow();
         this.presence.moved();
         this.around.changed();
     }
 
-    /** @param {string} state */
-    #exists(state) {
-        return this.model.states.has(state);
-    }
+    #exists = (/** @type {string} */ state) => this.model.states.has(state);
 
     /** The nearest ancestor of where we stand that stays. @param {string[]} gone @returns {string | null} */
     #refuge(gone) {
@@ -205,10 +207,7 @@ export class Page {
 
     /** The drafts from a cell on that a click could run, in order. @param {string} [key] @returns {Extract<Cell, {kind: 'draft'}>[]} */
     runnable(key) {
-        const cells = this.cells();
-        const from = key === undefined ? 0 : cells.findIndex((cell) => cell.key === key);
-        return cells.slice(Math.max(0, from)).filter((cell) => cell.kind === 'draft').filter(({ draft, run, isInside, isFresh }) =>
-            draft.kind === 'code' && draft.source.trim() && !isInside && !isFresh && !this.asked.has(draft.id) && (!run || hasEnded(run.status)));
+        return runnableFrom(this.cells(), key, this.asked);
     }
 
     /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
@@ -242,10 +241,9 @@ export class Page {
         this.mine.set(command.exec_id, this.here);
         this.saveTab();
         this.around.changed();
-        // What it builds on goes first, and the runs keep their order.
-        this.before = this.drafts.allSent() ?? this.before;
-        if (this.before) await this.before;
-        this.before = null;
+        // What it builds on goes first.
+        const sent = this.drafts.allSent();
+        if (sent) await sent;
         const reply = await this.around.send(command);
         // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;

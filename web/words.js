@@ -128,20 +128,11 @@ export const WORDS = Object.freeze({
     // Graph
     graph: 'Graph of states',
     graphRoot: 'Start',
-    graphHint: 'Arrow keys walk, Enter stands on a state.',
     nodeStatus: Object.freeze({
         ok: '', imported: '', queued: 'waiting', running: 'running', error: 'failed', interrupted: 'stopped', crashed: 'crashed',
         replay: 'needs replay', deleted: 'deleted',
     }),
     nodeHere: 'you stand here',
-    // Variables
-    noVariables: 'No variables yet.',
-    looking: 'Looking…',
-    name: 'Name',
-    type: 'Type',
-    shape: 'Shape',
-    value: 'Value',
-    valueOf: (/** @type {string} */ name) => `Show the value of ${name}`,
     linkWhy: 'The browser does not let this page reach the clipboard. Press Ctrl-C.',
     // Home
     noNotebook: (/** @type {string} */ name) => `There is no notebook called “${name}”.`,

@@ -2,8 +2,8 @@
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
 //! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `home`, `states`, `tasks`, `exchange`,
-//! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages` and `assets` (the page
-//! itself).
+//! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages`, `modules` and
+//! `assets` (the page itself).
 
 mod api;
 mod ask;
@@ -19,6 +19,7 @@ mod json;
 mod libraries;
 mod limits;
 mod links;
+mod modules;
 mod openapi;
 mod pages;
 mod routes;

@@ -25,7 +25,9 @@ export async function start(port = 0, fixture = null) {
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
     const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
-    return { url, notebook, restart, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
+    // As when the link by which a browser came in is taken back.
+    const endAccess = () => sockets.clients.forEach((one) => one.close(4401));
+    return { url, notebook, restart, endAccess, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
 }
 
 /** What is known of a new state's keeping. */
@@ -38,6 +40,8 @@ async function serve(request, response) {
     const token = url.searchParams.get('token');
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
+        // What the server fills in that has no say in how the page works: comments, and the list of modules to fetch early.
+        html = html.replaceAll(/\{% for module[^]*?\{% endfor %\}|\{#.*?#\}/g, '');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
     };
@@ -82,7 +86,8 @@ class Notebook {
         if (fixture) this.become(fixture);
     }
 
-    become({ states, runs, drafts = [], trouble = null }) {
+    become({ states, runs, drafts = [], trouble = null, variables }) {
+        this.variables = variables;
         [this.states, this.runs, this.drafts, this.trouble] = [new Map(states.map((s) => [s.id, s])), new Map(runs.map((r) => [r.exec_id, r])), drafts, trouble];
     }
 
@@ -365,6 +370,7 @@ class Notebook {
     }
 
     look_at_variables({ state }) {
+        if (this.variables?.[state]) return { kind: 'variables', variables: this.variables[state] };
         const line = [];
         for (let s = this.states.get(state); s?.exec_id; s = this.states.get(s.parent)) line.unshift(this.runs.get(s.exec_id).code);
         const found = [...line.join('\n').matchAll(/^(\w+) = (.+)$/gm)].map(([, name, repr]) => ({ name, type: /^\d/.test(repr) ? 'int' : 'DataFrame', repr, size: /^\d/.test(repr) ? null : '(4, 3)' }));

@@ -79,3 +79,21 @@ export function asBytes(mime, data) {
         return new TextEncoder().encode(data);
     }
 }
+
+const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
+
+/** @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all others. */
+
+/** The last picture among outputs. @param {import('../model.js').Item[]} outputs @returns {Picture | null} */
+export function pictureOf(outputs) {
+    for (let i = outputs.length - 1; i >= 0; i -= 1) {
+        const item = outputs[i];
+        if (item.output_type !== 'display_data' && item.output_type !== 'execute_result') continue;
+        const mime = IMAGES.find((one) => item.data[one] !== undefined);
+        if (mime) return { key: item.key, mime, item };
+    }
+    return null;
+}
+
+/** As an image's address. @param {Picture} picture */
+export const addressOf = ({ mime, item }) => imageAddress(mime, asText(item.data[mime]));

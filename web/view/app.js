@@ -6,15 +6,16 @@ import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../words/editor.js';
 import { WORDS } from '../words.js';
 import { Cell, stampOf, runOf, textOf } from './cell.js';
+import { Compare } from './compare.js';
 import { copyText } from './copy.js';
 import { Dragging } from './drag.js';
 import { FindPanel } from './finder.js';
 import { Follow } from './follow.js';
-import { Graph } from './graph.js';
+import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
 import { showPalette } from './palette.js';
-import { Variables } from './variables.js';
+import { VariablesPane } from './variables.js';
 
 /** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
 const NARROW = '(max-width: 600px)';
@@ -80,7 +81,7 @@ export class App extends Component {
     }
 
     render() {
-        const { page } = this.props;
+        const { page, rev } = this.props;
         const { showsGraph } = this.state;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable() : [];
@@ -90,9 +91,9 @@ export class App extends Component {
                     onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => showPalette(this.acts.gestures.place())} />
                 <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
-                    <${Graph} model=${page.model} rev=${page.model.graphRev} marks=${page.model.marksRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
+                    <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
                 </nav>`}
-                <main class="middle" ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
+                <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
                         <${After} page=${page} />
@@ -101,8 +102,9 @@ export class App extends Component {
                     <div id="said" class="unseen" role="status"></div>
                     <${Follow} />
                 </main>
+                ${page.comparing.pair && html`<${Compare} page=${page} rev=${rev} />`}
                 <${FindPanel} finder=${this.acts.gestures.finder} />
-                ${page.variables.isShown && html`<aside class="side right" aria-label=${WORDS.variables}><${Variables} variables=${page.variables.here} /></aside>`}
+                ${page.variables.isShown && html`<${VariablesPane} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
             </div>`;
     }

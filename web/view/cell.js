@@ -6,6 +6,7 @@ import { Component, html } from '../vendor/preact.js';
 import { hasEnded } from '../protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
+import { COMPARE_WORDS } from '../words/compare.js';
 import { Grip } from './drag.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
@@ -180,6 +181,7 @@ function versions({ state, versions: all }, acts) {
             <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion} title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
             ${WORDS.version(at + 1, all.length)}
             <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion} title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
+            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint} onClick=${() => acts.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>${COMPARE_WORDS.compareVersions}</button>
         </span>`;
 }
 

@@ -5,11 +5,13 @@ import { Asking } from '../asking.js';
 import { Cuttings } from '../cuttings.js';
 import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
+import { COMPARE_WORDS } from '../words/compare.js';
 import { runOf } from './cell.js';
 import { ask } from './dialog.js';
 import { Gestures } from './gestures.js';
 import { livingActions } from './living.js';
 import { deleteActions } from './people.js';
+import { compareWith } from './pick.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -194,6 +196,7 @@ export class Acts {
             isTip && insert,
             copy,
             { text: WORDS.label, act: () => this.label(cell.state) },
+            page.model.states.size > 2 && { text: COMPARE_WORDS.compareWith, act: () => compareWith(page, cell.state.id) },
             ...livingActions(cell.state, page),
             drop,
             ...(mayDelete ? deleteActions(cell.state, page) : []),

@@ -25,6 +25,9 @@ function load() {
         DOMPurify.addHook('afterSanitizeAttributes', (node) => {
             // Pictures come with the text; nothing is fetched because a text says so.
             if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.removeAttribute('src');
+            if (node.tagName === 'IMG' && !node.hasAttribute('alt')) node.setAttribute('alt', '');
+            // The notebook's name is the one heading of the first level.
+            if (/^H[1-6]$/.test(node.tagName)) node.setAttribute('aria-level', String(Number(node.tagName[1]) + 1));
             if (node.tagName !== 'A') return;
             if (!/^(https?:|mailto:|#)/i.test(node.getAttribute('href') ?? '')) node.removeAttribute('href');
             node.setAttribute('rel', 'noopener noreferrer');
