@@ -87,6 +87,7 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
+/** Before the line is cut: in `pagehide` alone it may be too late. */
+for (const going of ['beforeunload', 'pagehide']) addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
 keepInSight();
 now();
