@@ -38,6 +38,8 @@ export class Model {
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
         this.runOfDraft = new Map();
+        /** @type {Map<string, string>} the run that carries what a draft's cell printed before it came in a file */
+        this.importedOf = new Map();
         /** States that come back by running their cells again. @type {Map<string, {done: number, total: number}>} */
         this.replays = new Map();
         /** States that are not on disk yet. @type {Set<string>} */
@@ -56,7 +58,7 @@ export class Model {
         this.trouble = snapshot.trouble;
         this.people = snapshot.people;
         const before = new Map(this.runs);
-        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.replays, this.unsaved]) map.clear();
+        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.importedOf, this.replays, this.unsaved]) map.clear();
         for (const state of snapshot.states) this.#addState(state);
         for (const run of snapshot.runs) this.#addRun(run, before.get(run.exec_id)?.outputs);
         for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
@@ -202,7 +204,7 @@ export class Model {
         for (const output of run.outputs) addOutput(own, output);
         own.outputs = own.outputs.map((item, i) => sameOr(item, before[i]));
         this.runs.set(run.exec_id, own);
-        if (run.draft) this.runOfDraft.set(run.draft, run.exec_id);
+        if (run.draft) (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
     }
 
     /** @param {string} id @param {(run: Run) => void} how */
@@ -226,7 +228,7 @@ export class Model {
         }
         for (const id of gone.runs) {
             const draft = this.runs.get(id)?.draft;
-            if (draft && this.runOfDraft.get(draft) === id) this.runOfDraft.delete(draft);
+            for (const map of [this.runOfDraft, this.importedOf]) if (draft && map.get(draft) === id) map.delete(draft);
             this.runs.delete(id);
         }
     }

@@ -65,6 +65,7 @@ const socket = new Socket(name, {
     onEvent: (event) => page.happened(event),
     onScope: (scope) => page.allowed(scope),
     onStatus: (status) => page.connected(status),
+    onLeft: (to) => page.left(to),
     onRefused: (reply) => page.refused(reply),
 });
 

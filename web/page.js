@@ -15,7 +15,7 @@ import { WORDS } from './words.js';
 /** @typedef {import('./protocol.js').Command} Command */
 /** @typedef {import('./protocol.js').Event} Event */
 /** @typedef {import('./protocol.js').Reply} Reply */
-/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone'} Connection `gone`: the server that we spoke to is no more */
+/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was renamed or deleted */
 /** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
 
 /**
@@ -38,6 +38,8 @@ export class Page {
         this.scope = 'view';
         /** @type {Connection} */
         this.connection = 'connecting';
+        /** The name that the notebook has now, when it was renamed. @type {string | null} */
+        this.movedTo = null;
         this.isLoaded = false;
         this.here = 'initial';
         /** @type {string | null} */
@@ -67,7 +69,7 @@ export class Page {
     }
 
     get mayRun() {
-        return this.scope !== 'view' && this.connection !== 'ended' && this.connection !== 'gone';
+        return this.scope !== 'view' && !['ended', 'gone', 'left'].includes(this.connection);
     }
 
     /** The cells that the page shows. @returns {Cell[]} */
@@ -136,6 +138,12 @@ export class Page {
     connected(connection) {
         this.connection = connection;
         this.around.changed();
+    }
+
+    /** The notebook is not there any more under its name. @param {string | null} to its new name */
+    left(to) {
+        this.movedTo = to;
+        this.connected('left');
     }
 
     // Where we stand

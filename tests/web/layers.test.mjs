@@ -18,7 +18,7 @@ async function modules() {
 const importsOf = (text) => [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map((found) => found[1] ?? found[2]);
 
 test('what is pure imports no view, no library and no socket', async () => {
-    const pure = ['model.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'graph-names.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js'];
+    const pure = [join('words', 'home.js'), 'model.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'graph-names.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js'];
     for (const [path, text] of await modules()) {
         if (!pure.includes(path) && !path.startsWith('text')) continue;
         for (const name of importsOf(text)) assert.doesNotMatch(name, /view\/|vendor\/|socket/, `${path} imports ${name}`);
@@ -26,10 +26,10 @@ test('what is pure imports no view, no library and no socket', async () => {
     }
 });
 
-test('only socket.js opens a socket, only links.js asks over HTTP', async () => {
+test('only socket.js opens a socket, only links.js and notebooks.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
         if (path !== 'socket.js') assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['socket.js', 'links.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (!['socket.js', 'links.js', 'notebooks.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 

@@ -8,6 +8,7 @@ import { Cell, stampOf, runOf, textOf } from './cell.js';
 import { copyText } from './copy.js';
 import { Graph } from './graph.js';
 import { Header } from './header.js';
+import { Left } from './left.js';
 import { Acts } from './keys.js';
 import { Variables } from './variables.js';
 
@@ -138,6 +139,7 @@ function Banner({ page, code }) {
     return html`
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            ${connection === 'left' && html`<${Left} page=${page} copy=${copy} />`}
             ${isOver && html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`}
         </div>`;
 }

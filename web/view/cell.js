@@ -6,6 +6,7 @@ import { Component, html } from '../vendor/preact.js';
 import { hasEnded } from '../protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
+import { HOME_WORDS } from '../words/home.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
 import { Living, Where } from './living.js';
@@ -152,6 +153,7 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
 /** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
 function Notes({ cell, run, acts, mayRun }) {
     const parts = [];
+    if (run?.status === 'imported') parts.push(html`<span>${HOME_WORDS.imported1}</span>`);
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
     if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);

@@ -5,8 +5,10 @@ import { makeLink } from '../links.js';
 import { chosenTheme, nextTheme } from '../theme.js';
 import { html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
+import { HOME_WORDS } from '../words/home.js';
 import { copyText } from './copy.js';
 import { ask, showShortcuts } from './dialog.js';
+import { downloadsOf } from './download.js';
 import { GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
 import { showLinks } from './links.js';
 import { Menu } from './menu.js';
@@ -16,7 +18,7 @@ export function Header({ page, showsGraph, onGraph, onVariables }) {
     const { model, scope } = page;
     return html`
         <header class="top">
-            <a class="brand" href="/" aria-label=${WORDS.appName}><${Sprout} /></a>
+            <a class="brand" href="/" aria-label=${HOME_WORDS.home} title=${HOME_WORDS.home}><${Sprout} /></a>
             <h1>${model.name}</h1>
             <${Status} page=${page} />
             <div class="buttons">
@@ -33,7 +35,7 @@ function Status({ page }) {
     const open = page.model.openRuns();
     const running = open.filter((run) => run.status === 'running').length;
     const [replay] = page.model.replays.values();
-    const isOver = page.connection === 'ended' || page.connection === 'gone';
+    const isOver = page.connection === 'ended' || page.connection === 'gone' || page.connection === 'left';
     const word = page.connection === 'connecting' ? WORDS.connecting
         : isOver ? WORDS.disconnected
         : page.connection !== 'open' ? WORDS.offline
@@ -62,6 +64,7 @@ async function copyLink(page, scope) {
 const moreOf = (page) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
     { text: WORDS.keys, act: () => showShortcuts() },
+    ...downloadsOf(page),
     page.mayRun && { text: WORDS.reset, isBad: true, act: () => reset(page) },
 ];
 

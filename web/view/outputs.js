@@ -5,6 +5,7 @@ import { Component, html } from '../vendor/preact.js';
 import { choose, imageSize } from '../text/mime.js';
 import { WORDS } from '../words.js';
 import { Frame } from './frame.js';
+import { Held, isHeld } from './imported.js';
 import { Markdown } from './markdown.js';
 import { Question } from './question.js';
 import { StaticText, Stream } from './stream.js';
@@ -24,7 +25,7 @@ export class Outputs extends Component {
         if (isSilent) return null;
         return html`
             <div class="outputs">
-                ${run.outputs.map((item) => html`<div class="output" key=${item.key}>${shown(item)}</div>`)}
+                ${run.outputs.map((item) => html`<div class="output" key=${item.key}>${isHeld(run, item) ? html`<${Held} item=${item} shown=${() => shown(item)} />` : shown(item)}</div>`)}
                 ${run.error && !run.outputs.some((item) => item.output_type === 'error') && html`<div class="output" key="error"><${Failure} ...${run.error} /></div>`}
                 ${run.prompt && html`<${Question} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id} acts=${acts} />`}
             </div>`;
