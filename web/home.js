@@ -17,7 +17,7 @@ const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;
 
 Promise.all([list(), isOwner()]).then(([all, owner]) => {
     place.replaceChildren();
-    render(h(Home, { all, isOwner: owner, said, wanted: '' }), place);
+    render(h(Home, { all, isOwner: owner, said, wanted }), place);
     place.removeAttribute('aria-busy');
 }, () => {
     const trouble = document.createElement('p');

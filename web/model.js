@@ -22,6 +22,8 @@ import { EVENTS, hasEnded } from './protocol.js';
 export class Model {
     constructor() {
         this.name = '';
+        /** The name that it has now, when it was renamed and its page has left. @type {string | null} */
+        this.movedTo = null;
         /** Changes with each event. */
         this.rev = 0;
         /** `rev` of the last change to the graph's shape. */

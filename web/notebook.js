@@ -65,7 +65,10 @@ const socket = new Socket(name, {
     onEvent: (event) => page.happened(event),
     onScope: (scope) => page.allowed(scope),
     onStatus: (status) => page.connected(status),
-    onLeft: (to) => page.left(to),
+    onLeft: (to) => {
+        model.movedTo = to;
+        page.connected('left');
+    },
     onRefused: (reply) => page.refused(reply),
 });
 

@@ -38,8 +38,6 @@ export class Page {
         this.scope = 'view';
         /** @type {Connection} */
         this.connection = 'connecting';
-        /** The name that the notebook has now, when it was renamed. @type {string | null} */
-        this.movedTo = null;
         this.isLoaded = false;
         this.here = 'initial';
         /** @type {string | null} */
@@ -138,12 +136,6 @@ export class Page {
     connected(connection) {
         this.connection = connection;
         this.around.changed();
-    }
-
-    /** The notebook is not there any more under its name. @param {string | null} to its new name */
-    left(to) {
-        this.movedTo = to;
-        this.connected('left');
     }
 
     // Where we stand

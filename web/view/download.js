@@ -10,7 +10,6 @@ const PATIENCE = 2000;
 /** The entries of the menu. @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
 export const downloadsOf = (page) => /** @type {const} */ (['ipynb', 'py', 'html']).map((format) => ({
     text: HOME_WORDS.download(format === 'html' ? 'HTML' : `.${format}`),
-    hint: HOME_WORDS.downloadHint[format],
     act: () => download(page, format),
 }));
 

@@ -27,7 +27,6 @@ export class Home extends Component {
         addEventListener('focus', () => this.#refresh());
         if (!this.props.isOwner) return;
         for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop'])) addEventListener(kind, (event) => this.#drag(event));
-        if (this.props.wanted) this.#make(this.props.wanted);
     }
 
     componentDidUpdate() {
@@ -60,8 +59,8 @@ export class Home extends Component {
         }
     }
 
-    async #make(wish = '') {
-        const name = await ask({ title: HOME_WORDS.makeAsk, why: HOME_WORDS.makeWhy, act: HOME_WORDS.makeDo, input: wish });
+    async #make() {
+        const name = await ask({ title: HOME_WORDS.makeAsk, why: HOME_WORDS.makeWhy, act: HOME_WORDS.makeDo, input: this.props.wanted });
         if (!name?.trim()) return;
         const { path, why } = await openNotebook(name.trim()).catch(() => ({ path: null, why: HOME_WORDS.failed }));
         if (path !== null) location.assign(path);
@@ -70,7 +69,7 @@ export class Home extends Component {
 
     /** @param {About} one */
     async #rename(one) {
-        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name), true);
+        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
         const why = HOME_WORDS.renameWhy(one.is_open, one.running);
         const to = (await ask({ title: HOME_WORDS.renameAsk(one.name), why, act: HOME_WORDS.renameDo, input: one.name }))?.trim();
         if (!to || to === one.name) return undefined;
@@ -93,7 +92,7 @@ export class Home extends Component {
 
     /** @param {About} one */
     async #remove(one) {
-        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name), true);
+        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
         const why = HOME_WORDS.removeWhy(one.states, bytes(one.bytes), one.running);
         const answer = await ask({ title: HOME_WORDS.removeAsk(one.name), why, act: HOME_WORDS.removeDo, isBad: true });
         if (answer === null) return undefined;
@@ -166,8 +165,9 @@ export class Home extends Component {
             </li>`;
     }
 
-    /** @param {{isOwner: boolean}} props @param {{all: About[], said: Said | null, isOver: boolean}} state */
-    render({ isOwner }, { all, said, isOver }) {
+    render() {
+        const { isOwner } = this.props;
+        const { all, said, isOver } = this.state;
         return html`
             <header class="head">
                 <span class="sprout"><${Sprout} /></span>
