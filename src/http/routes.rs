@@ -7,7 +7,7 @@
 use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
-use super::{api, assets, documents, exchange, home, links, pages, seed, socket, states, tasks};
+use super::{api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, web};
@@ -149,6 +149,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NO_BODY     => tasks::latest;
     GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NO_BODY     => tasks::version;
     POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL_BODY  => tasks::restore;
+    GET    "/api/libraries/{}"                    VIEW   Server Data  NO_BODY     => libraries::library;
     GET    "/api/links"                           OWNER  Server Data  NO_BODY     => links::links;
     POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => links::add_link;
     DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => links::take_back_link;

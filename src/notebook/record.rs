@@ -85,7 +85,7 @@ pub struct Changes {
 /// Somebody who looks at the notebook: one tab of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Person {
-    /// Which; never used again.
+    /// Which; not used again while the notebook is open.
     pub id: String,
     /// What they want to be called.
     pub name: Option<String>,

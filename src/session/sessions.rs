@@ -1,7 +1,7 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
 use super::{Budget, Fate, Session, task};
-use crate::kernel::{Launch, end_all_below};
+use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook, Refused};
 use crate::store::{self, InstallKey, Shelved, StoreError};
 use std::collections::BTreeMap;
@@ -107,6 +107,11 @@ impl Sessions {
             task::spawn(&self.runtime, name, &self.dir_of(name), self.launch.clone(), &self.keeping)?;
         open.insert(name.to_owned(), session.clone());
         Ok(session)
+    }
+
+    /// The JavaScript library of a plotting package, out of the environment of the cells. Waits for a process.
+    pub fn library(&self, name: &str) -> Option<String> {
+        find_library(&self.launch.python, name)
     }
 
     /// Closes all notebooks and ends all their processes, whatever users' code has made of them.

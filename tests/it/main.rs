@@ -22,6 +22,7 @@ mod origins;
 mod outputs;
 mod pages;
 mod parallel;
+mod people;
 mod provision;
 mod request;
 mod restarts;

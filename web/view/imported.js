@@ -13,9 +13,15 @@ let isWanted = false;
 const held = new Set();
 
 /** Whether an output of a run waits until it is asked for. @param {import('../model.js').Run} run @param {import('../model.js').Item} item */
-export const isHeld = (run, item) => run.status === 'imported' && 'data' in item && choose(item.data).how === 'frame';
+export const isHeld = (run, item) => run.status === 'imported' && 'data' in item && isFrame(item.data);
 
-/** @extends {Component<{item: any, shown: () => any}, {}>} */
+/** @param {import('../protocol.js').MimeBundle} data @returns {boolean} */
+function isFrame(data) {
+    const { how, data: rest } = choose(data);
+    return how === 'frame' || (how === 'widget' && isFrame(rest));
+}
+
+/** @extends {Component<{item: any, id: string, shown: () => any}, {}>} */
 export class Held extends Component {
     again = () => this.forceUpdate();
 
@@ -27,8 +33,8 @@ export class Held extends Component {
         held.delete(this.again);
     }
 
-    /** @param {{item: any, shown: () => any}} props */
-    render({ item, shown }) {
+    /** @param {{item: any, id: string, shown: () => any}} props */
+    render({ item, id, shown }) {
         if (isWanted) return shown();
         const show = () => {
             isWanted = true;
@@ -36,7 +42,7 @@ export class Held extends Component {
         };
         const text = item.data['text/plain'];
         return html`
-            ${text !== undefined && html`<${StaticText} text=${Array.isArray(text) ? text.join('') : String(text)} name="value" />`}
+            ${text !== undefined && html`<${StaticText} text=${Array.isArray(text) ? text.join('') : String(text)} name="value" id=${id} />`}
             <button class="quiet" title=${HOME_WORDS.heldHint} onClick=${show}>${HOME_WORDS.held}</button>`;
     }
 }

@@ -51,7 +51,6 @@ export const HOME_WORDS = Object.freeze({
     failed: 'That did not work: the server does not answer. Is Ratoon still running?',
     // In a notebook
     download: (/** @type {string} */ format) => `Download as ${format}`,
-    imported1: 'Output from the file; it has not run here.',
     held: 'Show as it was',
     heldHint: 'Scripts of this file run then, in frames that reach neither this page nor the network.',
     left: (/** @type {string | null} */ to) => (to ? `This notebook was renamed to “${to}”.` : 'This notebook was renamed or deleted.'),
