@@ -112,7 +112,7 @@ test('a file that is dropped becomes a notebook; its outputs are grey until its 
     assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
     assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
     await page.getByRole('button', { name: 'Show as it was' }).click();
-    await page.waitForSelector('iframe[data-ready]');
+    await page.waitForSelector('.frame-place[data-ready]');
     await page.getByRole('button', { name: /Run these 2 cells/ }).click();
     await ran(2);
     assert.equal(await grey.count(), 0);
