@@ -83,6 +83,10 @@ const socket = new Socket(name, {
     onEvent: happened,
     onScope: (scope) => page.allowed(scope),
     onStatus: (status) => page.connected(status),
+    onLeft: (to) => {
+        model.movedTo = to;
+        page.connected('left');
+    },
     onRefused: (reply) => page.refused(reply),
 });
 

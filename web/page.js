@@ -20,7 +20,7 @@ import { WORDS } from './words.js';
 /** @typedef {import('./protocol.js').Command} Command */
 /** @typedef {import('./protocol.js').Event} Event */
 /** @typedef {import('./protocol.js').Reply} Reply */
-/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone'} Connection `gone`: the server that we spoke to is no more */
+/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was renamed or deleted */
 /** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
 
 /**
@@ -73,7 +73,7 @@ export class Page {
     }
 
     get mayRun() {
-        return this.scope !== 'view' && this.connection !== 'ended' && this.connection !== 'gone';
+        return this.scope !== 'view' && !['ended', 'gone', 'left'].includes(this.connection);
     }
 
     /** The cells that the page shows. @returns {Cell[]} */

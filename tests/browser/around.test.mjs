@@ -48,10 +48,12 @@ test('a new notebook is made, and one that is not there is told', { skip: !isRea
     await page.goto(`${origin}/n/lost`);
     await page.getByText('There is no notebook called “lost”.').waitFor();
     await page.goto(origin);
-    await page.getByLabel('New notebook').fill('bad/name');
+    await page.getByRole('button', { name: 'New notebook' }).click();
+    await page.getByRole('textbox', { name: 'New notebook' }).fill('bad/name');
     await page.keyboard.press('Enter');
-    await page.locator('#trouble', { hasText: 'Cannot' }).waitFor();
-    await page.getByLabel('New notebook').fill('second one');
+    await page.locator('.said[data-bad]', { hasText: 'Cannot' }).waitFor();
+    await page.getByRole('button', { name: 'New notebook' }).click();
+    await page.getByRole('textbox', { name: 'New notebook' }).fill('second one');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.waitForURL(`${origin}/n/second%20one**`);
     await page.waitForSelector('.notebook[aria-busy="false"]');

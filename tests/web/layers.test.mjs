@@ -26,10 +26,10 @@ test('what is pure imports no view, no library and no socket', async () => {
     }
 });
 
-test('only socket.js opens a socket, or early.js for it; only links.js and view/libraries.js ask over HTTP', async () => {
+test('only socket.js opens a socket, or early.js for it; only links.js, notebooks.js and view/libraries.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
         if (!['socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['socket.js', 'links.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (!['socket.js', 'links.js', 'notebooks.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 
