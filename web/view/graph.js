@@ -115,6 +115,8 @@ export class Graph extends Component {
         for (const { node } of this.scene.rows.slice(change.from)) {
             if (!node.run) continue;
             this.born.set(node.run.exec_id, performance.now());
+            // A quick one began and ended between two pictures.
+            this.#tell(node);
             if (this.isAtEnd && page.mine.has(node.run.exec_id)) this.wanted = 'end';
         }
         if (change.followed && this.isAtEnd) this.wanted = 'end';
