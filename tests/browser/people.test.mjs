@@ -205,7 +205,8 @@ test('a viewer has no control that does not work', async () => {
         }
         pressed.add(next);
         const found = await guest.evaluateHandle((name) => [...document.querySelectorAll('button:not(:disabled), [role="menuitem"], summary')].find((one) => one.checkVisibility() && (one.getAttribute('aria-label') ?? one.textContent.trim()) === name), next);
-        await found.asElement()?.click();
+        // What only shows under the pointer is pressed, too.
+        await found.evaluate((one) => one?.click());
         assert.equal(await refused(), 0, next);
         await guest.keyboard.press('Escape');
         if (/More|others/.test(next)) {
@@ -224,6 +225,9 @@ test('a viewer has no control that does not work', async () => {
     }
     // The palette offers nothing else.
     const palette = async () => {
+        // Whatever the entry before has opened is closed.
+        await guest.reload();
+        await ran(1, guest);
         await guest.locator('.cell').first().focus();
         await guest.keyboard.press('F1');
         await guest.locator('#commands').waitFor();
