@@ -1,32 +1,29 @@
 // @ts-check
-// The list of notebooks: says when the one that was asked for is not there, and makes new ones.
+// The entry of the list of notebooks.
 
-import { isOwner, openNotebook } from './links.js';
+import { isOwner } from './links.js';
+import { list } from './notebooks.js';
+import { h, render } from './vendor/preact.js';
+import { Home } from './view/home.js';
+import { HOME_WORDS } from './words/home.js';
 import { WORDS } from './words.js';
 
-const find = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const input = /** @type {HTMLInputElement} */ (find('name'));
-const trouble = find('trouble');
+const place = /** @type {HTMLElement} */ (document.getElementById('home'));
 
+// Under the address of a notebook that is not there, the list says so.
 const wanted = decodeURIComponent(location.pathname.match(/^\/n\/([^/]*)/)?.[1] ?? '');
-if (wanted) {
-    trouble.textContent = WORDS.noNotebook(wanted);
-    document.title = trouble.textContent;
-    input.value = wanted;
-}
+if (wanted) document.title = WORDS.noNotebook(wanted);
+const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;
 
-async function create() {
-    const name = input.value.trim();
-    if (!name) return input.focus();
-    const { path, why } = await openNotebook(name).catch(() => ({ path: null, why: WORDS.createFailed }));
-    if (path !== null) location.assign(path);
-    else trouble.textContent = why;
-}
-
-find('create').addEventListener('click', create);
-input.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && !event.isComposing) create();
+Promise.all([list(), isOwner()]).then(([all, owner]) => {
+    place.replaceChildren();
+    render(h(Home, { all, isOwner: owner, said, wanted }), place);
+    place.removeAttribute('aria-busy');
+}, () => {
+    const trouble = document.createElement('p');
+    trouble.className = 'said';
+    trouble.setAttribute('role', 'alert');
+    trouble.textContent = HOME_WORDS.failed;
+    place.append(trouble);
+    place.removeAttribute('aria-busy');
 });
-isOwner().then((may) => {
-    find('new').hidden = !may;
-}, () => {});

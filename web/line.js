@@ -82,7 +82,8 @@ function draftCell(model, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
     // A draft that has moved on to another state leaves its earlier failures behind.
     const isOurs = run && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
-    return { kind: 'draft', key, draft, run: isOurs ? run : undefined, isInside, isFresh: false };
+    const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
+    return { kind: 'draft', key, draft, run: isOurs ? run : imported, isInside, isFresh: false };
 }
 
 /** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */

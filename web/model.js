@@ -22,6 +22,8 @@ import { EVENTS, hasEnded } from './protocol.js';
 export class Model {
     constructor() {
         this.name = '';
+        /** The name that it has now, when it was renamed and its page has left. @type {string | null} */
+        this.movedTo = null;
         /** Changes with each event. */
         this.rev = 0;
         /** `rev` of the last change to the graph's shape. */
@@ -40,6 +42,8 @@ export class Model {
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
         this.runOfDraft = new Map();
+        /** @type {Map<string, string>} the run that carries what a draft's cell printed before it came in a file */
+        this.importedOf = new Map();
         /** States that come back by running their cells again. @type {Map<string, {done: number, total: number}>} */
         this.replays = new Map();
         /** States that are not on disk yet. @type {Set<string>} */
@@ -58,7 +62,7 @@ export class Model {
         this.trouble = snapshot.trouble;
         this.people = snapshot.people;
         const before = new Map(this.runs);
-        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.replays, this.unsaved]) map.clear();
+        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.importedOf, this.replays, this.unsaved]) map.clear();
         for (const state of snapshot.states) this.#addState(state);
         for (const run of snapshot.runs) this.#addRun(run, before.get(run.exec_id)?.outputs);
         for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
@@ -204,7 +208,7 @@ export class Model {
         for (const output of run.outputs) addOutput(own, output);
         own.outputs = own.outputs.map((item, i) => sameOr(item, before[i]));
         this.runs.set(run.exec_id, own);
-        if (run.draft) this.runOfDraft.set(run.draft, run.exec_id);
+        if (run.draft) (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
     }
 
     /** @param {string} id @param {(run: Run) => void} how */
@@ -229,7 +233,7 @@ export class Model {
         }
         for (const id of gone.runs) {
             const draft = this.runs.get(id)?.draft;
-            if (draft && this.runOfDraft.get(draft) === id) this.runOfDraft.delete(draft);
+            for (const map of [this.runOfDraft, this.importedOf]) if (draft && map.get(draft) === id) map.delete(draft);
             this.runs.delete(id);
         }
     }

@@ -20,7 +20,7 @@ import { WORDS } from './words.js';
 /** @typedef {import('./protocol.js').Command} Command */
 /** @typedef {import('./protocol.js').Event} Event */
 /** @typedef {import('./protocol.js').Reply} Reply */
-/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone'} Connection `gone`: the server that we spoke to is no more */
+/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was renamed or deleted */
 /** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
 
 /**
@@ -73,7 +73,7 @@ export class Page {
     }
 
     get mayRun() {
-        return this.scope !== 'view' && this.connection !== 'ended' && this.connection !== 'gone';
+        return this.scope !== 'view' && !['ended', 'gone', 'left'].includes(this.connection);
     }
 
     /** The cells that the page shows. @returns {Cell[]} */
@@ -320,12 +320,6 @@ export class Page {
         const on = isBeside ? this.here : cell.draft.on;
         const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
         return this.drafts.add({ id: newId(), on, kind, source }, after);
-    }
-
-    /** Makes an empty draft above another. @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string} */
-    insertAbove({ draft, isFresh }) {
-        const after = isFresh ? this.drafts.lastOn(draft.on) : this.drafts.before(draft);
-        return this.drafts.add({ id: newId(), on: draft.on, kind: 'code', source: '' }, after);
     }
 
     /** @param {string} code @returns {string} */

@@ -208,7 +208,7 @@ export const COMMANDS = Object.freeze({
 export const REPLIES = Object.freeze(['done', 'ended', 'checkpointed', 'task_saved', 'trusted', 'interrupted', 'variables', 'completions', 'inspected', 'standing', 'refused']);
 
 /** Why the server closed the socket, where the page must know. */
-export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408 });
+export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408, renamed: 4301, deleted: 4404 });
 
 /** Whether nothing more will come from a run. @param {RunStatus} status */
 export const hasEnded = (status) => status !== 'queued' && status !== 'running';

@@ -20,6 +20,7 @@ const LONGEST_WAIT_MS = 15_000;
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(scope: import('./protocol.js').Scope) => void} onScope
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
+ * @property {(to: string | null) => void} onLeft the notebook is not there any more under its name; its new one, if that is known
  * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could not read
  */
 
@@ -75,8 +76,8 @@ export class Socket {
         line.onmessage = hear;
         // Who made us is to have us first.
         queueMicrotask(() => early?.heard.forEach(hear));
-        line.onclose = ({ code }) => {
-            if (this.line === line) this.#lost(code);
+        line.onclose = ({ code, reason }) => {
+            if (this.line === line) this.#lost(code, reason);
         };
         this.#listen();
     }
@@ -128,8 +129,8 @@ export class Socket {
         asked?.answer(reply);
     }
 
-    /** @param {number} code */
-    #lost(code) {
+    /** @param {number} code @param {string} [reason] */
+    #lost(code, reason = '') {
         clearTimeout(this.silence);
         this.line = null;
         const neverOpened = !this.isOpen;
@@ -137,6 +138,10 @@ export class Socket {
         this.#giveUpWhatMustNotRepeat();
         if (code === CLOSED.accessEnded) {
             this.handlers.onStatus('ended');
+            return;
+        }
+        if (code === CLOSED.renamed || code === CLOSED.deleted) {
+            this.handlers.onLeft((code === CLOSED.renamed && reason) || null);
             return;
         }
         this.failures += 1;
@@ -151,6 +156,10 @@ export class Socket {
         this.retry = undefined;
         if (askFirst) {
             const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
+            if (answer?.status === 404) {
+                this.handlers.onLeft(null);
+                return;
+            }
             if (answer && (answer.status === 401 || answer.status === 403)) {
                 // A server that was started anew knows nobody; one that goes on says so over the line.
                 this.isStranger = this.wasOpen;

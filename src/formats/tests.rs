@@ -296,7 +296,7 @@ fn a_program_comes_back_as_it_was() {
             "%matplotlib inline\n# %matplotlib inline\n# # %x\n!ls -l\n# !ls\n#!shebang\nx = %who_ls\n# x = !ls",
         ),
         (Code, "# %% looks like a cell\n# # %% so does this\n#%%\n%%\nx %% y"),
-        (Code, "%%bash\necho hi\n\n# comment\n"),
+        (Code, "%%bash\necho hi\n\n# comment"),
         (Code, "# %%bash\n# only a comment"),
         (Code, "s = '''\n# %% inside\n%magic\n# %magic\n'''\n%after"),
         (Code, "s = 'it\\'s \"\"\" open'\n%magic # '''\n%again"),

@@ -66,7 +66,9 @@ mod tests {
     fn what_is_needed_at_once_is_found_and_nothing_else() {
         let text = |path: &str| {
             let text = match path {
-                "a.js" => "import { b } from './view/b.js';\nimport './e.js';\nconst x = import('./later.js');\n",
+                "a.js" => {
+                    "import { b } from './view/b.js';\nimport './e.js';\nconst x = import('./later.js');\n"
+                }
                 "view/b.js" => {
                     "// import { no } from './comment.js';\nimport {\n    c, d,\n} from '../c.js';\n\
                      import { A } from '../a.js';\nexport * from './d.js';\n"

@@ -7,9 +7,7 @@
 use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
-use super::{
-    api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks,
-};
+use super::{api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, web};

@@ -112,7 +112,13 @@ pub struct Home {
 
 impl Session {
     pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>) -> Self {
-        Self { name: name.into(), home: Arc::new(home), inbox, visitors: Arc::default(), fate: Arc::default() }
+        Self {
+            name: name.into(),
+            home: Arc::new(home),
+            inbox,
+            visitors: Arc::default(),
+            fate: Arc::default(),
+        }
     }
 
     /// Where the notebook is kept, as it was when it was opened.

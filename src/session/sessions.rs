@@ -62,8 +62,10 @@ impl Sessions {
     /// The names of the notebooks that are in the directory, open or not, sorted.
     pub fn kept(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.keeping.dir).into_iter().flatten().flatten();
-        let name =
-            |entry: std::fs::DirEntry| entry.file_name().to_str()?.strip_suffix(SUFFIX).map(str::to_owned);
+        let name = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().to_str()?.strip_suffix(SUFFIX)?.to_owned();
+            entry.path().is_dir().then_some(name)
+        };
         let mut names: Vec<String> = entries.filter_map(name).filter(|name| !name.is_empty()).collect();
         names.sort();
         names

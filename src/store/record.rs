@@ -5,8 +5,8 @@
 use super::tables::{Cell, Fault, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
-    Asked, Base, Changes, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus, Saving,
-    State, StateId,
+    Asked, Base, Changes, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus,
+    Saving, State, StateId,
 };
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,9 @@ use super::load::{MAX_ENTRY_BYTES, unpacked};
 use super::record::{Entry, StoredRun, StoredState, entries, replay, state_row};
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
-use crate::notebook::{Changes, Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint};
+use crate::notebook::{
+    Changes, Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint,
+};
 use std::collections::HashMap;
 
 /// An item of which the JSON is longer than this goes to a blob, when its run has ended.

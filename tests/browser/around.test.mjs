@@ -48,10 +48,12 @@ test('a new notebook is made, and one that is not there is told', { skip: !isRea
     await page.goto(`${origin}/n/lost`);
     await page.getByText('There is no notebook called “lost”.').waitFor();
     await page.goto(origin);
-    await page.getByLabel('New notebook').fill('bad/name');
+    await page.getByRole('button', { name: 'New notebook' }).click();
+    await page.getByRole('textbox', { name: 'New notebook' }).fill('bad/name');
     await page.keyboard.press('Enter');
-    await page.locator('#trouble', { hasText: 'Cannot' }).waitFor();
-    await page.getByLabel('New notebook').fill('second one');
+    await page.locator('.said[data-bad]', { hasText: 'Cannot' }).waitFor();
+    await page.getByRole('button', { name: 'New notebook' }).click();
+    await page.getByRole('textbox', { name: 'New notebook' }).fill('second one');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.waitForURL(`${origin}/n/second%20one**`);
     await page.waitForSelector('.notebook[aria-busy="false"]');
@@ -110,5 +112,5 @@ test('seven branches leave room for their names, and variants are told apart', a
     const lefts = await page.$$eval('.row .what', (all) => all.map((one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left));
     assert.ok(Math.max(...lefts) < 115, `${lefts}`);
     await page.locator('.row').nth(3).hover();
-    assert.match(await page.locator('.card').textContent(), /import time; time.sleep\(0\); x = 2.*In memory/);
+    assert.match(await page.locator('.node-card').textContent(), /import time; time.sleep\(0\); x = 2.*In memory/);
 });

@@ -353,7 +353,7 @@ class Notebook {
         this.questions.push({ do: 'complete', state, code, cursor });
         await pause(this.slowMs ?? 0);
         const before = [...code].slice(0, cursor).join('');
-        const typed = before.match(/(?:%|[\w.]*\.|["'])?[^\W]*$/u)[0];
+        const typed = before.match(/(?:%|[\w.]*\.|["'])?[\p{L}\p{N}_]*$/u)[0];
         const all = [...NAMES, ...this.look_at_variables({ state }).variables.map(({ name }) => ({ text: name, kind: 'instance', signature: null }))];
         const [items, word] = typed.startsWith('%') ? [MAGICS, typed] : typed.includes('.') ? [ATTRIBUTES, typed.split('.').at(-1)] : /^["']/.test(typed) ? [KEYS, typed] : [all, typed];
         return { kind: 'completions', from: cursor - [...word].length, to: cursor, items: items.filter(({ text }) => text.startsWith(word)) };

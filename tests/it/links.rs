@@ -64,6 +64,11 @@ fn a_link_opens_what_its_scope_says_and_nothing_else() {
         (Request::post("/api/states/none/label", r#"{"label":"x"}"#), false, true),
         (Request::post("/api/states/none/clear_namespace", "{}"), false, true),
         (Request::post("/api/trust", "{}"), false, false),
+        (Request::get("/api/notebooks/main/states/none/document"), true, true),
+        (Request::post("/api/notebooks/import?name=x", "{}"), false, false),
+        (Request::post("/api/notebooks/main/rename", r#"{"to":"x"}"#), false, false),
+        (Request::post("/api/notebooks/main/duplicate", r#"{"to":"x"}"#), false, false),
+        (Request::new("DELETE", "/api/notebooks/main"), false, false),
         (Request::get("/api/notebooks/main/states/none/export"), false, true),
         (Request::post("/api/notebooks/main/import", "{}"), false, false),
         (Request::get("/api/tasks/none/checkpoints"), true, true),
@@ -149,7 +154,7 @@ fn a_link_is_for_one_notebook() {
         assert_eq!(status(request.clone()), 403, "{request:?}");
     }
     let names = server.send(Request::get("/api/notebooks").bearer(&token)).json();
-    assert_eq!(names, json!({"notebooks": ["other"]}));
+    assert_eq!(names["notebooks"], json!(["other"]));
     assert_eq!(server.owner(Request::post("/api/links", r#"{"scope":"run","notebook":"none"}"#)).status, 404);
 }
 
@@ -233,13 +238,13 @@ fn links_of_a_notebook_that_is_not_open_open_it() {
     std::fs::create_dir(room.file("not a notebook's name?.ratoon")).unwrap();
     let server = TestServer::in_dir(room.path());
     let by_link = |request: Request| server.send(request.bearer(&token));
-    assert_eq!(by_link(Request::get("/api/notebooks")).json(), json!({"notebooks": ["other"]}));
+    assert_eq!(by_link(Request::get("/api/notebooks")).json()["notebooks"], json!(["other"]));
     assert_eq!(by_link(Request::get("/n/other")).status, 200);
     assert_eq!(by_link(Wire::handshake("/ws/other")).status, 101);
     assert_eq!(by_link(Request::get("/api/notebooks/other")).status, 200);
     assert_eq!(by_link(Request::get("/api/notebooks/main")).status, 403);
     let all = server.owner(Request::get("/api/notebooks")).json();
-    assert_eq!(all, json!({"notebooks": ["main", "other"]}));
+    assert_eq!(all["notebooks"], json!(["main", "other"]));
     // A copy has the same links, and they are not good for it.
     drop(server);
     copy(&room.file("other.ratoon"), &room.file("copy.ratoon"));

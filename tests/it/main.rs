@@ -12,6 +12,8 @@ mod checkpoints;
 mod crashes;
 mod disk;
 mod exchange;
+mod formats;
+mod home;
 mod hostile;
 mod interrupts;
 mod lifetime;

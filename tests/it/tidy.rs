@@ -32,6 +32,25 @@ const NOT_HERE: &[(&str, &[&str], &str)] = &[
         "the domain is pure",
     ),
     (
+        "src/formats",
+        &[
+            "crate::kernel",
+            "crate::session",
+            "crate::store",
+            "crate::http",
+            "crate::options",
+            "tokio",
+            "actix",
+            "pyo3",
+            "std::fs",
+            "std::time",
+            "std::net",
+            "nix::",
+            "uuid",
+        ],
+        "files are texts here",
+    ),
+    (
         "src/kernel",
         &["crate::session", "crate::store", "crate::http", "crate::serve", "crate::options", "actix"],
         "arrows go one way",
@@ -89,7 +108,10 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
     ("libc::fork", &["src/kernel/state/fork.rs"]),
     ("PyOS_AfterFork", &["src/kernel/state/fork.rs"]),
     ("rusqlite", &["src/store/tables"]),
-    ("Command::new", &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs", "src/kernel/library.rs"]),
+    (
+        "Command::new",
+        &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs", "src/kernel/library.rs"],
+    ),
 ];
 
 fn root() -> &'static Path {

@@ -18,7 +18,7 @@ async function modules() {
 const importsOf = (text) => [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map((found) => found[1] ?? found[2]);
 
 test('what is pure imports no view, no library and no socket', async () => {
-    const pure = ['model.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'compare.js', 'comparing.js', 'graph-names.js', 'graph-nodes.js', 'graph-folds.js', 'graph-search.js', 'graph-scene.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js', 'people.js', 'deleting.js', 'outlived.js', 'together.js'];
+    const pure = ['model.js', 'asking.js', 'editing.js', 'find.js', 'selection.js', 'commands.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'compare.js', 'comparing.js', 'graph-names.js', 'graph-nodes.js', 'graph-folds.js', 'graph-search.js', 'graph-scene.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js', 'people.js', 'deleting.js', 'outlived.js', 'together.js'];
     for (const [path, text] of await modules()) {
         if (!pure.includes(path) && !/^(text|words)\b/.test(path)) continue;
         for (const name of importsOf(text)) assert.doesNotMatch(name, /view\/|vendor\/|socket/, `${path} imports ${name}`);
@@ -26,10 +26,10 @@ test('what is pure imports no view, no library and no socket', async () => {
     }
 });
 
-test('only socket.js opens a socket, or early.js for it; only links.js and view/libraries.js ask over HTTP', async () => {
+test('only socket.js opens a socket, or early.js for it; only links.js, notebooks.js and view/libraries.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
         if (!['socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['socket.js', 'links.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (!['socket.js', 'links.js', 'notebooks.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 

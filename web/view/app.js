@@ -13,6 +13,7 @@ import { FindPanel } from './finder.js';
 import { Follow } from './follow.js';
 import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
+import { Left } from './left.js';
 import { Acts } from './keys.js';
 import { showPalette } from './palette.js';
 import { VariablesPane } from './variables.js';
@@ -154,6 +155,7 @@ function Banner({ page, code }) {
     return html`
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            ${connection === 'left' && html`<${Left} page=${page} copy=${copy} />`}
             ${isOver && html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`}
         </div>`;
 }

@@ -7,7 +7,9 @@ import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../words/editor.js';
 import { PEOPLE_WORDS } from '../words/people.js';
 import { WORDS } from '../words.js';
+import { HOME_WORDS } from '../words/home.js';
 import { ask } from './dialog.js';
+import { downloadsOf } from './download.js';
 import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
 import { showShare } from './links.js';
 import { Menu } from './menu.js';
@@ -19,7 +21,7 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
     const { model, scope } = page;
     return html`
         <header class="top">
-            <a class="brand" href="/" aria-label=${WORDS.appName}><${Sprout} /></a>
+            <a class="brand" href="/" aria-label=${HOME_WORDS.home} title=${HOME_WORDS.home}><${Sprout} /></a>
             <h1>${model.name}</h1>
             <${Status} page=${page} />
             <div class="buttons">
@@ -28,7 +30,7 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
                 ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => showShare(page)}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
                 <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
-                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page)} face=${html`<${MoreIcon} />`} />
+                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette)} face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
 }
@@ -38,7 +40,7 @@ function Status({ page }) {
     const open = page.model.openRuns();
     const running = open.filter((run) => run.status === 'running').length;
     const [replay] = page.model.replays.values();
-    const isOver = page.connection === 'ended' || page.connection === 'gone';
+    const isOver = page.connection === 'ended' || page.connection === 'gone' || page.connection === 'left';
     const word = page.connection === 'connecting' ? WORDS.connecting
         : isOver ? WORDS.disconnected
         : page.connection !== 'open' ? WORDS.offline
@@ -49,10 +51,12 @@ function Status({ page }) {
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }
 
-/** @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
-const moreOf = (page) => [
+/** @param {import('../page.js').Page} page @param {() => void} onPalette @returns {import('./menu.js').Action[]} */
+const moreOf = (page, onPalette) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
+    { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => showShortcuts() },
+    ...downloadsOf(page),
     { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
     page.mayRun && page.scope === 'owner' && { text: WORDS.reset, isBad: true, act: () => startOver(page) },
 ];

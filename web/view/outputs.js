@@ -9,6 +9,7 @@ import { WORDS } from '../words.js';
 import { OUTPUT_WORDS } from '../words/outputs.js';
 import { errorText, Failure } from './failure.js';
 import { Frame } from './frame.js';
+import { Held, isHeld } from './imported.js';
 import { Json } from './json.js';
 import { keep, recall } from './kept.js';
 import { Markdown } from './markdown.js';
@@ -111,7 +112,7 @@ export class Outputs extends Component {
         const { how, mime, data } = chosen;
         const text = how === 'markdown' || how === 'latex' || how === 'text' ? data : how === 'json' ? JSON.stringify(data, null, 2) : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
         // An image that takes the place of another is the same element: it changes without a gap.
-        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${shown(chosen, item, id)}
+        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isHeld(run, item) ? html`<${Held} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
             <${OutputTools} page=${acts.page} text=${text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
     }
 

@@ -155,10 +155,7 @@ impl Process {
                     self.forked.remove(&pid);
                     reap(pid);
                 }
-                Order::Run { .. }
-                | Order::Question { .. }
-                | Order::Answer { .. }
-                | Order::Plant { .. } => {}
+                Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
             }
         }
         leave()

@@ -178,5 +178,10 @@ fn limit(sought: Sought) -> Duration {
 }
 
 fn refused(state: &StateId, code: &'static str, why: impl Into<String>) -> Reply {
-    Reply::Refused(Refused::new(code, format!("answer a question about state {state}"), why, "go on, and ask again"))
+    Reply::Refused(Refused::new(
+        code,
+        format!("answer a question about state {state}"),
+        why,
+        "go on, and ask again",
+    ))
 }

@@ -158,7 +158,8 @@ impl Machine {
     }
 
     fn compare(&mut self, id: &StateId, parent: &StateId) {
-        let (Some(Some(now)), Some(Some(before))) = (self.comparer.known(id), self.comparer.known(parent)) else {
+        let (Some(Some(now)), Some(Some(before))) = (self.comparer.known(id), self.comparer.known(parent))
+        else {
             return;
         };
         let changes = changes(before, now);
@@ -189,7 +190,8 @@ fn changes((before, family): &(Marks, u64), (now, own): &(Marks, u64)) -> Change
         more += u32::try_from(names.len() - count).unwrap_or(u32::MAX);
         names.into_iter().take(count).cloned().collect::<Vec<_>>()
     };
-    let differs = |(name, mark): &(&String, &Mark)| before.get(*name).is_some_and(|b| differ(b, mark, is_family));
+    let differs =
+        |(name, mark): &(&String, &Mark)| before.get(*name).is_some_and(|b| differ(b, mark, is_family));
     Changes {
         added: told(now.keys().filter(|name| !before.contains_key(*name)).collect()),
         changed: told(now.iter().filter(differs).map(|(name, _)| name).collect()),

@@ -196,6 +196,42 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
 }
 
 #[test]
+fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
+    use super::*;
+    use crate::notebook::{Asked, Run, RunStatus};
+    let mut notebook = Notebook::new("n", 0.0);
+    for name in ["a", "b", "c", "d"] {
+        let (id, on, source) = (DraftId::new(name), StateId::root(), name.to_owned());
+        let base = Base::State(on.clone());
+        let asked = Asked { on: base.clone(), new_state_name: None };
+        let mut run =
+            crate::session::machine::runs::new_run(exec(name), base, source.clone(), Some(id.clone()), asked);
+        run.status = RunStatus::Imported;
+        notebook.add_run(run);
+        notebook.append_draft(Draft { id, on, kind: DraftKind::Code, source, version: 1 });
+    }
+    let new_id = || "s1".to_owned();
+    let mut machine = Machine::new(notebook, Box::new(new_id), Budget::default(), false);
+    let left = |machine: &Machine| {
+        let is_imported = |run: &&Run| run.status == RunStatus::Imported;
+        machine.notebook().runs().filter(is_imported).map(|run| run.exec_id.as_str()).collect::<String>()
+    };
+    let mut tell = |line: &str| {
+        machine.step(0.0, parse(line, Ticket(1)));
+        left(&machine)
+    };
+    assert_eq!(tell("open"), "abcd", "they count as ended");
+    assert_eq!(tell("undraft b"), "acd");
+    tell("run x draft a");
+    tell("p2 began");
+    assert_eq!(tell("p2 raises Error"), "acd", "a draft that failed keeps them");
+    tell("run y draft a");
+    tell("p3 began");
+    assert_eq!(tell("p3 ok"), "cd", "the others moved on");
+    assert_eq!(tell("delete s1"), "", "their drafts are gone with the state");
+}
+
+#[test]
 fn a_text_that_grew_from_another_version_is_refused() {
     expect![[r#"
         open

@@ -1,0 +1,334 @@
+//! Notebooks as files of other programs: taken away, brought in, and judged by nbformat itself.
+
+use crate::cells::Room;
+use crate::request::{Answer, Request};
+use crate::server::{TestServer, output_of, program};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const FILE: &str = r##"{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+  {"cell_type": "markdown", "id": "title", "metadata": {}, "source": ["# Title\n", "text"]},
+  {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": 3, "source": "x = 20\nprint('here')",
+   "outputs": [{"output_type": "stream", "name": "stdout", "text": ["there\n"]}]},
+  {"cell_type": "code", "id": "two", "metadata": {}, "execution_count": 5, "source": "x + 1",
+   "outputs": [{"output_type": "execute_result", "execution_count": 5, "metadata": {}, "data": {"text/plain": "21", "text/html": "<script>evil()</script>"}}]}
+]}"##;
+
+fn import(server: &TestServer, name: &str, file: &str) -> Answer {
+    server.owner(Request::post(&format!("/api/notebooks/import?name={name}"), file))
+}
+
+fn document(server: &TestServer, name: &str, state: &str, format: &str) -> Answer {
+    server.owner(Request::get(&format!("/api/notebooks/{name}/states/{state}/document?as={format}")))
+}
+
+fn sources(file: &Value) -> Vec<String> {
+    let text = |cell: &Value| match &cell["source"] {
+        Value::Array(lines) => lines.iter().map(|line| line.as_str().unwrap()).collect(),
+        other => other.as_str().unwrap().to_owned(),
+    };
+    file["cells"].as_array().unwrap().iter().map(text).collect()
+}
+
+fn command(server: &TestServer, name: &str, command: Value) -> Value {
+    server.owner(Request::post(&format!("/api/notebooks/{name}/commands"), &command.to_string())).json()
+}
+
+#[test]
+fn a_file_becomes_a_notebook_whose_outputs_stand_below_its_drafts_until_they_run() {
+    let server = TestServer::start();
+    let made = import(&server, "theirs", FILE);
+    assert_eq!((made.status, made.json()), (201, json!({"name": "theirs", "left_out": []})));
+    let snapshot = || server.owner(Request::get("/api/notebooks/theirs")).json();
+    let before = snapshot();
+    assert_eq!(before["states"].as_array().unwrap().len(), 1, "nothing ran");
+    let of = |run: &Value| {
+        (run["status"].clone(), run["draft"].clone(), run["state"].clone(), run["exec_count"].clone())
+    };
+    let runs: Vec<_> = before["runs"].as_array().unwrap().iter().map(of).collect();
+    assert_eq!(
+        runs,
+        [
+            (json!("imported"), json!("one"), Value::Null, json!(3)),
+            (json!("imported"), json!("two"), Value::Null, json!(5))
+        ]
+    );
+    let drafts: Vec<_> = before["drafts"].as_array().unwrap().iter().map(|d| d["id"].clone()).collect();
+    assert_eq!(drafts, ["title", "one", "two"]);
+
+    // What goes out is what came in.
+    let back = document(&server, "theirs", "initial", "ipynb").json();
+    assert_eq!(sources(&back), ["# Title\ntext", "x = 20\nprint('here')", "x + 1"]);
+    assert_eq!(back["cells"][1]["outputs"][0]["text"], json!(["there\n"]));
+    let counts = |file: &Value| {
+        file["cells"].as_array().unwrap().iter().map(|c| c["execution_count"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&back), [Value::Null, json!(3), json!(5)]);
+
+    // A draft that fails keeps them; one that became a state has its own.
+    let run = |exec_id: &str, on: &str, code: &str, draft: &str| {
+        let wish =
+            json!({"do": "run", "exec_id": exec_id, "code": code, "on": {"state": on}, "draft": draft});
+        command(&server, "theirs", wish)
+    };
+    assert_eq!(run("a", "initial", "1/0", "one")["status"], "error");
+    assert_eq!(snapshot()["runs"].as_array().unwrap().len(), 3);
+    let state = run("b", "initial", "x = 20\nprint('here')", "one")["state"].as_str().unwrap().to_owned();
+    let after = document(&server, "theirs", &state, "ipynb").json();
+    assert_eq!(sources(&after), sources(&back));
+    assert_eq!(after["cells"][1]["outputs"][0]["text"], json!(["here\n"]));
+    assert_eq!(
+        after["cells"][2]["outputs"][0]["data"]["text/plain"],
+        json!(["21"]),
+        "it moved on with its draft"
+    );
+    assert_eq!(counts(&after), [Value::Null, json!(1), json!(5)]);
+    let left = |wanted: &str| {
+        snapshot()["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|r| r["status"] == "imported" && r["draft"] == wanted)
+            .count()
+    };
+    assert_eq!((left("one"), left("two")), (0, 1));
+    assert_eq!(command(&server, "theirs", json!({"do": "delete_draft", "draft": "two"}))["kind"], "done");
+    assert_eq!(left("two"), 0);
+}
+
+#[test]
+fn what_was_imported_is_there_after_a_crash_and_is_seen_live() {
+    let mut server = TestServer::start();
+    assert_eq!(import(&server, "theirs", FILE).status, 201);
+    assert_eq!(server.owner(Request::get("/api/notebooks/theirs")).status, 200);
+    server.restart();
+    let snapshot = server.owner(Request::get("/api/notebooks/theirs")).json();
+    assert_eq!(snapshot["runs"][0]["outputs"][0]["text"], "there\n");
+    assert_eq!(snapshot["runs"][1]["exec_count"], 5);
+    // The root's own API knows nothing of them.
+    drop(server);
+    let room = Room::new();
+    std::fs::write(room.file("main.ipynb"), FILE).unwrap();
+    assert!(in_room(&room, &["import", "main.ipynb"]).0);
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(server.states(), ["initial"]);
+    assert!(!server.interrupt("imported"));
+}
+
+#[test]
+fn what_is_no_notebook_is_refused_and_leaves_nothing() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let refused =
+        |answer: Answer| (answer.status, answer.json()["error"]["why"].as_str().unwrap().to_owned());
+    assert_eq!(
+        refused(import(&server, "x", "{\"nbformat\": 4}")),
+        (400, "`cells` is missing in the file".into())
+    );
+    assert_eq!(refused(import(&server, "x", "hello")), (400, "it is not JSON".into()));
+    assert_eq!(refused(import(&server, "main", FILE)), (409, "there is a notebook of this name".into()));
+    assert_eq!(import(&server, "..%2Fx", FILE).status, 400);
+    assert_eq!(server.owner(Request::post("/api/notebooks/import", FILE)).status, 400);
+    let long = Request::post("/api/notebooks/import?name=x", "{").header("content-length", "67108865");
+    assert_eq!(server.owner(long).status, 413);
+    let form =
+        Request::new("POST", "/api/notebooks/import?name=x").header("content-type", "text/plain").body(FILE);
+    assert_eq!(server.owner(form).status, 415);
+    let large =
+        json!({"nbformat": 4, "cells": vec![json!({"cell_type": "code", "source": "x".repeat(1 << 20)}); 5]});
+    assert_eq!(import(&server, "x", &large.to_string()).status, 413);
+    let left: Vec<_> = std::fs::read_dir(room.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["main.ratoon"]);
+}
+
+#[test]
+fn a_line_is_taken_away_in_three_formats() {
+    let server = TestServer::start();
+    let one = server.run("initial", "%%time\nx = 1\nprint('\\x1b[31mred\\x1b[0m')");
+    let two =
+        server.run(one.state(), "from IPython.display import HTML\nHTML('<b>bold</b><script>1</script>')");
+    let file = document(&server, "main", two.state(), "ipynb");
+    assert_eq!(file.header("content-type"), Some("application/x-ipynb+json"));
+    let name = "attachment; filename=\"main.ipynb\"; filename*=UTF-8''main.ipynb";
+    assert_eq!(file.header("content-disposition"), Some(name));
+    assert_eq!(file.json()["cells"].as_array().unwrap().len(), 2);
+    let script = document(&server, "main", two.state(), "py").text();
+    assert!(script.starts_with("# %%\n# %%time\n# x = 1\n"), "{script}");
+    let page = document(&server, "main", two.state(), "html");
+    assert!(page.header("content-security-policy").unwrap().contains("sandbox"), "{page:?}");
+    assert!(page.header("content-disposition").unwrap().starts_with("attachment; filename=\"main.html\""));
+    assert!(page.text().contains("<span style=\"color:var(--ansi-1);\">red</span>"));
+    assert!(page.text().contains("srcdoc=\"") && !page.text().contains("<b>bold</b>"));
+
+    assert_eq!(document(&server, "main", two.state(), "docx").status, 400);
+    assert_eq!(document(&server, "main", "none", "ipynb").status, 404);
+    let head = Request::new("HEAD", &format!("/api/notebooks/main/states/{}/document", two.state()));
+    let mut wire = crate::wire::Wire::open(server.address);
+    wire.write(&head.bearer(crate::server::TOKEN).bytes(&server.host()));
+    let head = wire.answer(true).unwrap();
+    assert_eq!((head.status, head.header("content-disposition")), (200, Some(name)));
+}
+
+/// nbformat, and a notebook of every kind of output that IPython makes.
+#[test]
+fn nbformat_takes_what_goes_out_and_what_it_writes_comes_in() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let code = r##"
+import sys, matplotlib.pyplot as plt, pandas as pd
+from IPython.display import display, HTML, JSON, Latex, Markdown, SVG
+print("out"); print("err", file=sys.stderr)
+display(HTML("<b>x</b>"), JSON({"a": [1]}), Latex("$x$"), Markdown("# y"), SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+display({"application/vnd.x+json": {"a": 1}, "application/x-odd": {"b": 2}, "text/plain": "z"}, raw=True)
+h = display("first", display_id="h"); h.update("second")
+plt.plot([1, 2]); plt.show()
+pd.DataFrame({"a": [1, 2]})"##;
+    let wish = json!({"do": "put_draft", "draft": {"id": "text with spaces!", "on": "initial", "kind": "markdown", "source": "# Prose"}});
+    assert_eq!(command(&server, "main", wish)["kind"], "done");
+    let ran = server.run("initial", code);
+    let failed =
+        json!({"do": "run", "exec_id": "f", "code": "1/0", "on": {"state": ran.state()}, "draft": "failing"});
+    let draft = json!({"do": "put_draft", "draft": {"id": "failing", "on": ran.state(), "kind": "code", "source": "1/0"}});
+    assert_eq!(command(&server, "main", draft)["kind"], "done");
+    assert_eq!(command(&server, "main", failed)["status"], "error");
+    for (i, state) in ["initial", ran.state()].into_iter().enumerate() {
+        let file = document(&server, "main", state, "ipynb");
+        std::fs::write(room.file(&format!("{i}.ipynb")), &file.body).unwrap();
+    }
+    let script = format!(
+        r##"
+import json, nbformat
+from nbformat import v3, v4
+for i in range(2):
+    with open("{dir}/%d.ipynb" % i) as f: raw = json.load(f)
+    nbformat.validate(raw)
+    nb = nbformat.read("{dir}/%d.ipynb" % i, 4)
+assert raw["nbformat_minor"] == 5 and raw["cells"][0]["execution_count"] == 1, raw
+kinds = [o["output_type"] for o in raw["cells"][0]["outputs"]]
+assert kinds[:2] == ["stream", "stream"] and kinds[-1] == "execute_result", kinds
+nb = v4.new_notebook(cells=[v4.new_markdown_cell("# T"), v4.new_raw_cell("raw"), v4.new_code_cell("1+1", execution_count=9, outputs=[
+    v4.new_output("execute_result", {{"text/plain": "2"}}, execution_count=9), v4.new_output("error", ename="E", evalue="v", traceback=["a", "b"])])])
+nbformat.write(nb, "{dir}/new.ipynb")
+nbformat.write(nb, "{dir}/minor.ipynb", version=4)
+for version in (4, 3):
+    with open("{dir}/v%d.ipynb" % version, "w") as f: f.write(nbformat.writes(nb, version=version))
+"##,
+        dir = room.path().display()
+    );
+    python(&script);
+    for name in ["new", "v4", "v3"] {
+        let file = std::fs::read_to_string(room.file(&format!("{name}.ipynb"))).unwrap();
+        assert_eq!(import(&server, name, &file).status, 201, "{name}");
+        let back = document(&server, name, "initial", "ipynb");
+        assert_eq!(sources(&back.json()), ["# T", "```\nraw\n```", "1+1"], "{name}");
+        let code = &back.json()["cells"][2];
+        assert_eq!(
+            (&code["execution_count"], &code["outputs"][0]["data"]["text/plain"]),
+            (&json!(9), &json!(["2"])),
+            "{name}"
+        );
+        std::fs::write(room.file("back.ipynb"), &back.body).unwrap();
+        python(&format!(
+            "import nbformat; nbformat.validate(nbformat.read('{}', 4))",
+            room.file("back.ipynb").display()
+        ));
+    }
+}
+
+/// Examples of the scikit-learn gallery: as programs, and as the notebooks that sphinx-gallery would make of them.
+#[test]
+fn gallery_examples_come_in_as_programs_and_as_notebooks() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    python(&format!(
+        "import nbformat\nexec(open('tests/gallery/notebooks.py').read())\nwrite_all('{}')",
+        room.path().display()
+    ));
+    let mut count = 0;
+    for entry in std::fs::read_dir(room.path()).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        let Some(name) = path
+            .file_stem()
+            .and_then(|n| n.to_str())
+            .filter(|_| path.extension().is_some_and(|e| e == "ipynb"))
+        else {
+            continue;
+        };
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(import(&server, name, &text).status, 201, "{name}");
+        let back = document(&server, name, "initial", "ipynb");
+        assert_eq!(sources(&back.json()), sources(&serde_json::from_str(&text).unwrap()), "{name}");
+        let script = document(&server, name, "initial", "py").text();
+        let by_script = Request::new("POST", &format!("/api/notebooks/import?name={name}-py"))
+            .header("content-type", "text/x-python");
+        assert_eq!(server.owner(by_script.body(&script)).status, 201, "{name}");
+        let again = document(&server, &format!("{name}-py"), "initial", "py").text();
+        assert_eq!(again, script, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}
+
+fn python(script: &str) {
+    let python = std::env::var("RATOON_TEST_PYTHON").unwrap();
+    let ran = std::process::Command::new(python).args(["-c", script]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// Runs a command in a directory; answers whether it succeeded, and what it said.
+fn in_room(room: &Room, arguments: &[&str]) -> (bool, String) {
+    in_dir(room.path(), arguments)
+}
+
+fn in_dir(dir: &Path, arguments: &[&str]) -> (bool, String) {
+    let ran = program(&[]).args(arguments).current_dir(dir).output().unwrap();
+    let said = [ran.stdout, ran.stderr].concat();
+    (ran.status.success(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn the_command_line_exports_and_imports_without_a_server() {
+    let room = Room::new();
+    std::fs::write(room.file("theirs.ipynb"), FILE).unwrap();
+    let (is_done, said) = in_room(&room, &["import", "theirs.ipynb"]);
+    assert!(is_done && said.contains("theirs.ratoon: 3 cells"), "{said}");
+    let (is_done, said) = in_room(&room, &["import", "theirs.ipynb"]);
+    assert!(!is_done && said.contains("there is something of this name already"), "{said}");
+    assert!(in_room(&room, &["import", "theirs.ipynb", "copy.ratoon"]).0);
+    assert!(in_room(&room, &["export", "theirs", "--as", "py"]).0);
+    let script = std::fs::read_to_string(room.file("theirs.py")).unwrap();
+    assert!(script.starts_with("# %% [markdown]\n# # Title\n# text\n\n# %%\nx = 20\n"), "{script}");
+    let (is_done, said) = in_room(&room, &["export", "theirs", "--as", "py"]);
+    assert!(!is_done && said.contains("name another file with -o"), "{said}");
+    assert!(in_room(&room, &["export", "theirs.ratoon", "--as", "py", "-o", "theirs.py"]).0);
+    let (_, said) = in_room(&room, &["export", "theirs", "-o", "-", "--state", "initial"]);
+    assert_eq!(sources(&serde_json::from_str(&said).unwrap()).len(), 3);
+    assert!(in_room(&room, &["import", "theirs.py", "from program"]).0);
+    assert!(in_room(&room, &["check", "from program.ratoon"]).0);
+    for (arguments, why) in [
+        (&["export", "none"][..], "there is no such directory"),
+        (&["export", "theirs", "--as", "docx"], "there is no format"),
+        (&["export", "theirs", "--state", "none"], "no state of the notebook"),
+        (&["import", "none.ipynb"], "No such file"),
+        (&["import", "theirs.txt"], "does not say what it is"),
+        (&["import", "theirs.ipynb", "a/b"], "characters"),
+    ] {
+        let (is_done, said) = in_room(&room, arguments);
+        assert!(!is_done && said.contains(why), "{arguments:?}: {said}");
+    }
+    let left = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.unwrap().file_name().to_string_lossy().starts_with('.')
+    };
+    assert!(!std::fs::read_dir(room.path()).unwrap().any(left));
+}
+
+#[test]
+fn a_notebook_that_a_server_has_open_is_had_from_there() {
+    let room = Room::new();
+    let _server = TestServer::in_dir(room.path());
+    let dir = room.file("main");
+    let ran = output_of(&["export", dir.to_str().unwrap()]);
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(!ran.status.success() && said.contains("has it open"), "{said}");
+    assert!(said.contains("/api/notebooks/main/states/STATE/document?as=ipynb"), "{said}");
+}

@@ -1,0 +1,198 @@
+// @ts-check
+// The list of notebooks, and what can be done to them as wholes.
+
+import { bytes } from '../text/format.js';
+import { openNotebook } from '../links.js';
+import * as notebooks from '../notebooks.js';
+import { Component, html } from '../vendor/preact.js';
+import { HOME_WORDS } from '../words/home.js';
+import { ask } from './dialog.js';
+import { MoreIcon, Sprout } from './icons.js';
+import { Menu } from './menu.js';
+
+/** @typedef {import('../notebooks.js').About} About */
+/** @typedef {{text: string, isBad: boolean}} Said */
+
+/** @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all: About[], said: Said | null, isOver: boolean}>} */
+export class Home extends Component {
+    state = { all: this.props.all, said: this.props.said, isOver: false };
+    /** Whose row gets the focus when it is there. @type {string | null} */
+    next = null;
+    /** How many elements something is dragged over, each within the other. */
+    depth = 0;
+    /** @type {HTMLInputElement | null} */
+    chooser = null;
+
+    componentDidMount() {
+        addEventListener('focus', () => this.#refresh());
+        if (!this.props.isOwner) return;
+        for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop'])) addEventListener(kind, (event) => this.#drag(event));
+    }
+
+    componentDidUpdate() {
+        if (this.next === null) return;
+        const row = document.querySelector(`[data-name="${CSS.escape(this.next)}"] a`) ?? document.querySelector('h1');
+        if (row instanceof HTMLElement) row.focus();
+        this.next = null;
+    }
+
+    /** @param {string} text @param {boolean} [isBad] */
+    #say(text, isBad = false) {
+        this.setState({ said: { text, isBad } });
+    }
+
+    async #refresh() {
+        const all = await notebooks.list().catch(() => null);
+        if (all) this.setState({ all });
+    }
+
+    /** Does something, says what came of it, and shows the list as it is then. @param {() => Promise<string>} deed @param {string} [next] */
+    async #do(deed, next) {
+        try {
+            const text = await deed();
+            const all = await notebooks.list();
+            this.next = next ?? null;
+            this.setState({ all, said: { text, isBad: false } });
+        } catch (error) {
+            this.#say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
+            await this.#refresh();
+        }
+    }
+
+    async #make() {
+        const name = await ask({ title: HOME_WORDS.makeAsk, why: HOME_WORDS.makeWhy, act: HOME_WORDS.makeDo, input: this.props.wanted });
+        if (!name?.trim()) return;
+        const { path, why } = await openNotebook(name.trim()).catch(() => ({ path: null, why: HOME_WORDS.failed }));
+        if (path !== null) location.assign(path);
+        else this.#say(why, true);
+    }
+
+    /** @param {About} one */
+    async #rename(one) {
+        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
+        const why = HOME_WORDS.renameWhy(one.is_open, one.running);
+        const to = (await ask({ title: HOME_WORDS.renameAsk(one.name), why, act: HOME_WORDS.renameDo, input: one.name }))?.trim();
+        if (!to || to === one.name) return undefined;
+        return this.#do(async () => {
+            await notebooks.rename(one.name, to, one.running > 0);
+            return HOME_WORDS.renamed(to);
+        }, to);
+    }
+
+    /** @param {About} one */
+    async #duplicate(one) {
+        const input = notebooks.freeName(`${HOME_WORDS.copyOf(one.name)}.`, this.state.all.map(({ name }) => name));
+        const to = (await ask({ title: HOME_WORDS.duplicateAsk(one.name), why: HOME_WORDS.duplicateWhy, act: HOME_WORDS.duplicateDo, input }))?.trim();
+        if (!to) return;
+        await this.#do(async () => {
+            await notebooks.duplicate(one.name, to);
+            return HOME_WORDS.duplicated(to);
+        }, to);
+    }
+
+    /** @param {About} one */
+    async #remove(one) {
+        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
+        const why = HOME_WORDS.removeWhy(one.states, bytes(one.bytes), one.running);
+        const answer = await ask({ title: HOME_WORDS.removeAsk(one.name), why, act: HOME_WORDS.removeDo, isBad: true });
+        if (answer === null) return undefined;
+        const { all } = this.state;
+        const after = all[all.indexOf(one) + 1] ?? all[all.indexOf(one) - 1];
+        return this.#do(async () => {
+            await notebooks.remove(one.name, one.running > 0);
+            return HOME_WORDS.removed(one.name);
+        }, after?.name ?? '');
+    }
+
+    /** @param {DragEvent} event */
+    #drag(event) {
+        if (!event.dataTransfer?.types.includes('Files')) return;
+        event.preventDefault();
+        if (event.type === 'dragenter') this.depth += 1;
+        if (event.type === 'dragleave') this.depth -= 1;
+        if (event.type === 'drop') {
+            this.depth = 0;
+            this.#import([...event.dataTransfer.files]);
+        }
+        if (this.state.isOver !== this.depth > 0) this.setState({ isOver: this.depth > 0 });
+    }
+
+    /** @param {File[]} files */
+    async #import(files) {
+        const odd = files.find((file) => !/\.(ipynb|py)$/i.test(file.name));
+        if (odd) return this.#say(HOME_WORDS.notAFile(odd.name), true);
+        const large = files.find((file) => file.size > notebooks.MAX_FILE_BYTES);
+        if (large) return this.#say(HOME_WORDS.tooLarge(large.name), true);
+        const taken = this.state.all.map(({ name }) => name);
+        /** @type {string[]} */
+        const made = [];
+        /** @type {string[]} */
+        const leftOut = [];
+        return this.#do(async () => {
+            for (const file of files) {
+                this.#say(HOME_WORDS.importing(file.name));
+                const { name, left_out } = await notebooks.importFile(file, notebooks.freeName(file.name, [...taken, ...made]));
+                made.push(name);
+                leftOut.push(...left_out);
+            }
+            if (made.length === 1 && !leftOut.length) location.assign(`/n/${encodeURIComponent(made[0])}`);
+            return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : ''].join(' ').trim();
+        }, made[0]);
+    }
+
+    #chosen() {
+        const files = [...(this.chooser?.files ?? [])];
+        if (this.chooser) this.chooser.value = '';
+        if (files.length) this.#import(files);
+    }
+
+    /** @param {About} one */
+    #row(one) {
+        const hint = one.is_start ? HOME_WORDS.startHint : undefined;
+        const actions = () => [
+            { text: HOME_WORDS.duplicate, act: () => this.#duplicate(one) },
+            { text: HOME_WORDS.rename, hint, act: () => this.#rename(one) },
+            { text: HOME_WORDS.remove, hint, isBad: !one.is_start, act: () => this.#remove(one) },
+        ];
+        const mark = one.running ? HOME_WORDS.running(one.running) : one.is_open ? HOME_WORDS.isOpen : '';
+        return html`
+            <li key=${one.name} data-name=${one.name}>
+                <a href=${`/n/${encodeURIComponent(one.name)}`}>${one.name}</a>
+                <span class="mark" data-running=${one.running ? '' : null}>${mark && html`<i aria-hidden="true"></i>${mark}`}</span>
+                <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
+                    <span title=${one.last_used ? new Date(one.last_used).toLocaleString() : ''}>${one.last_used ? ago(one.last_used, Date.now()) : HOME_WORDS.never}</span></span>
+                ${this.props.isOwner && html`<${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${actions} face=${html`<${MoreIcon} />`} />`}
+            </li>`;
+    }
+
+    render() {
+        const { isOwner } = this.props;
+        const { all, said, isOver } = this.state;
+        return html`
+            <header class="head">
+                <span class="sprout"><${Sprout} /></span>
+                <h1 tabindex="-1">${HOME_WORDS.title}</h1>
+                ${isOwner && html`<div class="buttons">
+                    <button class="button" data-frame onClick=${() => this.chooser?.click()}>${HOME_WORDS.importFile}</button>
+                    <button class="button" data-main onClick=${() => this.#make()}>${HOME_WORDS.make}</button>
+                    <input type="file" accept=".ipynb,.py" multiple hidden onChange=${() => this.#chosen()} ref=${(/** @type {HTMLInputElement | null} */ chooser) => (this.chooser = chooser)} />
+                </div>`}
+            </header>
+            <div class="said" role=${said?.isBad ? 'alert' : 'status'} data-bad=${said?.isBad ? '' : null}>${said?.text}</div>
+            ${all.length > 0
+                ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>${all.map((one) => this.#row(one))}</ul>`
+                : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`}
+            ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
+            ${isOver && html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${HOME_WORDS.dropHint}</span></div></div>`}`;
+    }
+}
+
+const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]]);
+
+/** How long ago a time was, such as "2 hours ago". @param {number} time @param {number} now */
+export function ago(time, now) {
+    const seconds = (now - time) / 1000;
+    const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? [];
+    if (!unit || !length) return HOME_WORDS.justNow;
+    return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-Math.floor(seconds / length), unit);
+}
