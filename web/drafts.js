@@ -96,7 +96,8 @@ export class Drafts {
         this.gone.delete(draft.id);
         const local = this.local.get(draft.id) ?? this.#begin(draft, after);
         const now = local.draft.source;
-        const source = before === undefined || before === now ? draft.source : merge(before, draft.source, now);
+        // The cursor stands before what has come in at its place, as it would if the editor showed it.
+        const source = before === undefined || before === now ? draft.source : merge(before, draft.source, now, difference(before, draft.source).from);
         const { from, insert } = difference(now, source);
         if (source !== now) local.end = from + insert.length;
         local.draft = { ...draft, source };

@@ -190,6 +190,12 @@ test('however several people type into one draft, all come to the same text and 
     }
 });
 
+/** The cursor stays before what comes in right there. */
+function paint(client) {
+    client.cursor = client.cursor === undefined ? undefined : placeAfter(client.cursor, edits(client.editor, client.text));
+    client.paint();
+}
+
 test('two who go on typing at the same place do not tear each other’s words', async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
         const world = new World(seed, 2);
@@ -197,17 +203,13 @@ test('two who go on typing at the same place do not tear each other’s words', 
         for (const [number, client] of world.clients.entries()) {
             [...words[number]].forEach((letter, i) => world.at(50 + i * 120 + world.below(50), () => {
                 // As in an editor: the cursor stands behind what was typed, whatever comes.
-                const before = client.text;
-                const at = client.cursor === undefined ? 0 : client.cursor;
+                if (world.below(2)) paint(client);
+                const before = client.editor;
+                const at = client.cursor ?? 0;
                 client.cursor = at + 1;
-                client.drafts.put({ id: 'd', on: 's', kind: 'code', source: before.slice(0, at) + letter + before.slice(at) }, null, before);
+                client.editor = before.slice(0, at) + letter + before.slice(at);
+                client.drafts.put({ id: 'd', on: 's', kind: 'code', source: client.editor }, null, before);
             }));
-            const { hear } = client.drafts;
-            client.drafts.hear = (...heard) => {
-                const before = client.text;
-                hear.apply(client.drafts, heard);
-                if (client.cursor !== undefined) client.cursor = placeAfter(client.cursor, edits(before, client.text));
-            };
         }
         while (world.due.length) await world.step();
         const text = world.drafts.get('d').source;
