@@ -13,7 +13,16 @@ fn ask(server: &TestServer, what: &str, state: &str, code: &str) -> Value {
 }
 
 fn ask_at(server: &TestServer, what: &str, state: &str, code: &str, cursor: usize) -> Value {
-    command(server, json!({"do": what, "state": state, "code": code, "cursor": cursor}))
+    let question = json!({"do": what, "state": state, "code": code, "cursor": cursor}).to_string();
+    let mut answer = Value::Null;
+    // On a machine that is busy with other tests an answer may come too late.
+    until("it is answered in time", || {
+        let got = server.owner(Request::post("/api/notebooks/main/commands", &question));
+        answer = got.json();
+        assert!(got.status == 200 || answer["code"] == "timeout", "{question}: {answer}");
+        got.status == 200
+    });
+    answer
 }
 
 /// What could be typed on at the end of this code: the texts.

@@ -72,6 +72,8 @@ def complete(code, cursor):
     items = _parameters(code, begin, cursor) + items
     if _is_name_at(code, begin):
         items += _of_the_cell(code, begin, cursor, {text for text, _ in items})
+    if not items:
+        items = _attributes(code, begin, cursor)
     is_by_jedi = not items and _is_of_the_cell_alone(code, cursor)
     if is_by_jedi:
         begin, end, items = _by_jedi(code, cursor)
@@ -144,6 +146,20 @@ def _parameters(code, begin, cursor):
     named = [p.name for p in signature.parameters.values() if p.kind in _BY_NAME] if signature else []
     given = {match[1] for one in call[1] if (match := re.match(r"\s*(\w+)\s*=(?!=)", one))}
     return [(f"{name}=", "param") for name in named if name.startswith(typed) and name not in given]
+
+
+def _attributes(code, begin, cursor):
+    """The attributes of the object before the dot, which older completers do not find behind a text."""
+    owner = _owner(code, begin)
+    if owner is None or owner is _MISSING:
+        return []
+    typed = code[begin:cursor]
+    try:
+        names = dir(owner)
+    except Exception:  # a hostile __dir__ may raise anything
+        return []
+    names = [n for n in names if type(n) is str and n.startswith(typed) and (typed.startswith("_") or n[:1] != "_")]
+    return [(name, "attribute") for name in names]
 
 
 def _is_of_the_cell_alone(code, cursor):
@@ -523,8 +539,12 @@ def _place(value, kind):
             return _place_of_class(value)
         value = value.fget if type(value) is property else value
         value = value.__func__ if type(value) is types.MethodType else value
-        code = (inspection.unwrap(value) if type(value) is types.FunctionType else value).__code__
-        return _path(code.co_filename, code.co_firstlineno) if type(code) is types.CodeType else None
+        for _ in range(10):
+            inner = vars(value).get("__wrapped__") if type(value) is types.FunctionType else None
+            value = value if inner is None else inner
+        if type(value) is not types.FunctionType:
+            return None
+        return _path(value.__code__.co_filename, value.__code__.co_firstlineno)
     except Exception:
         return None
 
