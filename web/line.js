@@ -24,6 +24,7 @@ import { hasEnded } from './protocol.js';
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
  * @property {boolean} mayRun
+ * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
  * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
  * @property {(state: string) => Draft[]} draftsOn
  */
@@ -51,7 +52,7 @@ export function cellsOf(model, look) {
         }
         if (state.id === look.here) continue;
         for (const draft of look.draftsOn(state.id)) {
-            if (draft.source.trim()) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
+            if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
     for (const run of attempts(model, look)) {
@@ -109,6 +110,17 @@ export function runToWaitFor(cells, key, asked) {
         if (run && !hasEnded(run.status)) return run.exec_id;
     }
     return undefined;
+}
+
+/**
+ * The drafts from a cell on that a click could run, in order.
+ * @param {Cell[]} cells @param {string | undefined} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @returns {Extract<Cell, {kind: 'draft'}>[]}
+ */
+export function runnableFrom(cells, key, asked) {
+    const from = key === undefined ? 0 : cells.findIndex((cell) => cell.key === key);
+    return cells.slice(Math.max(0, from)).filter((cell) => cell.kind === 'draft').filter(({ draft, run, isInside, isFresh }) =>
+        draft.kind === 'code' && draft.source.trim() && !isInside && !isFresh && !asked.has(draft.id) && (!run || hasEnded(run.status)));
 }
 
 /**

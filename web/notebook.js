@@ -1,17 +1,21 @@
 // @ts-check
 // The entry of the notebook page: joins socket, model, page and view.
 
+import { calledBy } from './called.js';
 import { Model } from './model.js';
 import { Page } from './page.js';
 import { Socket } from './socket.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './view/app.js';
 import { ask } from './view/dialog.js';
+import { keepInSight } from './view/viewport.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
+// The shell stands in for the page until here; the first paint puts the same frame into its place at once.
+const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model();
 model.name = name;
@@ -34,6 +38,7 @@ function changed() {
 function now() {
     isDue = false;
     rev += 1;
+    if (rev === 1) shell?.remove();
     render(h(App, { page, rev }), root);
     hushLater();
 }
@@ -53,8 +58,9 @@ const page = new Page(model, {
     changed,
     now,
     setAddress: (id, replace) => {
-        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id)}`);
+        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
     },
+    called: calledBy,
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
@@ -69,5 +75,6 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-addEventListener('pagehide', () => page.drafts.flushAll());
-changed();
+addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
+keepInSight();
+now();

@@ -141,6 +141,9 @@ pub(super) struct StoredRun {
     code: String,
     pub(super) status: RunStatus,
     draft: Option<DraftId>,
+    /// Only of what came in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exec_count: Option<u32>,
     pub(super) error: Option<RunError>,
     pub(super) started_at: Option<f64>,
     pub(super) duration_ms: Option<f64>,
@@ -155,6 +158,7 @@ impl From<&Run> for StoredRun {
             code: run.code.clone(),
             status: run.status,
             draft: run.draft.clone(),
+            exec_count: run.exec_count,
             error: run.error.clone(),
             started_at: run.started_at,
             duration_ms: run.duration_ms,
@@ -172,6 +176,7 @@ impl StoredRun {
             code: self.code,
             status: self.status,
             draft: self.draft,
+            exec_count: self.exec_count,
             outputs: Outputs::default(),
             error: self.error,
             prompt: None,

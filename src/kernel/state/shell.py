@@ -20,6 +20,8 @@ import threading
 import warnings
 import weakref
 
+import _ratoon_libraries as libraries
+
 # One text/plain representation, in characters: what the snapshot kernel's clients rely on.
 MAX_PLAIN_CHARACTERS = 1_000_000
 TRUNCATED = "\n... [truncated]"
@@ -28,7 +30,6 @@ MAX_RICH_CHARACTERS = 8 * 1024 * 1024
 # Names of classes, threads and displays, and how many frames of a traceback are shown.
 MAX_NAME_CHARACTERS = 200
 MAX_TRACEBACK_ITEMS = 100
-INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 channel = None
 shell = None
@@ -54,7 +55,7 @@ def boot(own_channel, support):
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
-    sys.meta_path.insert(0, _InlinePlots())
+    libraries.prepare()
     _has_hooks.at_boot = _hooks()
 
 
@@ -375,10 +376,19 @@ def _send_error(etype, evalue, traceback):
     error = {
         "ename": _ename(evalue),
         "evalue": _cut(_clean(_text_of(evalue)), MAX_PLAIN_CHARACTERS),
-        "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in traceback[:MAX_TRACEBACK_ITEMS]],
+        "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
+
+
+def _shortened(traceback):
+    """A very long one without its middle: where it began and where it ended are what one looks for."""
+    left_out = len(traceback) - MAX_TRACEBACK_ITEMS
+    if left_out <= 0:
+        return traceback
+    half = MAX_TRACEBACK_ITEMS // 2
+    return [*traceback[:half], f"[{left_out} frames are left out here]", *traceback[-half:]]
 
 
 def _cut_own_frames(tb):
@@ -488,28 +498,3 @@ def _ask(function, prompt, password):
 
 
 _input.allowed = False
-
-
-# -- plots ------------------------------------------------------------------------------------------------------------
-
-
-class _InlinePlots:
-    """Makes plots appear under their cell: chooses matplotlib's inline backend just before pyplot is first imported.
-
-    Not by MPLBACKEND, which scripts started from a cell would inherit.
-    """
-
-    def find_spec(self, name, path=None, target=None):
-        if name == "matplotlib.pyplot":
-            sys.meta_path.remove(self)
-            import matplotlib
-
-            if "MPLBACKEND" not in os.environ and "matplotlib.backends.registry" not in _chosen_backend(matplotlib):
-                matplotlib.use(INLINE_BACKEND)
-        return None
-
-
-def _chosen_backend(matplotlib):
-    """What the user already chose by `matplotlib.use`, as a text; empty when nothing was chosen."""
-    own = dict.__getitem__(matplotlib.rcParams, "backend")
-    return "matplotlib.backends.registry" if isinstance(own, str) and own else ""

@@ -13,7 +13,9 @@ mod budget;
 mod changes;
 mod drafts;
 mod heads;
+mod imported;
 mod outputs;
+mod people;
 mod replay;
 mod runs;
 mod saving;
@@ -34,6 +36,8 @@ use budget::Memory;
 use changes::Comparer;
 use heads::Heads;
 use indexmap::IndexSet;
+use people::People;
+pub(super) use people::{Standing, Visitor};
 use replay::Replay;
 use runs::Requests;
 use saving::Saver;
@@ -56,6 +60,10 @@ pub(super) enum Input {
     Opened,
     /// Somebody wishes something.
     Command(Ticket, Command),
+    /// A client says where it stands.
+    Stand(Ticket, Visitor, Standing),
+    /// A client is gone.
+    Left(Visitor),
     /// A process reported.
     Reported(ProcId, Report),
     /// A process is gone.
@@ -151,6 +159,8 @@ pub(super) enum Alarm {
     SavingStalled(ProcId),
     /// Processes are to be measured.
     Measure,
+    /// It may be told again where people stand.
+    People,
 }
 
 /// The machine of one notebook.
@@ -179,6 +189,7 @@ pub(super) struct Machine {
     trusting: Vec<Ticket>,
     /// States that came in files, whose checkpoints the store has not made a part of the notebook yet.
     adopting: BTreeMap<StateId, (Ticket, Reply)>,
+    people: People,
     effects: Vec<Effect>,
 }
 
@@ -211,6 +222,7 @@ impl Machine {
             memory: Memory::new(budget),
             trusting: Vec::new(),
             adopting: BTreeMap::new(),
+            people: People::default(),
             effects: Vec::new(),
             notebook,
         }
@@ -227,6 +239,8 @@ impl Machine {
         match input {
             Input::Opened => self.opened(),
             Input::Command(ticket, command) => self.command(ticket, command),
+            Input::Stand(ticket, visitor, standing) => self.stand(ticket, visitor, standing),
+            Input::Left(visitor) => self.visitor_left(visitor),
             Input::Reported(process, report) => self.reported(process, report),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_failed(process, &why),
@@ -250,13 +264,14 @@ impl Machine {
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => Some(self.type_answer(&exec_id, text)),
-            Command::PutDraft { draft, after, in_place, base: _ } => {
-                Some(self.put_draft(draft, after.as_ref(), in_place))
+            Command::PutDraft { draft, after, in_place, base } => {
+                Some(self.put_draft(draft, after.as_ref(), in_place, base))
             }
             Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
             Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
-            Command::DeleteState { state, subtree: _ } => Some(self.delete_state(&state)),
+            Command::DeleteState { state, subtree: false } => Some(self.delete_state(&state)),
+            Command::DeleteState { state, subtree: true } => Some(self.delete_subtree(&state)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
@@ -278,9 +293,7 @@ impl Machine {
             Command::Inspect { state, code, cursor } => {
                 self.ask(ticket, &state, Sought::Object, code, cursor)
             }
-            Command::Stand { .. } => {
-                Some(Reply::Refused(Refused::new("kernel", "answer this", "it is not built yet", "wait")))
-            }
+            Command::Stand { .. } => Some(Reply::Refused(people::needs_a_socket())),
         };
         if let Some(reply) = answer {
             self.answer(ticket, reply);
@@ -327,6 +340,7 @@ impl Machine {
             Alarm::SaveAgain(state) => self.save_again(&state),
             Alarm::SavingStalled(process) => self.saving_stalled(process),
             Alarm::Measure => self.measure(),
+            Alarm::People => self.tell_people(),
         }
     }
 

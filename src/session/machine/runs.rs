@@ -424,6 +424,7 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         code,
         status: RunStatus::Queued,
         draft,
+        exec_count: None,
         outputs: Outputs::default(),
         error: None,
         prompt: None,

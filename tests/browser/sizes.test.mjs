@@ -1,0 +1,154 @@
+// From a phone to a large screen: nothing is cut off, lines stay readable, fingers find what they mean, and what is typed is
+// in sight above a keyboard. Against the stand-in.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openBrowser, openPage } from './browser.mjs';
+import { branches } from './fixture.mjs';
+import { start } from './mock.mjs';
+
+const WIDTHS = { 360: 740, 600: 900, 768: 1024, 1024: 768, 1440: 900, 2560: 1440, 3840: 2160 };
+
+let browser;
+before(async () => (browser = await openBrowser()));
+after(() => browser?.close());
+
+async function open(t, options, hash = '') {
+    const server = await start(0, branches());
+    t.after(() => server.stop());
+    const page = await openPage(browser, options);
+    t.after(async () => {
+        const { faults } = page;
+        await page.context().close();
+        assert.deepEqual(faults, []);
+    });
+    await page.goto(server.url);
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    if (hash) {
+        await page.evaluate((to) => (location.hash = to), hash);
+        await page.waitForSelector('.compare');
+    }
+    return page;
+}
+
+/** Opens or closes the two panes. @param {any} page @param {boolean} isOpen */
+async function panes(page, isOpen) {
+    for (const [title, place] of [['Graph of states', '.left'], ['Variables', '.right']]) {
+        if ((await page.locator(place).count() > 0) === isOpen) continue;
+        await page.locator(`.buttons button[title="${title}"]`).click();
+        await page.waitForSelector(place, { state: isOpen ? 'attached' : 'detached' });
+    }
+    if (isOpen) await page.waitForSelector('.right tbody tr');
+}
+
+/** What sticks out of the window or of its own box, and how wide a line of text may get. */
+const measure = (page) => page.evaluate(() => {
+    const out = [...document.querySelectorAll('.top *, .side, main, .notebook, .cell, .source, .outputs, .compare-page > *, .card')].filter((one) => {
+        const { left, right, width } = one.getBoundingClientRect();
+        return width > 0 && getComputedStyle(one).visibility === 'visible' && (left < -1 || right > innerWidth + 1);
+    }).map((one) => one.className || one.tagName);
+    const main = document.querySelector('main');
+    return { out, scrolls: document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth, line: document.querySelector('.notebook').getBoundingClientRect().width };
+});
+
+for (const [width, height] of Object.entries(WIDTHS)) {
+    test(`${width} px wide, with panes and without`, async (t) => {
+        const page = await open(t, { viewport: { width: Number(width), height } });
+        for (const isOpen of [false, true]) {
+            await panes(page, isOpen);
+            const { out, scrolls, line } = await measure(page);
+            assert.deepEqual([out, scrolls], [[], false], `open: ${isOpen}`);
+            assert.ok(line <= 84 * 16 && line >= Math.min(340, Number(width)), `a line of ${line} px`);
+            const main = await page.locator('main').boundingBox();
+            assert.ok(main.height > height / 2, 'the cells have most of the room');
+        }
+    });
+}
+
+test('a comparison fits into a phone, and into a large screen', async (t) => {
+    for (const width of [360, 3840]) {
+        const page = await open(t, { viewport: { width, height: 900 } }, 'compare=a2..b3');
+        await page.waitForSelector('.compare-value');
+        assert.deepEqual(await measure(page).then(({ out, scrolls }) => [out, scrolls]), [[], false]);
+        const [a, b] = await page.$$eval('.card', (cards) => cards.map((card) => card.getBoundingClientRect().top));
+        assert.equal(a < b, width === 360, 'one below the other only where there is no width');
+    }
+});
+
+test('under a finger everything is large enough, and the tools are where the finger was', async (t) => {
+    const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    const cell = page.locator('.cell').nth(1);
+    assert.equal(await cell.locator('.tools').isVisible(), false);
+    await cell.locator('.rail').tap();
+    await cell.locator('.tools').waitFor();
+    const small = await page.$$eval('.top button, .tools button, .notes button', (all) => all.filter((one) => getComputedStyle(one).visibility === 'visible').map((one) => {
+        const { width, height } = one.getBoundingClientRect();
+        return [one.title || one.textContent, Math.round(width), Math.round(height)];
+    }).filter(([name, width, height]) => height < 44 || (width < 44 && !/version/.test(name))).filter(([name]) => !/Ready/.test(name)));
+    assert.deepEqual(small, []);
+    await cell.getByLabel('What to do with this cell').tap();
+    assert.ok((await page.locator('[role="menuitem"]').first().boundingBox()).height >= 44);
+});
+
+test('without a finger every target is at least 24 px in both directions', async (t) => {
+    const page = await open(t, { viewport: { width: 1280, height: 800 } });
+    await panes(page, true);
+    const small = await page.$$eval('.top button, .tools button, .notes button, .right button, .right input', (all) => all.map((one) => {
+        const { width, height } = one.getBoundingClientRect();
+        return [one.title || one.textContent, Math.round(width), Math.round(height)];
+    }).filter(([, width, height]) => width > 0 && (width < 24 || height < 24)));
+    assert.deepEqual(small.filter(([name]) => !/^Show the value of/.test(name)), [], 'but names in a row of the table, which is as high');
+});
+
+test('when a keyboard comes up, what is typed stays in sight', async (t) => {
+    const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    await page.locator('.cell[data-fresh] .cm-content').tap();
+    await page.setViewportSize({ width: 360, height: 380 });
+    await page.waitForFunction(() => {
+        const { top, bottom } = document.activeElement.closest('.cell').querySelector('.cm-editor').getBoundingClientRect();
+        const main = document.querySelector('main').getBoundingClientRect();
+        return top >= main.top && bottom <= Math.min(innerHeight, main.bottom);
+    });
+    // A browser that lays its keyboard over the page only tells the visible part.
+    await page.evaluate(() => {
+        Object.defineProperty(visualViewport, 'height', { value: 250, configurable: true });
+        visualViewport.dispatchEvent(new Event('resize'));
+    });
+    assert.equal(await page.$eval('.app', (app) => app.clientHeight), 250);
+    await page.waitForFunction(() => document.activeElement.closest('.cell').querySelector('.cm-editor').getBoundingClientRect().bottom <= 250);
+});
+
+test('the pane of variables is as wide as it was drawn, also after a reload', async (t) => {
+    const page = await open(t, { viewport: { width: 1440, height: 900 } });
+    await panes(page, true);
+    const edge = page.getByRole('separator', { name: 'Width of the variables pane' });
+    const width = () => page.$eval('.right', (one) => one.offsetWidth);
+    const before = await width();
+    const { x, y } = await edge.boundingBox();
+    await page.mouse.move(x + 4, y + 200);
+    await page.mouse.down();
+    await page.mouse.move(x - 96, y + 220, { steps: 4 });
+    await page.mouse.up();
+    assert.ok(Math.abs(await width() - before - 100) < 4, `${before} → ${await width()}`);
+    await edge.focus();
+    await page.keyboard.press('ArrowRight');
+    const after = await width();
+    assert.ok(Math.abs(after - before - 76) < 4);
+    assert.equal(await edge.getAttribute('aria-valuenow'), String(after));
+    await page.reload();
+    await page.waitForSelector('.right tbody tr');
+    assert.equal(await width(), after);
+});
+
+test('on paper the notebook stands alone, its outputs whole', async (t) => {
+    const page = await open(t, { viewport: { width: 1024, height: 768 }, colorScheme: 'dark' });
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('print("line")\n'.repeat(300));
+    await page.keyboard.press('Shift+Enter');
+    await page.waitForSelector('.stream[data-boxed]');
+    await page.emulateMedia({ media: 'print' });
+    assert.deepEqual(await page.$$eval('.top, .side, .tools, .notice, .banners', (all) => all.filter((one) => one.offsetParent !== null || one.offsetHeight > 0).map((one) => one.className)), []);
+    assert.ok(await page.$eval('.stream[data-boxed] .text', (one) => one.clientHeight >= 300 * 19 && one.scrollHeight <= one.clientHeight + 1));
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
+    assert.ok(await page.evaluate(() => document.querySelector('main').scrollHeight <= document.querySelector('main').clientHeight + 1));
+});
