@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod ancestors;
+mod asking;
 mod auth;
 mod bodies;
 mod branches;

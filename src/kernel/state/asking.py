@@ -46,6 +46,7 @@ _LIKE_FUNCTIONS = frozenset({
     "ufunc", "_ArrayFunctionDispatcher", "cython_function_or_method", "fused_cython_function", "_lru_cache_wrapper", "partial",
 })  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|.\x08")
+_BY_NAME = (inspection.Parameter.POSITIONAL_OR_KEYWORD, inspection.Parameter.KEYWORD_ONLY)
 _MISSING = object()
 
 
@@ -68,9 +69,12 @@ def complete(code, cursor):
     """Answers JSON: {from, to, items: [{text, kind, signature}]}."""
     cursor = max(0, min(cursor, len(code)))
     begin, end, items = _found(code, cursor)
+    items = _parameters(code, begin, cursor) + items
     if _is_name_at(code, begin):
         items += _of_the_cell(code, begin, cursor, {text for text, _ in items})
-    is_by_jedi = not items and _is_after_dot(code, cursor)
+    if not items:
+        items = _attributes(code, begin, cursor)
+    is_by_jedi = not items and _is_of_the_cell_alone(code, cursor)
     if is_by_jedi:
         begin, end, items = _by_jedi(code, cursor)
     is_import = re.match(r"\s*(import|from)\s", code[:begin].rpartition("\n")[2]) is not None
@@ -95,6 +99,10 @@ def _found(code, cursor):
 
     completer = own.shell.Completer
     completer.use_jedi = False
+    # They would run the user's code: a property that is called, an object that makes up its attributes.
+    left_out = ["IPCompleter.python_func_kw_matcher"]
+    left_out += ["IPCompleter.dict_key_matcher"] if _makes_up_attributes(code, cursor) else []
+    completer.disable_matchers = left_out
     try:
         with provisionalcompleter():
             found = itertools.islice(completer.completions(code, cursor), 4 * MAX_ITEMS)
@@ -107,15 +115,58 @@ def _found(code, cursor):
             begin -= 1
         return begin, cursor, []
     begin, end = found[0].start, found[0].end
-    dot = 1 if code[begin : begin + 1] == "." and all(one.text.startswith(".") for one in found) else 0
+    # Some give the whole expression, some begin at the dot.
+    typed = "".join(code[begin:cursor].rpartition(".")[:2])
+    is_plain = not any(one.type in ("path", "dict key", "magic") for one in found)
+    dot = len(typed) if is_plain and all(one.text.startswith(typed) for one in found) else 0
     # Magics are offered to who begins one: IPython offers them in the middle of code, too.
     is_magic = code[begin:cursor].startswith("%")
     seen = dict.fromkeys((one.text[dot:], one.type) for one in found if is_magic or one.type != "magic")
     return begin + dot, end, list(seen)
 
 
-def _is_after_dot(code, cursor):
-    return re.search(r"[\w\])\"']\s*\.\w*$", code[:cursor]) is not None
+def _makes_up_attributes(code, cursor):
+    """Whether an item of an object is typed whose class, the user's, answers for attributes that are not there."""
+    opening = re.search(r"\[\s*[^\[\]]*$", code[:cursor])
+    value = _value_of(_expression_before(code, opening.start())) if opening else _MISSING
+    if value is _MISSING:
+        return False
+    bases = [vars(base) for base in type.__dict__["__mro__"].__get__(type(value)) if base.__module__ == "__main__"]
+    return any("__getattr__" in base or "__getattribute__" in base for base in bases)
+
+
+def _parameters(code, begin, cursor):
+    """The parameters of the call in whose parentheses a name is typed, which it has not been given yet."""
+    call = _call_around(code, cursor)
+    typed = code[begin:cursor]
+    if call is None or typed and not typed.isidentifier() or call[1][-1].strip() != typed:
+        return []
+    value = _value_of(call[0])
+    signature = None if value is _MISSING else _signature_of(value)
+    named = [p.name for p in signature.parameters.values() if p.kind in _BY_NAME] if signature else []
+    given = {match[1] for one in call[1] if (match := re.match(r"\s*(\w+)\s*=(?!=)", one))}
+    return [(f"{name}=", "param") for name in named if name.startswith(typed) and name not in given]
+
+
+def _attributes(code, begin, cursor):
+    """The attributes of the object before the dot, which older completers do not find behind a text."""
+    owner = _owner(code, begin)
+    if owner is None or owner is _MISSING:
+        return []
+    typed = code[begin:cursor]
+    try:
+        names = dir(owner)
+    except Exception:  # a hostile __dir__ may raise anything
+        return []
+    names = [n for n in names if type(n) is str and n.startswith(typed) and (typed.startswith("_") or n[:1] != "_")]
+    return [(name, "attribute") for name in names]
+
+
+def _is_of_the_cell_alone(code, cursor):
+    """Whether an attribute is typed of something that begins with a name that is no variable yet."""
+    typed = re.search(r"[\w\])\"']\.\w*$", code[:cursor])
+    first = re.match(r"[^\W\d]\w*", _expression_before(code, cursor)) if typed else None
+    return first is not None and first[0] not in own.shell.user_ns and first[0] in code[: typed.start()]
 
 
 def _is_name_at(code, begin):
@@ -143,7 +194,7 @@ def _of_the_cell(code, begin, cursor, known):
 
 
 def _by_jedi(code, cursor):
-    """What Jedi makes of the cell, without asking objects anything that could run code."""
+    """What Jedi makes of the text of the cell. It is not given the variables: it would ask them, and run the user's code."""
     begin = cursor
     while begin and (code[begin - 1].isalnum() or code[begin - 1] == "_"):
         begin -= 1
@@ -153,11 +204,9 @@ def _by_jedi(code, cursor):
     try:
         import jedi
 
-        jedi.settings.allow_unsafe_interpreter_executions = False
-        jedi.Interpreter._allow_descriptor_getattr_default = False
         line = code.count("\n", 0, cursor) + 1
         column = cursor - (code.rfind("\n", 0, cursor) + 1)
-        found = jedi.Interpreter(code, [own.shell.user_ns]).complete(line, column)
+        found = jedi.Script(code, environment=jedi.InterpreterEnvironment()).complete(line, column)
         typed = code[begin:cursor]
         shown = [f for f in found if typed.startswith("_") or not f.name.startswith("_")]
         return begin, cursor, [(f.name, f.type) for f in shown[:MAX_ITEMS]]
@@ -490,8 +539,12 @@ def _place(value, kind):
             return _place_of_class(value)
         value = value.fget if type(value) is property else value
         value = value.__func__ if type(value) is types.MethodType else value
-        code = (inspection.unwrap(value) if type(value) is types.FunctionType else value).__code__
-        return _path(code.co_filename, code.co_firstlineno) if type(code) is types.CodeType else None
+        for _ in range(10):
+            inner = vars(value).get("__wrapped__") if type(value) is types.FunctionType else None
+            value = value if inner is None else inner
+        if type(value) is not types.FunctionType:
+            return None
+        return _path(value.__code__.co_filename, value.__code__.co_firstlineno)
     except Exception:
         return None
 

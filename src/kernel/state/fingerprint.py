@@ -71,14 +71,14 @@ class OutOfTime(Exception):
 def fingerprint(value, deadline):
     """The fingerprint of a value, 32 hexadecimal digits; none when its type is not known, or time is out.
 
-    `deadline` is a time of `time.monotonic()`.
+    `deadline` is a time of `time.process_time()`.
     """
     return fingerprint_and_columns(value, deadline)[0]
 
 
 def fingerprint_and_columns(value, deadline):
     """The same, and of a frame those of its columns."""
-    if time.monotonic() > deadline:
+    if time.process_time() > deadline:
         return None, []
     reader = _Reader(deadline)
     limit = sys.getrecursionlimit()
@@ -134,7 +134,7 @@ class _Reader:
             self.instance(kind, value, depth)
 
     def check(self):
-        if time.monotonic() > self.deadline:
+        if time.process_time() > self.deadline:
             raise OutOfTime
 
     def put(self, tag, data=b""):
@@ -332,6 +332,7 @@ class _Reader:
         if type(module) is str and module != "__main__" and module in sys.modules or value is object:
             return
         self.open[id(value)] = depth
+        self.value(type(value), depth + 1)
         for base in _BASES_OF(value)[1:]:
             self.value(base, depth + 1)
         for key in sorted(key for key in written if type(key) is str and key not in _NOT_WRITTEN):
@@ -662,7 +663,7 @@ def _polars_column(column, _deadline):
 def _stats(numpy, array, deadline):
     """Least, greatest, mean, and how many are missing."""
     kind = array.dtype.kind
-    if array.size == 0 or array.nbytes > MAX_TOLD_BYTES or time.monotonic() > deadline:
+    if array.size == 0 or array.nbytes > MAX_TOLD_BYTES or time.process_time() > deadline:
         return {}
     if kind == "O":
         items = array.ravel().tolist() if array.size <= 1_000_000 else []

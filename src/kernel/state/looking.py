@@ -16,7 +16,7 @@ MAX_LOOK_SECONDS = 0.5
 MAX_LOOKS_SECONDS = 2.5
 # All variables of a state together, in characters; the last ones of a very full state are only named.
 MAX_LOOK_TOTAL = 8_000_000
-# How long the content of all variables together is read, in seconds. What is left has no fingerprint.
+# How long the content of all variables together is read, in seconds of the processor. What is left has no fingerprint.
 MAX_READING_SECONDS = 0.3
 # More variables than this are not told apart.
 MAX_MARKS = 20_000
@@ -34,7 +34,7 @@ def look():
     signal.signal(signal.SIGALRM, _took_too_long)
     seen, total = [], 0
     no_more_reprs = time.monotonic() + MAX_LOOKS_SECONDS
-    deadline = time.monotonic() + MAX_READING_SECONDS
+    deadline = time.process_time() + MAX_READING_SECONDS
     # What is in them first: a __repr__ may change it.
     inside = {name: _inside(value, deadline) for name, value in variables()}
     for name, value in variables():
@@ -54,7 +54,7 @@ def marks():
     found = variables()
     if len(found) > MAX_MARKS:
         return "null"
-    deadline = time.monotonic() + MAX_READING_SECONDS
+    deadline = time.process_time() + MAX_READING_SECONDS
     return _json({name: [fingerprints.fingerprint(value, deadline), _who(value)] for name, value in found})
 
 

@@ -26,6 +26,8 @@ struct Answerer {
     state: StateId,
     waiting: BTreeMap<u64, (Ticket, Sought)>,
     asked_ms: f64,
+    /// When it came to be; none while it has not, or its state is being loaded.
+    ready_ms: Option<f64>,
 }
 
 /// All of them.
@@ -102,11 +104,21 @@ impl Machine {
         }
         let frozen = self.source_of(state).ok_or("its process is being made again")?;
         let process = self.new_proc();
-        let answerer = Answerer { state: state.clone(), waiting: BTreeMap::new(), asked_ms: self.now_ms };
+        let answerer = Answerer { state: state.clone(), waiting: BTreeMap::new(), asked_ms: self.now_ms, ready_ms: None };
         self.answerers.all.insert(process, answerer);
         self.effects.push(Effect::Fork { from: frozen, child: process, role: Role::Answer, load: None });
         self.effects.push(Effect::Wake(IDLE, Alarm::Unasked(process)));
         Ok(process)
+    }
+
+    /// A process that answers is there.
+    pub(super) fn answerer_is_ready(&mut self, process: ProcId) {
+        let Some(answerer) = self.answerers.all.get_mut(&process) else { return };
+        answerer.ready_ms = Some(self.now_ms);
+        // Those that waited for it to be loaded have their whole time now.
+        for (number, (_, sought)) in &answerer.waiting {
+            self.effects.push(Effect::Wake(limit(*sought), Alarm::Answered(process, *number)));
+        }
     }
 
     /// A question is answered.
@@ -122,11 +134,12 @@ impl Machine {
 
     /// A question may not have been answered in time: then its process hangs, and is ended.
     pub(super) fn answer_took_too_long(&mut self, process: ProcId, number: u64) {
-        let waiting = self.answerers.all.get(&process).and_then(|a| a.waiting.get(&number));
-        let Some(&(_, sought)) = waiting else { return };
-        if self.waits_for_a_load(process) {
-            let again = Alarm::Answered(process, number);
-            return self.effects.push(Effect::Wake(limit(sought), again));
+        let Some(answerer) = self.answerers.all.get(&process) else { return };
+        let Some(&(_, sought)) = answerer.waiting.get(&number) else { return };
+        let is_young = |ms: f64| self.now_ms - ms < limit(sought).as_secs_f64() * 1000.0;
+        if answerer.ready_ms.is_some_and(is_young) || self.waits_for_a_load(process) {
+            // Another alarm is set, or will be when it is there.
+            return;
         }
         let why = format!("it took longer than {} s", limit(sought).as_secs());
         self.end_answerer(process, "timeout", &why);

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How long nothing must have been asked or have ended: cells that follow each other quickly are not slowed down.
 const REST: Duration = Duration::from_millis(150);
+/// The same while some cell runs: one in a series may take longer, and one that runs for hours is not to hold this up.
+const REST_BESIDE_A_RUN: Duration = Duration::from_secs(1);
 /// How many states may wait; the oldest beyond it stay unknown.
 const MAX_WAITING: usize = 32;
 /// The marks of so many states are kept, and of so many variables together.
@@ -99,7 +101,8 @@ impl Machine {
     /// Whether no cell is about to follow another.
     fn rests(&self) -> bool {
         let waits = |run| self.notebook.run(run).is_some_and(|r| r.status == RunStatus::Queued);
-        self.now_ms - self.comparer.run_ms >= REST.as_secs_f64() * 1000.0 && !self.open.iter().any(waits)
+        let rest = if self.open.is_empty() { REST } else { REST_BESIDE_A_RUN };
+        self.now_ms - self.comparer.run_ms >= rest.as_secs_f64() * 1000.0 && !self.open.iter().any(waits)
     }
 
     /// Takes the next step: reads a state, or compares two; the newest first.

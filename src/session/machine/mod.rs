@@ -41,7 +41,7 @@ pub(super) use people::{Standing, Visitor};
 use replay::Replay;
 use runs::Requests;
 use saving::Saver;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Whom to answer. The machine only hands it back.
@@ -173,6 +173,8 @@ pub(super) struct Machine {
     frozen: BTreeMap<StateId, ProcId>,
     heads: Heads,
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
+    /// Looks that had to wait for their state to be loaded.
+    late_looks: BTreeSet<ProcId>,
     answerers: Answerers,
     comparer: Comparer,
     requests: Requests,
@@ -208,6 +210,7 @@ impl Machine {
             frozen: BTreeMap::new(),
             heads: Heads::default(),
             looks: BTreeMap::new(),
+            late_looks: BTreeSet::new(),
             answerers: Answerers::default(),
             comparer: Comparer::default(),
             requests: Requests::default(),

@@ -108,6 +108,7 @@ impl Machine {
 
     /// A process says that it is what it was forked to be.
     pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>) {
+        self.answerer_is_ready(process);
         if let Some(head) = self.heads.get_mut(process) {
             head.is_ready = true;
             let at = head.at.clone();
@@ -351,7 +352,13 @@ impl Machine {
 
     /// A look takes too long.
     pub(super) fn look_took_too_long(&mut self, process: ProcId) {
-        if self.waits_for_a_load(process) {
+        let is_waiting = self.waits_for_a_load(process);
+        // One that waited for its state to be loaded has its whole time after that.
+        let was_waiting = self.late_looks.remove(&process) && self.looks.contains_key(&process);
+        if is_waiting {
+            self.late_looks.insert(process);
+        }
+        if is_waiting || was_waiting {
             return self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(process)));
         }
         if let Some((tickets, state)) = self.looks.remove(&process) {

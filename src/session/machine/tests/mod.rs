@@ -3,6 +3,7 @@
 //! A script has one input per line; see `parse`. States are called s1, s2, … and processes p1, p2, … in the order in
 //! which they are made, so p1 is always the root.
 
+mod asking;
 mod drafts;
 mod durable;
 mod people;
@@ -11,7 +12,7 @@ mod states;
 mod storm;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor};
-use crate::kernel::{Contents, Exit, How, ProcId, Report};
+use crate::kernel::{Contents, Exit, Found, How, Mark, ProcId, Report};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
     Notebook, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
@@ -157,6 +158,10 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
+        ["complete", id] => {
+            command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 })
+        }
+        ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
         ["reset"] => command(Command::Reset),
         ["pin", id] => command(Command::Pin { state: state(id), pinned: true }),
         ["replay", id] => command(Command::Replay { state: state(id) }),
@@ -198,6 +203,12 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             Input::Measured(pairs.chunks(2).map(pair).collect(), None)
         }
         ["alarm", "again", id] => Input::Rang(Alarm::SaveAgain(state(id))),
+        ["alarm", "answered", id, number] => {
+            Input::Rang(Alarm::Answered(proc(id), number.parse().expect("a number")))
+        }
+        ["alarm", "unasked", id] => Input::Rang(Alarm::Unasked(proc(id))),
+        ["alarm", "compare"] => Input::Rang(Alarm::Compare),
+        ["alarm", "marked", id] => Input::Rang(Alarm::Marked(proc(id))),
         ["alarm", "save"] => Input::Rang(Alarm::Save),
         ["alarm", "people"] => Input::Rang(Alarm::People),
         ["alarm", "measure"] => Input::Rang(Alarm::Measure),
@@ -253,6 +264,18 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             warnings: Vec::new(),
             forks: true,
         }),
+        [_, "finds", number] => reported(Report::Found {
+            number: number.parse().expect("a number"),
+            found: Found::Completions { from: 2, to: 2, items: Vec::new() },
+        }),
+        [_, "knows", number] => {
+            reported(Report::Found { number: number.parse().expect("a number"), found: Found::Object(None) })
+        }
+        [_, "marks", family, marks @ ..] => reported(Report::Marked {
+            marks: Some(marks.iter().map(|mark| parse_mark(mark)).collect()),
+            family: family.parse().expect("a number"),
+        }),
+        [_, "marks"] => reported(Report::Marked { marks: None, family: 0 }),
         [_, "tells"] => reported(Report::Variables(Vec::new())),
         [_, "cannot", "fork", child] => {
             reported(Report::ForkFailed { child: proc(child), why: "no more processes".into() })
@@ -260,6 +283,17 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [_, "gone"] => Input::Gone(proc(words[0]), Some(Exit::Signal(11))),
         [_, "exits", code] => Input::Gone(proc(words[0]), Some(Exit::Code(code.parse().expect("a code")))),
         _ => panic!("what is {line:?}?"),
+    }
+}
+
+/// `x=7` is a variable with the fingerprint 7, `x@int:1` an `int` without one at address 1.
+fn parse_mark(text: &str) -> (String, Mark) {
+    match text.split_once('=') {
+        Some((name, content)) => (name.into(), Mark(Some(content.into()), "int 0".into())),
+        None => {
+            let (name, at) = text.split_once('@').expect("a mark");
+            (name.into(), Mark(None, at.replace(':', " ")))
+        }
     }
 }
 
@@ -307,6 +341,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
             format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Run { head, exec_id, .. } => format!("p{} runs {exec_id}", head.0),
+        Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
@@ -323,6 +358,10 @@ fn effect_text(effect: &Effect) -> Option<String> {
             | Alarm::Save
             | Alarm::SaveAgain(_)
             | Alarm::SavingStalled(_)
+            | Alarm::Answered(..)
+            | Alarm::Unasked(_)
+            | Alarm::Compare
+            | Alarm::Marked(_)
             | Alarm::Measure,
         ) => return None,
         Effect::Wake(after, Alarm::Stopped(run, _)) => {

@@ -4,7 +4,7 @@
 //! invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
-use crate::kernel::{Contents, Exit, How, ProcId, Report, Role};
+use crate::kernel::{Contents, Exit, Found, How, Mark, ProcId, Report, Role};
 use crate::notebook::{Base, Checkpoint, Command, Event, Form, Living, Reply, RunError, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +41,8 @@ struct World {
     to_trust: bool,
     alarms: Vec<Alarm>,
     open: BTreeSet<u64>,
+    questions: Vec<(ProcId, u64)>,
+    now_ms: f64,
     last_ticket: u64,
     last_run: usize,
     trace: Vec<String>,
@@ -60,6 +62,8 @@ impl World {
             processes: BTreeMap::new(),
             dying: BTreeSet::new(),
             open: BTreeSet::new(),
+            questions: Vec::new(),
+            now_ms: 0.0,
             last_ticket: 0,
             last_run: 0,
             trace: Vec::new(),
@@ -70,7 +74,8 @@ impl World {
 
     fn feed(&mut self, input: Input) {
         self.trace.push(format!("{input:?}"));
-        for effect in self.machine.step(0.0, input) {
+        self.now_ms += 50.0;
+        for effect in self.machine.step(self.now_ms, input) {
             self.check(&effect);
             match effect {
                 Effect::Plant(id) => drop(self.processes.insert(id, Life::BecomesReady(Role::Frozen))),
@@ -94,7 +99,8 @@ impl World {
                 }
                 Effect::Keep { state, about, .. } => self.to_keep.push((state, *about)),
                 Effect::Trust => self.to_trust = true,
-                Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure)) => self.alarms.push(alarm),
+                Effect::Question { process, number, .. } => self.questions.push((process, number)),
+                Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure | Alarm::Compare)) => self.alarms.push(alarm),
                 Effect::Measure(_) => self.alarms.push(Alarm::Measure),
                 _ => {}
             }
@@ -134,7 +140,8 @@ impl World {
         let state = chance.of(&states).expect("the root");
         let runs = self.last_run.max(1);
         let some_run = format!("r{}", 1 + chance.below(runs));
-        let command = match chance.below(24) {
+        let command = match chance.below(26) {
+            24..=25 => Command::Complete { state, code: String::new(), cursor: 0 },
             20 => Command::Checkpoint {
                 state,
                 form: if chance.below(4) == 0 { Form::Data } else { Form::Environment },
@@ -179,6 +186,12 @@ impl World {
                 let all = self.machine.notebook().states().map(|s| s.id.clone()).collect();
                 Some(Input::Trusted(Ok(all)))
             }
+            3 if !self.questions.is_empty() => {
+                let (process, number) = self.questions.remove(0);
+                // Who waits for one that was ended or has died is told so.
+                let is_there = self.processes.contains_key(&process);
+                is_there.then_some(Input::Reported(process, Report::Found { number, found: Found::Object(None) }))
+            }
             2 => match self.alarms.pop()? {
                 Alarm::Measure => Some(Input::Measured(Vec::new(), None)),
                 alarm => Some(Input::Rang(alarm)),
@@ -217,6 +230,13 @@ impl World {
             Life::BecomesReady(Role::Look) => {
                 self.processes.remove(&id);
                 self.feed(Input::Reported(id, Report::Variables(Vec::new())));
+                self.feed(Input::Gone(id, Some(Exit::Code(0))));
+                return true;
+            }
+            Life::BecomesReady(Role::Mark) => {
+                self.processes.remove(&id);
+                let marks = Some([(format!("v{}", chance.below(3)), Mark(None, "int 1".into()))].into());
+                self.feed(Input::Reported(id, Report::Marked { marks, family: 1 }));
                 self.feed(Input::Gone(id, Some(Exit::Code(0))));
                 return true;
             }
