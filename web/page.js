@@ -74,8 +74,8 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId, mayRun } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        const { here, attempt, edits, freshId } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, mayType: this.scope !== 'view', progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
     }
 
     // What comes from the server

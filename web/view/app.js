@@ -112,7 +112,7 @@ export class App extends Component {
         const { page } = this.props;
         const isStopping = page.stopping.has(runOf(cell)?.exec_id ?? '');
         const stamp = stampOf(cell, page.mayRun, isStopping);
-        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} isStopping=${isStopping} acts=${this.acts} />`;
+        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} acts=${this.acts} />`;
     }
 }
 
