@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startBinary } from './browser.mjs';
-import { forgive, open, page, prints, ran, run, sees, server, texts } from './harness.mjs';
+import { forgive, open, page, prints, ran, run, sees, texts } from './harness.mjs';
+import { start } from './mock.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
-const mocked = { skip: Boolean(process.env.RATOON_BIN) };
-const bodies = (on = page) => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', on);
+const bodies = (on) => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', on);
 
 test('a cell whose process is killed says so calmly, and the states before it are as they were', real, async () => {
     await run('x = 41');
@@ -56,28 +56,37 @@ test('typed while the server is down: it is there when the server is back, and i
     forgive(tab, /ERR_|WebSocket/);
 });
 
-test('when access ends, what is being typed is not cut off in the middle, and can be copied', mocked, async () => {
-    await page.locator('.cell[data-fresh] .editor').click();
-    await page.keyboard.type('half ');
+/** A tab on a stand-in, to which everything can happen. */
+async function standIn(t) {
+    const server = await start();
+    t.after(() => server.stop());
+    return [await open(server.url), server];
+}
+
+test('when access ends, what is being typed is not cut off in the middle, and can be copied', async (t) => {
+    const [tab, server] = await standIn(t);
+    await tab.locator('.cell[data-fresh] .editor').click();
+    await tab.keyboard.type('half ');
     server.endAccess();
-    await page.locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' }).waitFor();
-    await page.keyboard.type('a thought');
-    assert.deepEqual(await bodies(), ['half a thought']);
-    await page.keyboard.press('Shift+Enter');
-    assert.equal(await page.locator('[data-status="running"], [data-status="queued"]').count(), 0);
-    assert.equal(await page.getByRole('button', { name: 'Run', exact: true }).count(), 0, 'what cannot work is not offered');
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.getByRole('button', { name: 'Copy all code' }).click();
-    await page.locator('.notice', { hasText: 'copied' }).waitFor();
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'half a thought');
+    await tab.locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' }).waitFor();
+    await tab.keyboard.type('a thought');
+    assert.deepEqual(await bodies(tab), ['half a thought']);
+    await tab.keyboard.press('Shift+Enter');
+    assert.equal(await tab.locator('[data-status="running"], [data-status="queued"]').count(), 0);
+    assert.equal(await tab.getByRole('button', { name: 'Run', exact: true }).count(), 0, 'what cannot work is not offered');
+    await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await tab.getByRole('button', { name: 'Copy all code' }).click();
+    await tab.locator('.notice', { hasText: 'copied' }).waitFor();
+    assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), 'half a thought');
 });
 
-test('of two troubles the page tells the one that matters more', mocked, async () => {
+test('of two troubles the page tells the one that matters more', async (t) => {
+    const [tab, server] = await standIn(t);
     server.notebook.troubled({ what: 'write to main.ratoon', why: 'no space left on device', how: 'free some space on that disk' });
-    await page.locator('.banner', { hasText: 'no space left' }).waitFor();
+    await tab.locator('.banner', { hasText: 'no space left' }).waitFor();
     server.endAccess();
-    await page.locator('.banner[data-bad]').waitFor();
-    assert.equal(await page.locator('.banner').count(), 1);
-    await page.reload();
-    await page.locator('.banner', { hasText: 'no space left' }).waitFor();
+    await tab.locator('.banner[data-bad]').waitFor();
+    assert.equal(await tab.locator('.banner').count(), 1);
+    await tab.reload();
+    await tab.locator('.banner', { hasText: 'no space left' }).waitFor();
 });
