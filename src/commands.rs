@@ -1,9 +1,16 @@
-//! `ratoon check`, `ratoon gc`, `ratoon trust`: what is done to a notebook that no server has open.
+//! `ratoon check`, `gc`, `trust`, `export`, `import`: what is done to a notebook that no server has open.
 
+use crate::formats::{Document, Format};
+use crate::http::check_notebook_name;
+use crate::notebook::{Living, Notebook, Refused, State, StateId};
 use crate::options::{Care, Options};
 use crate::store::{self, InstallKey, StoreError};
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Does what was asked for. 0: all is well; 1: something is damaged, or it could not be done.
 pub fn run(care: &Care, options: &Options) -> ExitCode {
@@ -21,7 +28,7 @@ pub fn run(care: &Care, options: &Options) -> ExitCode {
     }
 }
 
-fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), StoreError> {
+fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Refused> {
     match care {
         Care::Check { dir } => {
             let checked = store::check(dir)?;
@@ -35,13 +42,15 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), St
             let (files, bytes) = store::gc(dir)?;
             Ok((vec![format!("{files} files removed, {bytes} bytes freed")], ExitCode::SUCCESS))
         }
+        Care::Export { notebook, state, format, output } => {
+            let lines = export(notebook, state.as_deref(), format, output.as_deref())?;
+            Ok((lines, ExitCode::SUCCESS))
+        }
+        Care::Import { file, name } => Ok((import(file, name.as_deref())?, ExitCode::SUCCESS)),
         Care::Trust { dir } => {
             let Some(config_dir) = &options.config_dir else {
-                return Err(StoreError {
-                    what: "find the key of this install".into(),
-                    why: "neither HOME nor XDG_CONFIG_HOME names a directory".into(),
-                    how: "set HOME".into(),
-                });
+                let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
+                return Err(Refused::new("disk", "find the key of this install", why, "set HOME"));
             };
             let trusted = store::trust(dir, &InstallKey::load_or_make(config_dir)?)?;
             let mut lines: Vec<String> = trusted
@@ -55,4 +64,112 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), St
             Ok((lines, ExitCode::SUCCESS))
         }
     }
+}
+
+/// Writes a line of a notebook to a file.
+fn export(
+    notebook: &Path,
+    state: Option<&str>,
+    word: &str,
+    output: Option<&Path>,
+) -> Result<Vec<String>, Refused> {
+    let Some(format) = Format::from_word(word) else {
+        let how = "give --as ipynb, py or html";
+        return Err(Refused::new("bad_request", "write a file", format!("there is no format {word:?}"), how));
+    };
+    let is_dir = notebook.extension().is_some_and(|end| end == "ratoon");
+    let dir = if is_dir { notebook.to_owned() } else { with_end(notebook.as_os_str(), "ratoon") };
+    let name = dir.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let read = store::read(&dir, &name).map_err(|error| elsewhere(error, &dir, &name, format))?;
+    let Some(state) = wanted(&read, state) else {
+        let what = format!("find state {:?}", state.unwrap_or_default());
+        return Err(Refused::new(
+            "not_found",
+            what,
+            "no state of the notebook has this name or id",
+            "look at `ratoon check`, or leave --state out",
+        ));
+    };
+    let text = Document::of(&read, &state).write(format);
+    if output.is_some_and(|path| path.as_os_str() == "-") {
+        // Whoever reads it may have enough.
+        let _ = io::stdout().lock().write_all(text.as_bytes());
+        return Ok(Vec::new());
+    }
+    let own = PathBuf::from(format!("{name}.{}", format.word()));
+    let path = output.unwrap_or(&own);
+    let failed = |error: io::Error| {
+        let how = match error.kind() {
+            io::ErrorKind::AlreadyExists => "name another file with -o",
+            _ => "look who may write there",
+        };
+        Refused::new("disk", format!("write {}", path.display()), error.to_string(), how)
+    };
+    // One that was named is replaced; one that was not is not.
+    let file = if output.is_some() { File::create(path) } else { File::create_new(path) };
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+    Ok(vec![path.display().to_string()])
+}
+
+/// The state that is meant: by name or id, else the newest.
+fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
+    let newest = || notebook.states().rfind(|state| state.living != Living::Deleted);
+    let found: Option<&State> = match state {
+        None => newest(),
+        Some(text) => notebook.find(text).or_else(|| (text == "newest").then(newest).flatten()),
+    };
+    found.map(|state| state.id.clone())
+}
+
+/// A notebook that a server has open can be had from there.
+fn elsewhere(error: StoreError, dir: &Path, name: &str, format: Format) -> Refused {
+    let mut refused = Refused::from(error);
+    if store::is_open(dir) {
+        let name = crate::http::in_path(name);
+        refused.how = format!(
+            "take it from there: GET /api/notebooks/{name}/states/STATE/document?as={}, or the menu of its page; or stop it first",
+            format.word()
+        );
+    }
+    refused
+}
+
+/// Makes a notebook of a file.
+fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Refused> {
+    let what = || format!("take in {}", file.display());
+    let format = match file.extension().and_then(OsStr::to_str) {
+        Some("ipynb" | "json") => Format::Ipynb,
+        Some("py") => Format::Script,
+        _ => {
+            let how = "take a file whose name ends in .ipynb or .py";
+            return Err(Refused::new("bad_request", what(), "its name does not say what it is", how));
+        }
+    };
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name.map_or(stem, |name| name.trim_end_matches(".ratoon").to_owned());
+    check_notebook_name(&name).map_err(|refused| Refused {
+        how: format!("{}; give it as the second argument", refused.how),
+        ..refused
+    })?;
+    let unread =
+        |e: io::Error| Refused::new("disk", what(), e.to_string(), "look for another spelling of its name");
+    let bytes = fs::read(file).map_err(unread)?;
+    let mut document =
+        Document::read(&bytes, format).map_err(|error| Refused { what: what(), ..error.into() })?;
+    let left_out = std::mem::take(&mut document.left_out);
+    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
+    let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
+    let notebook = document.into_notebook(&name, now_ms, &mut new_id);
+    let dir = with_end(OsStr::new(&name), "ratoon");
+    store::create(&dir, &notebook)?;
+    let cells = notebook.drafts().count();
+    let left_out = left_out.iter().map(|what| format!("left out: {what}"));
+    Ok(left_out.chain([format!("{}: {cells} cells; `ratoon -- {name}` opens it", dir.display())]).collect())
+}
+
+fn with_end(name: &OsStr, end: &str) -> PathBuf {
+    let mut name = name.to_owned();
+    name.push(".");
+    name.push(end);
+    name.into()
 }

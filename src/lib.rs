@@ -11,10 +11,11 @@
 //! ```
 //!
 //! One task owns one notebook and all decisions are in one pure function; nobody waits for a reply. The modules below
-//! stand in reading order, and each uses only those before it (`http` uses `session`, `session` uses `kernel` and `store`,
-//! all use `notebook`).
+//! stand in reading order, and each uses only those before it (`http` uses `session` and `formats`, `session` uses
+//! `kernel` and `store`, all use `notebook`).
 
 pub mod notebook;
+pub mod formats;
 mod blobs;
 pub mod kernel;
 pub mod store;

@@ -2,61 +2,62 @@
 // Drafts that were cut out: what can be pasted, and what can be put back. Pure.
 
 import { newId } from './text/format.js';
+import { EDITOR_WORDS } from './words/editor.js';
 import { WORDS } from './words.js';
 
 /** @typedef {import('./protocol.js').Draft} Draft */
-/** @typedef {import('./line.js').Cell} Cell */
+/** @typedef {import('./editing.js').Piece} Piece */
 
-/** How many removed drafts can be put back. */
+/** How many removals can be put back. */
 const KEPT = 50;
 
 export class Cuttings {
     /** @param {import('./page.js').Page} page */
     constructor(page) {
         this.page = page;
-        /** @type {{kind: Draft['kind'], source: string} | null} */
-        this.copied = null;
-        /** @type {{draft: Draft, after: string | null}[]} */
+        /** What would be pasted. @type {Piece[]} */
+        this.copied = [];
+        /** What was removed together, the newest last. @type {{draft: Draft, after: string | null}[][]} */
         this.removed = [];
     }
 
-    /** @param {Draft['kind']} kind @param {string} source */
-    copy(kind, source) {
-        this.copied = { kind, source };
+    /** @param {Piece[]} pieces */
+    copy(pieces) {
+        this.copied = pieces;
     }
 
-    /** Puts what was copied below a cell. @param {Cell} cell @returns {string | null} its id */
-    paste(cell) {
-        return this.copied && this.page.insertBelow(cell, this.copied.kind, this.copied.source);
-    }
-
-    /** Throws a draft away, with what it reads now. @param {Draft} draft @param {() => void} putBack what undoes it */
-    remove(draft, putBack) {
+    /** Throws drafts away, with what they read now. @param {Draft[]} drafts in order @param {() => void} putBack what undoes it */
+    remove(drafts, putBack) {
         const { page } = this;
-        const now = page.drafts.get(draft.id) ?? draft;
-        if (now.source.trim()) {
-            this.removed.push({ draft: { ...now }, after: page.drafts.before(now) });
+        const now = drafts.map((draft) => page.drafts.get(draft.id) ?? draft);
+        const worth = now.filter(({ source }) => source.trim()).map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) }));
+        if (worth.length) {
+            this.removed.push(worth);
             this.removed.splice(0, this.removed.length - KEPT);
-            page.say(WORDS.draftRemoved, false, { act: { text: WORDS.undo, act: putBack } });
+            page.say(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, { act: { text: WORDS.undo, act: putBack } });
         }
-        page.drafts.remove(draft.id);
+        for (const { id } of drafts) page.drafts.remove(id);
     }
 
-    /** Puts back what was removed last, where it stood. @returns {string | null} its id */
+    /** Puts back what was removed last, where it stood. @returns {string | null} the id of the first */
     putBack() {
         const { page } = this;
         const last = this.removed.pop();
         if (!last) return null;
-        const on = page.model.states.has(last.draft.on) ? last.draft.on : page.here;
-        // A new id: under the old one the server may still be about to forget it.
-        if (page.notice?.text === WORDS.draftRemoved) page.hush();
-        return page.drafts.add({ ...last.draft, id: newId(), on }, last.after);
+        if (page.notice?.act?.text === WORDS.undo) page.hush();
+        /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
+        const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));
+        for (const { draft, after } of last) {
+            const on = page.model.states.has(draft.on) ? draft.on : page.here;
+            page.drafts.add({ ...draft, id: ids.get(draft.id) ?? newId(), on }, ids.get(after) ?? after);
+        }
+        return ids.get(last[0].draft.id) ?? null;
     }
 
     /** Forgets a failed attempt, and the draft that it came from if it still reads the same. @param {import('./model.js').Run} run @param {() => void} putBack */
     forget(run, putBack) {
         const draft = run.draft ? this.page.drafts.get(run.draft) : undefined;
         this.page.dropAttempt(run.exec_id);
-        if (draft && draft.source === run.code) this.remove(draft, putBack);
+        if (draft && draft.source === run.code) this.remove([draft], putBack);
     }
 }

@@ -1,13 +1,13 @@
 // @ts-check
 // Drafts as the user sees them: the server's, with what was typed here and is not there yet laid over them.
 //
-// Typing is sent a moment after it began, one message per draft at a time; the echo of our own typing never touches an
-// editor. What another tab typed into the same draft meanwhile is laid together with ours, or, where both changed the same
-// place, kept in a draft of its own: the server keeps the last text it was sent, so who was last sees to it. No DOM; time
-// comes in as `later`.
+// Typing is sent a moment after it began, one message per draft at a time, with the version that it grew from; the echo of
+// our own typing never touches an editor. When another tab was first, its text is laid together with ours and the result
+// goes out: every tab comes to the server's last text, and nobody's typing is lost on the way. No DOM; time comes in as
+// `later`.
 
-import { newId } from './text/format.js';
-import { merge } from './text/merge.js';
+import { difference } from './text/format.js';
+import { edits, merge, placeAfter } from './text/merge.js';
 
 /** @typedef {import('./protocol.js').Draft} Draft */
 
@@ -18,19 +18,22 @@ const WAIT_MS = 300;
  * @typedef {object} Local
  * @property {Draft} draft as it stands here
  * @property {string | null} after the draft behind which it was made
- * @property {string | null} base the server's text that ours grew from; null when it had none
- * @property {string[]} sent the texts that are under way, until the server tells of them
+ * @property {Base | null} base what the server has, and ours grew from; null when it has none
+ * @property {{kind: Draft['kind'], source: string, end: number} | null} sent what is under way, until the server tells of it
+ * @property {number} end where our typing has come to
  * @property {boolean} unsent
  * @property {number} sending messages that are not answered yet
  * @property {unknown} timer
  */
+/** @typedef {{version: number, kind: Draft['kind'], source: string}} Base */
 
 export class Drafts {
     /**
      * @param {import('./model.js').Model} model
      * @param {(command: import('./protocol.js').Command) => Promise<import('./protocol.js').Reply>} send
-     * @param {{changed: () => void, refused: (reply: import('./protocol.js').Reply) => void, kept: () => void,
+     * @param {{changed: () => void, refused: (reply: import('./protocol.js').Reply) => void, orphaned: (draft: Draft) => void,
      *   later: (what: () => void, ms: number) => unknown, notLater: (timer: any) => void}} around
+     *   `orphaned`: what was typed into a draft that cannot be made again
      */
     constructor(model, send, around) {
         this.model = model;
@@ -40,8 +43,10 @@ export class Drafts {
         this.local = new Map();
         /** Drafts that were thrown away here, until the server says so too. @type {Set<string>} */
         this.gone = new Set();
-        /** Where another's text was put that met ours. @type {Map<string, string>} */
-        this.copies = new Map();
+        /** Where our typing has come to in drafts of which the server has all. @type {Map<string, number>} */
+        this.ends = new Map();
+        /** Who waits until all that was typed is sent. @type {(() => void)[]} */
+        this.waiting = [];
     }
 
     /** The drafts on a state, in order, as this page shows them. @param {string} state @returns {Draft[]} */
@@ -82,16 +87,35 @@ export class Drafts {
         return draft.id;
     }
 
-    /** Makes a draft, or changes one. @param {Draft} draft @param {string | null} [after] where a new one is to stand */
-    put(draft, after = null) {
+    /**
+     * Makes a draft, or changes one.
+     * @param {Draft} draft @param {string | null} [after] where a new one is to stand
+     * @param {string} [before] what the editor read before; another's text may have come that it does not show yet
+     */
+    put(draft, after = null, before) {
         this.gone.delete(draft.id);
-        const base = this.#known(draft.id)?.source ?? null;
-        const local = this.local.get(draft.id) ?? { draft, after, base, sent: [], unsent: true, sending: 0, timer: null };
-        local.draft = { ...draft };
-        local.unsent = true;
-        local.timer ??= this.around.later(() => this.flush(draft.id), WAIT_MS);
-        this.local.set(draft.id, local);
+        const local = this.local.get(draft.id) ?? this.#begin(draft, after);
+        const now = local.draft.source;
+        const source = before === undefined || before === now ? draft.source : merge(before, draft.source, now);
+        const { from, insert } = difference(now, source);
+        if (source !== now) local.end = from + insert.length;
+        local.draft = { ...draft, source };
+        this.#send(local);
         this.around.changed();
+    }
+
+    /** @param {Draft} draft @param {string | null} after @returns {Local} */
+    #begin(draft, after) {
+        const known = this.#known(draft.id);
+        const local = { draft: known ?? { ...draft, source: '' }, after, base: known ? baseOf(known) : null, sent: null, end: this.ends.get(draft.id) ?? -1, unsent: true, sending: 0, timer: null };
+        this.local.set(draft.id, local);
+        return local;
+    }
+
+    /** Has what a draft reads now sent soon. @param {Local} local */
+    #send(local) {
+        local.unsent = true;
+        local.timer ??= this.around.later(() => this.flush(local.draft.id), WAIT_MS);
     }
 
     /** Sends now what was typed, unless something is under way. @param {string} id @param {boolean} [anyway] even then */
@@ -102,26 +126,73 @@ export class Drafts {
         local.timer = null;
         if (!local.unsent || (local.sending && !anyway)) return;
         local.unsent = false;
+        if (local.base && isSame(local.draft, local.base) && !local.sending) return this.#settle(local);
+        const base = (local.base?.version ?? 0) + (local.sent ? 1 : 0);
         local.sending += 1;
-        local.sent.push(local.draft.source);
+        local.sent = { kind: local.draft.kind, source: local.draft.source, end: local.end };
+        const { sent } = local;
         const known = this.#known(id);
         // A run may have moved it on to the next state meanwhile.
         const draft = { ...local.draft, on: known?.on ?? local.draft.on };
-        this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined }).then((reply) => {
+        this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then((reply) => {
             local.sending -= 1;
-            if (local.sent.includes(draft.source)) this.#arrived(local, draft.source, reply.kind === 'refused' ? local.base : draft.source);
-            this.around.refused(reply);
-            if (local.sending) return;
-            if (local.unsent) this.flush(id);
-            else if (this.local.get(id) === local) this.local.delete(id);
+            if (local.sent === sent) local.sent = null;
+            if (this.local.get(id) === local) this.#answered(local, reply, { version: base + 1, ...sent });
+            if (!this.#isBehind()) for (const done of this.waiting.splice(0)) done();
             this.around.changed();
         });
     }
 
-    /** What we sent is there, and all that was sent before it. @param {Local} local @param {string} text @param {string | null} base */
-    #arrived(local, text, base) {
-        local.sent.splice(0, local.sent.indexOf(text) + 1);
-        local.base = base;
+    /** Waits until the last of what was typed is sent; null where there is nothing to wait for. @returns {Promise<void> | null} */
+    allSent() {
+        return this.#isBehind() ? new Promise((done) => this.waiting.push(done)) : null;
+    }
+
+    /** Whether something waits for the answer to what was sent before it. */
+    #isBehind() {
+        return [...this.local.values()].some(({ unsent, sending }) => unsent && sending > 0);
+    }
+
+    /** @param {Local} local @param {import('./protocol.js').Reply} reply @param {Base & {end: number}} sent what it is the reply to */
+    #answered(local, reply, sent) {
+        const { id } = local.draft;
+        const known = this.#known(id);
+        if (reply.kind === 'refused' && reply.code === 'conflict') {
+            const { base } = local;
+            if (known) this.#meet(local, known);
+            local.unsent = true;
+            // What it has grown to has not been heard of yet: not at once again.
+            if (local.base === base && base?.version === sent.version - 1) return this.#send(local);
+        } else if (reply.kind === 'refused' && reply.code === 'not_found') {
+            // Thrown away by somebody while we typed: it is made again, unless there is no place for it.
+            const isNew = local.base === null || known !== undefined;
+            if (isNew) return this.#orphan(local);
+            local.base = null;
+            local.unsent = true;
+        } else if (reply.kind === 'refused' && reply.code !== 'disk') {
+            // What cannot be kept as it is stays here, and is tried again when more is typed.
+            local.unsent = true;
+            return this.around.refused(reply);
+        } else {
+            // Where no event told of it: nothing has changed, or it was told before the page was loaded anew.
+            if (local.base === null) local.base = { version: sent.version, kind: sent.kind, source: sent.source };
+            this.around.refused(reply);
+        }
+        if (local.sending) return undefined;
+        if (local.unsent) return this.flush(id);
+        return this.#settle(local);
+    }
+
+    /** The server has all of it. @param {Local} local */
+    #settle(local) {
+        this.ends.set(local.draft.id, local.end);
+        if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
+    }
+
+    /** It has become a state, or where it hung is gone. @param {Local} local */
+    #orphan(local) {
+        this.forget(local.draft.id);
+        this.around.orphaned(local.draft);
     }
 
     /** The server tells what hangs on a state now; the model does not know it yet. @param {string} on @param {Draft[]} drafts */
@@ -129,46 +200,70 @@ export class Drafts {
         for (const { id } of this.model.draftsOn(on)) if (!drafts.some((draft) => draft.id === id)) this.gone.delete(id);
         for (const theirs of drafts) {
             const local = this.local.get(theirs.id);
-            if (!local || theirs.source === local.base) continue;
-            const base = local.base ?? '';
-            local.base = theirs.source;
-            if (local.sent.includes(theirs.source)) this.#arrived(local, theirs.source, theirs.source);
-            else this.#meet(local, base, theirs);
+            if (local) this.#meet(local, theirs);
+            else this.#moveEnd(theirs);
         }
     }
 
-    /** Another tab changed a draft that we are changing. @param {Local} local @param {string} base @param {Draft} theirs */
-    #meet(local, base, theirs) {
-        const mine = local.draft;
-        const merged = merge(base, mine.source, theirs.source);
-        if (merged !== null) this.put({ ...mine, source: merged });
-        else if (!mine.source.includes(theirs.source.trim())) this.#keep(theirs);
+    /** Where our typing has come to moves with the text. @param {Draft} theirs */
+    #moveEnd(theirs) {
+        const end = this.ends.get(theirs.id);
+        const before = this.#known(theirs.id);
+        if (end !== undefined && before && before.source !== theirs.source) this.ends.set(theirs.id, placeAfter(end, edits(before.source, theirs.source)));
     }
 
-    /** Puts another's text below ours; more of it goes to the same place. @param {Draft} theirs */
-    #keep({ id, on, kind, source }) {
-        const known = this.copies.get(id);
-        const copy = known !== undefined && this.get(known) ? known : newId();
-        this.copies.set(id, copy);
-        this.put({ id: copy, on, kind, source }, id);
-        this.flush(copy);
-        this.around.kept();
+    /** What the server has of a draft that is being changed here: our own text, or another's to be laid together with ours. @param {Local} local @param {Draft} theirs */
+    #meet(local, theirs) {
+        const { base, sent, draft } = local;
+        const now = baseOf(theirs);
+        if (base && base.version === now.version && isSame(base, now)) return;
+        local.base = now;
+        if (sent && isSame(sent, now)) {
+            this.ends.set(draft.id, sent.end);
+            local.sent = null;
+            return;
+        }
+        const before = base ?? { kind: draft.kind, source: '' };
+        // In the text that the server had our typing ended where the last that it took ended.
+        const held = base ? this.ends.get(draft.id) ?? -1 : -1;
+        const source = merge(before.source, draft.source, now.source, held);
+        const kind = draft.kind === before.kind ? now.kind : draft.kind;
+        local.end = placeAfter(local.end, edits(draft.source, source));
+        this.ends.set(draft.id, placeAfter(held, edits(before.source, now.source)));
+        local.draft = { ...draft, kind, source };
+        if (isSame(local.draft, now)) local.unsent = false;
+        else this.#send(local);
     }
 
-    /** The notebook was replaced: what was typed and hangs on nothing now hangs where we stand. @param {string} on */
+    /** The notebook was replaced: what was typed is laid over what it has now; what hangs on nothing now hangs where we stand. @param {string} on */
     rescue(on) {
         this.gone.clear();
         for (const local of this.local.values()) {
-            if (this.model.states.has(local.draft.on) || !local.draft.source.trim()) continue;
-            Object.assign(local, { base: null, after: null, draft: { ...local.draft, on } });
-            local.unsent = true;
-            this.flush(local.draft.id);
+            const known = this.#known(local.draft.id);
+            if (known) this.#meetAgain(local, known);
+            else if (this.model.states.has(local.draft.on)) local.base = null;
+            else if (local.draft.source.trim()) {
+                Object.assign(local, { base: null, after: null, draft: { ...local.draft, on } });
+                local.unsent = true;
+                this.flush(local.draft.id);
+            }
         }
     }
 
-    /** Sends all that was typed, before something that builds on it, or when the page may be going. */
-    flushAll() {
-        for (const id of this.local.keys()) this.flush(id, true);
+    /** What happened to a draft in between is not known. @param {Local} local @param {Draft} known */
+    #meetAgain(local, known) {
+        const { base, sent } = local;
+        // The server has lost what it took last: ours has it all.
+        if (base && known.version !== undefined && known.version < base.version) local.base = { ...base, ...baseOf(known) };
+        // It has taken what was under way, and another's text since.
+        else if (sent && known.version !== base?.version && edits(base?.source ?? '', sent.source).every(({ insert }) => known.source.includes(insert))) local.base = { version: -1, kind: sent.kind, source: sent.source };
+        this.#meet(local, known);
+        if (!isSame(local.draft, known)) this.#send(local);
+    }
+
+    /** Sends all that was typed, before something that builds on it. @param {boolean} [isLast] the page may be going: even behind what is under way */
+    flushAll(isLast = false) {
+        for (const id of [...this.local.keys()]) this.flush(id, isLast);
     }
 
     /** Throws a draft away. @param {string} id */
@@ -217,3 +312,9 @@ export class Drafts {
         return undefined;
     }
 }
+
+/** @param {Draft} draft @returns {Base} */
+const baseOf = ({ version = 0, kind, source }) => ({ version, kind, source });
+
+/** @param {{kind: string, source: string}} one @param {{kind: string, source: string}} other */
+const isSame = (one, other) => one.source === other.source && one.kind === other.kind;

@@ -1,18 +1,18 @@
 // @ts-check
-// Where each node of the state graph stands: one row per state or attempt, in the order in which they came, and a
-// lane (column) for each line of states.
+// Where each row of the graph is drawn: one row per state or attempt, in the order in which they came, and a lane
+// (column) for each line of states. The trunk, the line that was chosen to be straight, has the first lane for itself;
+// whatever branches off it lies to the right.
 //
-// Pure, and append-only by construction: a node's place depends only on the nodes before it, so nothing moves when
-// the notebook grows. One pass; each step costs the logarithm of the number of lanes.
-
-import { hasEnded } from './protocol.js';
+// Pure, and append-only by construction: a place depends only on the trunk and on what came before, so nothing moves when
+// the notebook grows. Each step costs the logarithm of the number of lanes.
 
 /**
- * @typedef {object} Node What the layout needs to know.
- * @property {string} id a state's id; while there is none, its run's
- * @property {string | null} parent id of a node before this one
+ * @typedef {object} Item What the layout needs to know.
+ * @property {string} id
+ * @property {number} from row of the parent; -1 for the root
  * @property {boolean} bud a failed attempt: nothing will ever grow from it, so it needs no lane where it can sit
  *   beside its parent's
+ * @property {boolean} [isTrunk]
  */
 
 /**
@@ -25,53 +25,77 @@ import { hasEnded } from './protocol.js';
  */
 
 /** As long as there are fewer lanes than this, a new branch gets one of its own; then lanes whose line ended are used again. */
-const ROOMY_LANES = 6;
+const ROOMY_LANES = 4;
+/** How many lanes on the left are looked at before there is a new one. */
+const NEAR = 8;
 
-/** @param {Node[]} nodes @returns {{places: Place[], lanes: number}} */
-export function layout(nodes) {
-    const lanes = new Lanes(nodes.length);
-    /** @type {Map<string, Place>} */
-    const placed = new Map();
-    /** @type {Place[]} */
-    const places = [];
-    nodes.forEach((node, row) => {
-        const parent = node.parent === null ? undefined : placed.get(node.parent);
-        const place = parent ? grow(lanes, node, row, parent) : root(lanes, node, row);
-        placed.set(node.id, place);
-        places.push(place);
-    });
-    return { places, lanes: lanes.count };
+export class Layout {
+    /** @param {number} [trunk] how many rows of the trunk are still to come */
+    constructor(trunk = 0) {
+        /** @type {Place[]} */
+        this.places = [];
+        this.lanes = new Lanes();
+        this.trunk = trunk;
+    }
+
+    /** Places the next row. @param {Item} item @returns {Place} */
+    add(item) {
+        const place = this.#place(item, this.places.length);
+        this.places.push(place);
+        return place;
+    }
+
+    /** @param {Item} item @param {number} row @returns {Place} */
+    #place({ id, from, bud, isTrunk }, row) {
+        const { lanes } = this;
+        const parent = this.places[from];
+        if (isTrunk) this.trunk -= 1;
+        if (!parent) {
+            const lane = isTrunk || row === 0 ? lanes.first() : lanes.freeSince(row - 1, 1);
+            lanes.take(lane, row);
+            return { id, row, lane, beside: false, from: -1 };
+        }
+        const isTip = !parent.beside && lanes.tip(parent.lane) === parent.row;
+        // Below the trunk's last row anything may go straight on in its lane, but not before that.
+        const straight = isTip && (parent.lane > 0 || isTrunk || bud || this.trunk <= 0);
+        const lane = straight ? parent.lane : lanes.freeSince(parent.row, parent.lane + 1, bud);
+        const beside = straight && bud;
+        if (beside) lanes.extend(lane, row);
+        else lanes.take(lane, row);
+        return { id, row, lane, beside, from };
+    }
+
+    /**
+     * A run that stood straight below its parent has failed. If nothing came after it in its lane it steps aside, so that the next
+     * attempt stands where it stood. Answers whether its place is another now.
+     * @param {number} row
+     */
+    fail(row) {
+        const place = this.places[row];
+        const parent = this.places[place.from];
+        if (!parent || place.beside || parent.beside || parent.lane !== place.lane || this.lanes.tip(place.lane) !== row) return false;
+        this.lanes.tips[place.lane] = parent.row;
+        place.beside = true;
+        return true;
+    }
 }
 
-/** @param {Lanes} lanes @param {Node} node @param {number} row @returns {Place} */
-function root(lanes, node, row) {
-    const lane = lanes.freeSince(row - 1);
-    lanes.take(lane, row);
-    return { id: node.id, row, lane, beside: false, from: -1 };
-}
-
-/** @param {Lanes} lanes @param {Node} node @param {number} row @param {Place} parent @returns {Place} */
-function grow(lanes, node, row, parent) {
-    const straight = !parent.beside && lanes.tip(parent.lane) === parent.row;
-    const lane = straight ? parent.lane : lanes.freeSince(parent.row);
-    const beside = straight && node.bud;
-    if (beside) lanes.extend(lane, row);
-    else lanes.take(lane, row);
-    return { id: node.id, row, lane, beside, from: parent.row };
+/** The places of all rows at once. @param {Item[]} items @returns {{places: Place[], lanes: number}} */
+export function layout(items) {
+    const whole = new Layout(items.reduce((sum, { isTrunk }) => sum + (isTrunk ? 1 : 0), 0));
+    for (const item of items) whole.add(item);
+    return { places: whole.places, lanes: whole.lanes.count };
 }
 
 /** Which rows each lane is in use for: the row of its last node (its tip), and the last row that anything is drawn in. */
 class Lanes {
-    /** @param {number} most there are never more lanes than nodes */
-    constructor(most) {
+    constructor() {
         this.count = 0;
         /** @type {number[]} */
         this.tips = [];
-        let size = 1;
-        while (size < Math.max(1, most)) size *= 2;
-        this.size = size;
-        /** A tree of minima over the lanes' last rows, so that the leftmost free lane is found without a scan. */
-        this.least = new Float64Array(2 * size).fill(Infinity);
+        this.size = 8;
+        /** A tree of minima over the lanes' last rows, so that a free lane near another is found without a scan. */
+        this.least = new Float64Array(2 * this.size).fill(Infinity);
     }
 
     /** @param {number} lane */
@@ -85,49 +109,57 @@ class Lanes {
         this.extend(lane, row);
     }
 
-    /** Something beside the lane's line is drawn as far as this row. @param {number} lane @param {number} row */
+    /** Something is drawn in the lane as far as this row. @param {number} lane @param {number} row */
     extend(lane, row) {
         let at = lane + this.size;
         this.least[at] = row;
         for (at >>= 1; at >= 1; at >>= 1) this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
     }
 
-    /** The leftmost lane with nothing below a row, or a new one. @param {number} row */
-    freeSince(row) {
-        if (this.count < ROOMY_LANES || this.least[1] > row) return this.count++;
-        let at = 1;
+    /** The trunk's. */
+    first() {
+        this.count = Math.max(1, this.count);
+        return 0;
+    }
+
+    /**
+     * The lane with nothing below a row that is nearest to the right of a parent's, so that the way there crosses as
+     * little as possible; else the nearest on the left, but never the first; else a new one.
+     * @param {number} row @param {number} right @param {boolean} [isShort] nothing will go on in it: no lane needs to be its own
+     */
+    freeSince(row, right, isShort = false) {
+        if (isShort || this.count >= ROOMY_LANES) {
+            const lane = this.#nextFree(row, right);
+            if (lane >= 0) return lane;
+        }
+        const end = Math.min(right, this.count);
+        for (let left = end - 1; this.count >= ROOMY_LANES && left > Math.max(0, end - NEAR); left -= 1) {
+            if (this.least[left + this.size] <= row) return left;
+        }
+        if (this.count >= this.size) this.#widen();
+        this.count = Math.max(1, this.count);
+        return this.count++;
+    }
+
+    /** The first lane from one on that has nothing below a row, or -1. @param {number} row @param {number} lane */
+    #nextFree(row, lane) {
+        if (lane >= this.size) return -1;
+        let at = lane + this.size;
+        while (this.least[at] > row) {
+            // To the next subtree on the right: up as long as this is a right half, then over.
+            while (at & 1) at >>= 1;
+            if (at === 0) return -1;
+            at += 1;
+        }
         while (at < this.size) at = this.least[2 * at] <= row ? 2 * at : 2 * at + 1;
         return at - this.size;
     }
-}
 
-/**
- * The nodes of a notebook in row order: the root, then what each run left or will leave. A run keeps its row when it
- * becomes a state.
- * @param {import('./model.js').Model} model
- * @returns {(Node & {state: import('./protocol.js').State | null, run: import('./model.js').Run | null})[]}
- */
-export function nodesOf(model) {
-    const nodes = [];
-    const seen = new Set();
-    for (const state of model.states.values()) {
-        if (state.parent !== null) continue;
-        nodes.push({ id: state.id, parent: null, bud: false, state, run: null });
-        seen.add(state.id);
+    #widen() {
+        const { least, size } = this;
+        this.size = 2 * size;
+        this.least = new Float64Array(2 * this.size).fill(Infinity);
+        this.least.set(least.subarray(size), this.size);
+        for (let at = this.size - 1; at >= 1; at -= 1) this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
     }
-    for (const run of model.runs.values()) {
-        const state = model.states.get(run.state ?? '') ?? null;
-        // A run that was called off before it began has nothing to show.
-        if (!state && hasEnded(run.status) && run.started_at === null) continue;
-        const before = 'run' in run.on ? model.runs.get(run.on.run) : undefined;
-        const parent = model.baseOf(run) ?? before?.exec_id ?? null;
-        if (parent !== null && !seen.has(parent)) continue;
-        const id = state?.id ?? run.exec_id;
-        nodes.push({ id, parent, bud: !state && hasEnded(run.status), state, run });
-        seen.add(id);
-    }
-    for (const state of model.states.values()) {
-        if (!seen.has(state.id)) nodes.push({ id: state.id, parent: state.parent, bud: false, state, run: null });
-    }
-    return nodes;
 }

@@ -7,25 +7,44 @@ import { firstLine } from './text/format.js';
 /** From so many equal characters on, a line is shown from where it differs. */
 const ALIKE = 12;
 const LONGEST = 120;
+/** So many siblings are compared with each other; later ones with the first, so that the ten thousandth costs no more. */
+const COMPARED = 24;
 
-/** @param {{parent: string | null, run: {code: string} | null}[]} nodes @returns {string[]} a name for each */
-export function namesOf(nodes) {
-    const names = nodes.map(({ run }) => firstLine(run?.code ?? ''));
-    /** @type {Map<string, number[]>} */
-    const alike = new Map();
-    nodes.forEach(({ parent, run }, i) => {
-        if (!run) return;
-        const key = JSON.stringify([parent, names[i].slice(0, ALIKE)]);
-        alike.set(key, [...(alike.get(key) ?? []), i]);
-    });
-    for (const group of alike.values()) {
-        if (group.length < 2) continue;
-        const told = differences(group.map((i) => nodes[i].run?.code ?? ''));
-        group.forEach((i, k) => {
-            names[i] = told[k] || names[i];
-        });
+/** @typedef {{parent: string | null, run: {code: string} | null, name: string}} Named */
+
+/** Names nodes one after the other. A new sibling may change what the ones before it are called. */
+export class Names {
+    constructor() {
+        /** Siblings that begin alike. @type {Map<string, Named[]>} */
+        this.alike = new Map();
     }
-    return names;
+
+    /** @param {Named} node */
+    add(node) {
+        node.name = firstLine(node.run?.code ?? '');
+        if (!node.run) return;
+        const key = `${node.parent}\n${node.name.slice(0, ALIKE)}`;
+        const group = this.alike.get(key);
+        if (!group) {
+            this.alike.set(key, [node]);
+        } else if (group.length < COMPARED) {
+            group.push(node);
+            const told = differences(group.map(({ run }) => run?.code ?? ''));
+            group.forEach((one, i) => {
+                one.name = told[i] || firstLine(one.run?.code ?? '');
+            });
+        } else {
+            node.name = differences([group[0].run?.code ?? '', node.run.code])[1] || node.name;
+        }
+    }
+}
+
+/** @param {Omit<Named, 'name'>[]} nodes @returns {string[]} a name for each */
+export function namesOf(nodes) {
+    const names = new Names();
+    const named = nodes.map((node) => ({ ...node, name: '' }));
+    for (const node of named) names.add(node);
+    return named.map(({ name }) => name);
 }
 
 /** @param {string[]} codes @returns {string[]} of each, what the others do not have; '' where there is nothing */

@@ -24,6 +24,7 @@ import { hasEnded } from './protocol.js';
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
  * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
+ * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
  * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
  * @property {(state: string) => Draft[]} draftsOn
  */
@@ -51,7 +52,7 @@ export function cellsOf(model, look) {
         }
         if (state.id === look.here) continue;
         for (const draft of look.draftsOn(state.id)) {
-            if (draft.source.trim()) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
+            if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
     for (const run of attempts(model, look)) {

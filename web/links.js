@@ -3,12 +3,17 @@
 
 import { WORDS } from './words.js';
 
-/** Makes a link to a state. @param {string} notebook @param {'view' | 'run'} scope @param {string} state @returns {Promise<string>} */
-export async function makeLink(notebook, scope, state) {
+/**
+ * Makes a link to a state.
+ * @param {string} notebook
+ * @param {{scope: 'view' | 'run', state: string, lasts: number | null, note: string | null}} wish `lasts`: seconds until it ends
+ * @returns {Promise<string>}
+ */
+export async function makeLink(notebook, { scope, state, lasts, note }) {
     const answer = await fetch('/api/links', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ scope, notebook }),
+        body: JSON.stringify({ scope, notebook, ...(lasts !== null && { expires_in: lasts }), ...(note !== null && { label: note }) }),
     });
     if (!answer.ok) throw new Error(`${answer.status}`);
     const { token } = await answer.json();

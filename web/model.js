@@ -28,6 +28,8 @@ export class Model {
         this.graphRev = 0;
         /** `rev` of the last change to its shape or to what its nodes show. */
         this.marksRev = 0;
+        /** `rev` of the last change after which something is gone, or all is new; else the maps have only grown. */
+        this.shrunkRev = 0;
         /** @type {Map<string, State>} in creation order */
         this.states = new Map();
         /** @type {Map<string, Run>} in the order in which they were asked for */
@@ -51,7 +53,7 @@ export class Model {
     /** Becomes what the snapshot says. @param {import('./protocol.js').Snapshot} snapshot */
     load(snapshot) {
         this.rev += 1;
-        this.graphRev = this.marksRev = this.rev;
+        this.graphRev = this.marksRev = this.shrunkRev = this.rev;
         this.name = snapshot.name;
         this.trouble = snapshot.trouble;
         this.people = snapshot.people;
@@ -215,6 +217,7 @@ export class Model {
 
     /** @param {{states: string[], runs: string[]}} gone */
     #remove(gone) {
+        this.shrunkRev = this.rev;
         for (const id of gone.states) {
             const parent = this.states.get(id)?.parent;
             if (parent) this.children.set(parent, (this.children.get(parent) ?? []).filter((child) => child !== id));

@@ -1,6 +1,7 @@
 // @ts-check
 // The entry of the notebook page: joins socket, model, page and view.
 
+import { calledBy } from './called.js';
 import { Model } from './model.js';
 import { Page } from './page.js';
 import { Socket } from './socket.js';
@@ -13,6 +14,8 @@ import { keepInSight } from './view/viewport.js';
 const NOTICE_MS = 4000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
+// The shell stands in for the page until here; the first paint puts the same frame into its place at once.
+const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model();
 model.name = name;
@@ -35,6 +38,7 @@ function changed() {
 function now() {
     isDue = false;
     rev += 1;
+    if (rev === 1) shell?.remove();
     render(h(App, { page, rev }), root);
     hushLater();
 }
@@ -56,6 +60,7 @@ const page = new Page(model, {
     setAddress: (id, replace) => {
         if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
     },
+    called: calledBy,
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
@@ -70,6 +75,6 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-addEventListener('pagehide', () => page.drafts.flushAll());
+addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
 keepInSight();
-changed();
+now();

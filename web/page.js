@@ -4,11 +4,15 @@
 // Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
 
 import { Comparing } from './comparing.js';
+import { Deleting } from './deleting.js';
 import { Drafts } from './drafts.js';
 import { Keeping } from './keeping.js';
 import { cellsOf, runnableFrom, runToWaitFor, stateUnder } from './line.js';
+import { others, Presence } from './people.js';
+import { keepLaterTyping, keepOrphan } from './outlived.js';
 import { hasEnded } from './protocol.js';
 import { newId } from './text/format.js';
+import { Together } from './together.js';
 import { Variables } from './variables.js';
 import { WORDS } from './words.js';
 
@@ -28,6 +32,7 @@ import { WORDS } from './words.js';
  * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember for this tab, across reloads
+ * @property {() => string | null} [called] what the user wants to be called
  */
 
 export class Page {
@@ -44,6 +49,8 @@ export class Page {
         /** @type {string | null} */
         this.attempt = null;
         this.freshId = newId();
+        /** Drafts that were begun here in the midst of the line: they are shown while they are empty, too. @type {Set<string>} */
+        this.begun = new Set();
         /** @type {Map<string, import('./line.js').Edit>} */
         this.edits = new Map(around.recall('edits') ?? []);
         /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
@@ -52,20 +59,19 @@ export class Page {
         this.asked = new Map();
         /** Runs that were asked to stop once. @type {Set<string>} */
         this.stopping = new Set();
+        /** What the next run waits for. @type {Promise<void> | null} */
+        this.before = null;
         this.variables = new Variables(this, around);
         this.keeping = new Keeping(this, around);
+        this.together = new Together();
         this.comparing = new Comparing(this, around);
-        /** Events that wait for the end of a run; see `happened`. @type {Event[]} */
-        this.held = [];
         /** @type {Notice | null} */
         this.notice = null;
-        this.drafts = new Drafts(model, around.send, {
-            changed: around.changed,
-            refused: (reply) => this.refused(reply),
-            kept: () => this.say(WORDS.bothKept, false, { stays: true }),
-            later: (what, ms) => setTimeout(what, ms),
-            notLater: (timer) => clearTimeout(timer),
-        });
+        const time = { later: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms), notLater: (/** @type {any} */ timer) => clearTimeout(timer) };
+        const refused = (/** @type {Reply} */ reply) => this.refused(reply);
+        this.drafts = new Drafts(model, around.send, { ...time, changed: around.changed, refused, orphaned: (draft) => keepOrphan(this, draft) });
+        this.presence = new Presence(this, around, time);
+        this.deleting = new Deleting(this, around, time);
     }
 
     get mayRun() {
@@ -74,15 +80,25 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, mayType: this.scope !== 'view', progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        const { here, attempt, edits, freshId, begun } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+    }
+
+    /** The others who look at the notebook, as they are shown. */
+    others() {
+        return others(this.model.people, this.presence.id);
+    }
+
+    /** States that are about to be deleted, unless that is taken back. */
+    get going() {
+        return this.deleting.going;
     }
 
     // What comes from the server
 
     /** @param {import('./protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
     loaded(snapshot, address) {
-        this.held = [];
+        this.together = new Together();
         const before = this.isLoaded ? this.here : 'initial';
         this.model.load(snapshot);
         this.variables.clear();
@@ -97,26 +113,16 @@ export class Page {
         if (!this.#exists(before)) this.say(WORDS.startedAnew, true);
     }
 
-    /**
-     * A run that leaves a state says so in several events: the state, the drafts that move on, the end. They are taken
-     * together, so that no paint between them shows a draft in two places, or in none.
-     * @param {Event} event
-     */
+    /** @param {Event} event */
     happened(event) {
-        const [first] = this.held;
-        if (event.event === 'state_added' || first) this.held.push(event);
-        else this.#take(event);
-        const ends = first?.event === 'state_added' && event.event === 'run_ended' && event.exec_id === first.state.exec_id;
-        if (ends || (this.held[0]?.event === 'state_added' && !this.held[0].state.exec_id)) {
-            for (const one of this.held.splice(0)) this.#take(one);
-        }
+        for (const one of this.together.add(event)) this.#take(one);
         this.around.changed();
     }
 
     /** @param {Event} event */
     #take(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
-        if (event.event === 'state_added') this.#keepLaterTyping(event.state);
+        if (event.event === 'state_added') keepLaterTyping(this, event.state);
         if (event.event === 'drafts_changed') this.drafts.hear(event.on, event.drafts);
         if (event.event === 'state_changed') this.variables.heed(event.state);
         this.model.fold(event);
@@ -138,6 +144,7 @@ export class Page {
     /** @param {Connection} connection */
     connected(connection) {
         this.connection = connection;
+        if (connection === 'open') this.presence.arrived();
         this.around.changed();
     }
 
@@ -162,6 +169,7 @@ export class Page {
         this.attempt = attempt;
         this.around.setAddress(this.comparing.address ?? attempt ?? state, replace);
         this.variables.follow();
+        this.presence.moved();
         this.around.changed();
     }
 
@@ -223,7 +231,7 @@ export class Page {
         }
         const exec_id = newId();
         this.edits.set(state.id, { text: code, run: exec_id });
-        this.#saveTab();
+        this.saveTab();
         const on = { state: state.parent ?? 'initial' };
         this.#start({ do: 'run', exec_id, code, on, instead_of: { state: state.id, tip: this.here } });
     }
@@ -231,16 +239,21 @@ export class Page {
     /** @param {Extract<Command, {do: 'run'}>} command */
     async #start(command) {
         if ('state' in command.on && this.keeping.needsReplay(command.on.state)) command.replay = true;
+        if ('state' in command.on && this.going.has(command.on.state)) this.deleting.undo();
         this.mine.set(command.exec_id, this.here);
-        this.#saveTab();
+        this.saveTab();
         this.around.changed();
+        // What it builds on goes first, and the runs keep their order.
+        this.before = this.drafts.allSent() ?? this.before;
+        if (this.before) await this.before;
+        this.before = null;
         const reply = await this.around.send(command);
         // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
         this.mine.delete(command.exec_id);
         if (command.draft) this.asked.delete(command.draft);
         for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
-        this.#saveTab();
+        this.saveTab();
         this.refused(reply);
     }
 
@@ -258,16 +271,7 @@ export class Page {
                 this.#stand(state, null, true);
             }
         }
-        this.#saveTab();
-    }
-
-    /** What was typed into a draft while it ran is not what ran: it stays as a change of the new cell. @param {import('./protocol.js').State} state */
-    #keepLaterTyping(state) {
-        const run = this.model.runOf(state);
-        if (!run?.draft) return;
-        const text = this.drafts.get(run.draft)?.source;
-        this.drafts.forget(run.draft);
-        if (text !== undefined && text !== run.code) this.edits.set(state.id, { text, run: null });
+        this.saveTab();
     }
 
     /** Stops a run; asked twice, its process is killed. @param {string} exec_id */
@@ -286,26 +290,26 @@ export class Page {
 
     // Editing
 
-    /** The user typed into a cell. @param {Cell} cell @param {string} text */
-    type(cell, text) {
+    /** The user typed into a cell. @param {Cell} cell @param {string} text @param {string} [before] what its editor read before */
+    type(cell, text, before) {
         if (cell.kind === 'ran') {
             const run = cell.edit?.run ?? null;
             if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
             else this.edits.set(cell.state.id, { text, run });
-            this.#saveTab();
+            this.saveTab();
             this.around.changed();
         } else if (cell.kind === 'draft') {
             const last = this.drafts.lastOn(cell.draft.on);
             // From now on it is a draft like any other, and below it stands a new place to type.
             if (cell.draft.id === this.freshId) this.freshId = newId();
-            this.drafts.put({ ...cell.draft, source: text }, cell.isFresh ? last : null);
+            this.drafts.put({ ...cell.draft, source: text }, cell.isFresh ? last : null, before);
         }
     }
 
     /** @param {Extract<Cell, {kind: 'ran'}>} cell */
     undoEdit(cell) {
         this.edits.delete(cell.state.id);
-        this.#saveTab();
+        this.saveTab();
         this.around.changed();
     }
 
@@ -351,13 +355,8 @@ export class Page {
         this.refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
     }
 
-    /** @param {string} state */
-    async deleteState(state) {
-        const parent = this.model.states.get(state)?.parent;
-        const reply = await this.around.send({ do: 'delete_state', state });
-        this.refused(reply);
-        if (reply.kind !== 'refused' && this.here === state && parent) this.goTo(parent, true);
-    }
+    /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @type {(what: {state: string, subtree?: boolean}) => any} */
+    deleteStates = (what) => this.deleting.begin(what.state, what.subtree ?? false);
 
     /** @param {string} exec_id */
     async dropAttempt(exec_id) {
@@ -368,7 +367,7 @@ export class Page {
     async reset() {
         this.edits.clear();
         this.mine.clear();
-        this.#saveTab();
+        this.saveTab();
         this.refused(await this.around.send({ do: 'reset' }));
     }
 
@@ -391,7 +390,8 @@ export class Page {
         if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble)) this.say(WORDS.refused(reply), true);
     }
 
-    #saveTab() {
+    /** Keeps for this tab what a reload must not lose. */
+    saveTab() {
         this.around.remember('edits', [...this.edits]);
         this.around.remember('mine', [...this.mine]);
     }

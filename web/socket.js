@@ -65,11 +65,16 @@ export class Socket {
             url.searchParams.set('epoch', this.position.epoch);
             url.searchParams.set('seq', String(this.position.seq));
         }
-        const line = new WebSocket(url);
+        const early = takeEarly(url);
+        const line = early?.line ?? new WebSocket(url);
         this.line = line;
-        line.onmessage = ({ data }) => {
+        /** @param {{data: string}} message */
+        const hear = ({ data }) => {
             if (this.line === line) this.#hear(JSON.parse(data));
         };
+        line.onmessage = hear;
+        // Who made us is to have us first.
+        queueMicrotask(() => early?.heard.forEach(hear));
         line.onclose = ({ code }) => {
             if (this.line === line) this.#lost(code);
         };
@@ -186,4 +191,14 @@ export class Socket {
         this.failures = 0;
         this.#connect();
     }
+}
+
+/** @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what it has said so far. */
+
+/** That line, once, if it leads where it should and is still good. @param {URL} url @returns {Early | null} */
+function takeEarly(url) {
+    const around = /** @type {{ratoonLine?: Early}} */ (globalThis);
+    const early = around.ratoonLine;
+    delete around.ratoonLine;
+    return early?.line.url === url.href && early.line.readyState <= WebSocket.OPEN ? early : null;
 }

@@ -26,26 +26,13 @@ pub(crate) struct Health {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Named {
     /// The notebook's name.
-    name: String,
-}
-
-/// The answer to `GET /api/notebooks`.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Notebooks {
-    /// The names of the notebooks, open or in the directory, sorted.
-    notebooks: Vec<String>,
+    pub(super) name: String,
 }
 
 /// Says that the server is there.
 #[utoipa::path(get, path = "/health", tag = "server", security(()), responses((status = 200, body = Health)))]
 pub(crate) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(Health { status: "ok" })
-}
-
-/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is asked for.
-#[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
-pub(crate) async fn notebooks(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
-    Ok(HttpResponse::Ok().json(Notebooks { notebooks: door.names_for(caller.access()?) }))
 }
 
 /// Opens a notebook, made when it is not there yet, or answers the one that is open under this name.

@@ -28,7 +28,7 @@ impl Door {
         access: &Access,
         command: Command,
     ) -> Result<Reply, HttpError> {
-        match ask(session.clone(), self.admit(access, command)?).await? {
+        match ask(session.clone(), self.allow(access, command)?).await? {
             Reply::Refused(refused) => Err(refused.into()),
             reply => Ok(reply),
         }

@@ -1,14 +1,18 @@
 //! The files of the page, from a table in the binary.
 //!
 //! They stand under a prefix that names their content, so a browser may keep them for ever and a new version is never
-//! mixed with an old one. Only files in the table are served; there is no directory to wander off from.
+//! mixed with an old one. Only files in the table are served; there is no directory to wander off from. They were packed
+//! when the program was built.
 
 use super::error::HttpError;
 use super::routes::Found;
-use actix_web::HttpResponse;
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, VARY,
+};
+use actix_web::{HttpRequest, HttpResponse};
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 #[derive(RustEmbed)]
@@ -29,8 +33,20 @@ pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{hash}")
 });
 
+/// A file packed with brotli, by the SHA-256 of the file. In a debug build the files are read from disk; one that was
+/// changed since the build is not in it.
+static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
+    let table: &[([u8; 32], &[u8])] = &include!(concat!(env!("OUT_DIR"), "/packed.rs"));
+    table.iter().copied().collect()
+});
+
+/// The text of a file of the page, for whoever looks into it.
+pub(super) fn text_of(path: &str) -> Option<String> {
+    String::from_utf8(Web::get(path)?.data.into_owned()).ok()
+}
+
 /// `GET /assets/{hash}/{path}`.
-pub(crate) async fn asset(found: Found) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn asset(request: HttpRequest, found: Found) -> Result<HttpResponse, HttpError> {
     let missing = || HttpError::not_found("find the file", "the page has no such file in this version");
     let [hash, path] = found.params.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
@@ -38,10 +54,27 @@ pub(crate) async fn asset(found: Found) -> Result<HttpResponse, HttpError> {
     }
     let file = Web::get(path).ok_or_else(missing)?;
     let content_type = content_type(path).ok_or_else(missing)?;
-    Ok(HttpResponse::Ok()
+    let mut response = HttpResponse::Ok();
+    response
         .insert_header((CONTENT_TYPE, content_type))
         .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
-        .body(file.data.into_owned()))
+        .insert_header((VARY, ACCEPT_ENCODING.as_str()));
+    Ok(match PACKED.get(&file.metadata.sha256_hash()) {
+        Some(packed) if takes_brotli(request.headers()) => {
+            response.insert_header((CONTENT_ENCODING, "br")).body(*packed)
+        }
+        _ => response.body(file.data.into_owned()),
+    })
+}
+
+/// Whether the client says that it can unpack brotli, and not that it does so with quality 0, which means not at all.
+fn takes_brotli(headers: &HeaderMap) -> bool {
+    let named = headers.get_all(ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
+    named.flat_map(|value| value.split(',')).any(|coding| {
+        let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
+        let quality = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
+        name.trim().eq_ignore_ascii_case("br") && quality.is_ok_and(|quality| quality > 0.0)
+    })
 }
 
 /// `GET /frame/v1`: the document in which an output's HTML and scripts live.
@@ -68,4 +101,30 @@ fn content_type(path: &str) -> Option<&'static str> {
         "txt" => "text/plain; charset=utf-8",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::http::header::HeaderValue;
+
+    #[test]
+    fn brotli_is_sent_to_whoever_asks_for_it() {
+        for (value, takes) in [
+            ("br", true),
+            ("gzip, deflate, br, zstd", true),
+            ("gzip;q=1.0, BR;q=0.5", true),
+            ("br;q=0", false),
+            ("br;q=0.0", false),
+            ("br;q=x", false),
+            ("gzip, brotli", false),
+            ("*", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            assert!(!takes_brotli(&headers));
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(value));
+            assert_eq!(takes_brotli(&headers), takes, "{value:?}");
+        }
+    }
 }

@@ -79,7 +79,7 @@ pub(crate) async fn export(
         }
         drop(permit);
     });
-    let name = file_name(state.label.as_deref().unwrap_or(&state.name));
+    let name = file_name(state.label.as_deref().unwrap_or(&state.name), SUFFIX);
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "application/x-ratoon-state"))
         .insert_header((CONTENT_DISPOSITION, name))
@@ -141,7 +141,7 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
     Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
 }
 
-fn permit(door: &Door) -> Result<OwnedSemaphorePermit, Refused> {
+pub(super) fn permit(door: &Door) -> Result<OwnedSemaphorePermit, Refused> {
     door.exchanges.clone().try_acquire_owned().map_err(|_| {
         let why = format!("{MAX_AT_ONCE} files are coming and going already");
         Refused::new("busy", "exchange a file", why, "try again when one of them is done")
@@ -202,14 +202,14 @@ async fn on_disk<T: Send + 'static>(
 }
 
 /// A header that names a download. Old programs read the first name, which is plain ASCII; others the second.
-fn file_name(label: &str) -> String {
+pub(super) fn file_name(label: &str, suffix: &str) -> String {
     let plain: String = label
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || " -_.".contains(c) { c } else { '_' })
         .collect();
     let exact = super::pages::in_path(label);
     let plain = plain.trim_start_matches('.');
-    format!("attachment; filename=\"{plain}{SUFFIX}\"; filename*=UTF-8''{exact}{SUFFIX}")
+    format!("attachment; filename=\"{plain}{suffix}\"; filename*=UTF-8''{exact}{suffix}")
 }
 
 #[cfg(test)]
@@ -219,11 +219,11 @@ mod tests {
     #[test]
     fn a_label_names_the_download_and_nothing_else() {
         assert_eq!(
-            file_name("my state 1"),
+            file_name("my state 1", SUFFIX),
             "attachment; filename=\"my state 1.ratoon-state\"; filename*=UTF-8''my%20state%201.ratoon-state"
         );
         assert_eq!(
-            file_name("../é\"\r\nX: y"),
+            file_name("../é\"\r\nX: y", SUFFIX),
             "attachment; filename=\"_____X_ y.ratoon-state\"; \
              filename*=UTF-8''..%2F%C3%A9%22%0D%0AX%3A%20y.ratoon-state"
         );

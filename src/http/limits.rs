@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 /// Names and ids, in characters. A uuid has 36.
 const MAX_NAME_CHARS: usize = 128;
 
+/// What a person wants to be called, in characters: it stands beside small marks.
+const MAX_PERSON_CHARS: usize = 40;
+
 /// One cell, in bytes.
 const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 
@@ -56,7 +59,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
             timeout.map_or(Ok(()), check_timeout)
         }
         Command::Complete { code, .. } | Command::Inspect { code, .. } => check_source(code),
-        Command::Stand { name: Some(name), .. } => check_label(name),
+        Command::Stand { name: Some(name), .. } => check_person(name),
         Command::AnswerInput { text, .. } => check_length("answer input()", text, MAX_ANSWER_BYTES),
         Command::PutDraft { draft: Draft { id, source, .. }, .. } => {
             check_id("draft id", id.as_str())?;
@@ -105,6 +108,15 @@ pub(crate) fn check_label(label: &str) -> Result<(), Refused> {
         ));
     }
     Ok(())
+}
+
+/// What a person wants to be called: a label that is short.
+fn check_person(name: &str) -> Result<(), Refused> {
+    if name.chars().count() > MAX_PERSON_CHARS {
+        let what = format!("be called {name:?}");
+        return Err(bad(what, "it is too long", "use 1 to 40 visible characters"));
+    }
+    check_label(name)
 }
 
 const HOW_NAME: &str = "use 1 to 128 visible characters, without `/`, not starting with a dot";

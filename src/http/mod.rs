@@ -1,20 +1,25 @@
 //! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about notebooks.
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
-//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `states`, `tasks`, `exchange` and
-//! `links` (the rest of the REST API); `socket` (commands up, facts down); `pages` and `assets` (the page itself).
+//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `home`, `states`, `tasks`, `exchange`,
+//! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages`, `modules` and
+//! `assets` (the page itself).
 
 mod api;
 mod ask;
 mod assets;
 mod auth;
 mod body;
+mod documents;
 mod error;
 mod exchange;
 mod guard;
+mod home;
 mod json;
+mod libraries;
 mod limits;
 mod links;
+mod modules;
 mod openapi;
 mod pages;
 mod routes;
@@ -71,6 +76,8 @@ pub struct Door {
     sessions: Sessions,
     /// Held while links change or a notebook is opened: what is on disk and what is good are then the same.
     changes_links: tokio::sync::Mutex<()>,
+    /// Held while a library is looked for.
+    libraries: tokio::sync::Mutex<()>,
     /// How many more files may come and go.
     exchanges: Arc<tokio::sync::Semaphore>,
     /// The notebook given at start, which the REST API at the root is about.
@@ -120,6 +127,7 @@ impl Door {
             throttle: Throttle::new(Instant::now()),
             cookie: format!("ratoon_{}", bound.port()),
             changes_links: tokio::sync::Mutex::default(),
+            libraries: tokio::sync::Mutex::default(),
             exchanges: Arc::new(tokio::sync::Semaphore::new(exchange::MAX_AT_ONCE)),
             start,
             sessions,
@@ -146,20 +154,32 @@ impl Door {
             return Ok(session);
         }
         if door.has(name) {
-            return Self::open(door, name).await;
+            return Self::open_or(door, name, false).await;
         }
+        Err(Self::nowhere(name))
+    }
+
+    fn nowhere(name: &str) -> Refused {
         let (what, how) = (format!("find notebook {name:?}"), "make it: POST /api/notebooks");
-        Err(Refused::new("not_found", what, "there is no notebook of this name", how))
+        Refused::new("not_found", what, "there is no notebook of this name", how)
     }
 
     /// Opens a notebook, made when it is not there yet, or answers the one that is open.
     async fn open(door: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
+        Self::open_or(door, name, true).await
+    }
+
+    async fn open_or(door: &web::Data<Self>, name: &str, is_made: bool) -> Result<Session, Refused> {
         limits::check_notebook_name(name)?;
         let (door, name) = (door.clone(), name.to_owned());
         let opened = ask::to_its_end(async move {
             let _one = door.changes_links.lock().await;
             if let Some(session) = door.sessions.get(&name) {
                 return Ok(Ok(session));
+            }
+            // It may have been renamed or deleted while this waited.
+            if !is_made && !door.has(&name) {
+                return Ok(Err(Self::nowhere(&name)));
             }
             let sessions = door.sessions.clone();
             let lost = |_| HttpError::internal("a part of the server failed");
@@ -176,8 +196,24 @@ impl Door {
         })
     }
 
+    /// Whether a caller may ask for a command in the notebook's own words, and whether it may go further in. The REST API at
+    /// the root, which goes by its ancestor's rules, deletes even `initial`.
+    fn admit(&self, access: &Access, command: Command) -> Result<Command, Refused> {
+        let command = self.allow(access, command)?;
+        if matches!(&command, Command::DeleteState { state, .. } if state.is_root()) {
+            let how = "start over, with a reset, to forget all other states";
+            return Err(Refused::new(
+                "conflict",
+                "delete state initial",
+                "every notebook grows from it",
+                how,
+            ));
+        }
+        Ok(command)
+    }
+
     /// Whether a caller may ask for a command, and whether it may go further in.
-    fn admit(&self, access: &Access, mut command: Command) -> Result<Command, Refused> {
+    fn allow(&self, access: &Access, mut command: Command) -> Result<Command, Refused> {
         let needed = Scope::needed_for(&command);
         if access.scope < needed {
             let why = format!("this link may {}, and it takes {}", access.scope.word(), needed.word());

@@ -1,6 +1,6 @@
 //! The description of the REST API that the server serves about itself.
 
-use super::{api, exchange, links, seed, states, tasks};
+use super::{api, documents, exchange, home, libraries, links, seed, states, tasks};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -10,12 +10,13 @@ use utoipa::{Modify, OpenApi};
     info(title = "Ratoon", description = "Run any cell against any state, over HTTP."),
     paths(
         seed::execute, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
-        api::health, api::notebooks, api::open_notebook, api::snapshot, api::command, api::variables,
+        api::health, home::notebooks, home::rename, home::duplicate, home::remove, api::open_notebook, api::snapshot, api::command, api::variables,
         api::sign_out, api::openapi,
-        exchange::export, exchange::import,
+        exchange::export, exchange::import, documents::document, documents::import,
         states::states, states::checkpoint, states::save, states::replay, states::pin, states::label,
         states::clear_namespace, states::trust,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
+        libraries::library,
         links::links, links::add_link, links::take_back_link,
     ),
     modifiers(&Bearer),

@@ -6,6 +6,7 @@ use super::auth::{Now, SESSION_LASTS};
 use super::error::HttpError;
 use super::guard::Caller;
 use super::links::keep_sessions;
+use super::modules::OF_NOTEBOOK;
 use super::routes::Found;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
@@ -17,6 +18,7 @@ use askama::Template;
 struct NotebookPage<'a> {
     name: &'a str,
     assets: &'a str,
+    modules: &'a [String],
 }
 
 #[derive(Template)]
@@ -63,7 +65,7 @@ pub(crate) async fn notebook(
             &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX },
         ));
     }
-    Ok(render(StatusCode::OK, &NotebookPage { name, assets: &PREFIX }))
+    Ok(render(StatusCode::OK, &NotebookPage { name, assets: &PREFIX, modules: &OF_NOTEBOOK }))
 }
 
 /// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave

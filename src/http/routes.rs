@@ -7,7 +7,9 @@
 use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
-use super::{api, assets, exchange, links, pages, seed, socket, states, tasks};
+use super::{
+    api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks,
+};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, web};
@@ -21,6 +23,8 @@ pub(crate) enum Body {
     Json(usize),
     /// A state's file, of at most so many bytes.
     File(usize),
+    /// Another program's notebook, of at most so many bytes.
+    Notebook(usize),
 }
 
 impl Body {
@@ -28,7 +32,7 @@ impl Body {
     pub(crate) fn limit(self) -> usize {
         match self {
             Self::No => 0,
-            Self::Json(limit) | Self::File(limit) => limit,
+            Self::Json(limit) | Self::File(limit) | Self::Notebook(limit) => limit,
         }
     }
 }
@@ -44,6 +48,9 @@ const SMALL_BODY: Body = Body::Json(64 * 1024);
 
 /// A state in a file.
 const STATE_BODY: Body = Body::File(1024 * 1024 * 1024);
+
+/// Another program's notebook. It is read as a whole, and takes some times its size in memory.
+const NOTEBOOK_BODY: Body = Body::Notebook(64 * 1024 * 1024);
 
 /// The least that a request must show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,12 +125,17 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/reset"                               OWNER  Start  Data  SMALL_BODY  => seed::reset;
     POST   "/interrupt"                           RUN    Start  Data  SMALL_BODY  => seed::interrupt;
 
-    GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => api::notebooks;
+    GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => home::notebooks;
     POST   "/api/notebooks"                       OWNER  Server Data  SMALL_BODY  => api::open_notebook;
+    POST   "/api/notebooks/import"                OWNER  Server Data  NOTEBOOK_BODY => documents::import;
+    POST   "/api/notebooks/{}/rename"             OWNER  Named  Data  SMALL_BODY  => home::rename;
+    POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL_BODY  => home::duplicate;
+    DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NO_BODY     => home::remove;
     GET    "/api/notebooks/{}"                    VIEW   Named  Data  NO_BODY     => api::snapshot;
     // The scope that a command needs is in the command; see `Scope::needed_for`.
     POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE_BODY => api::command;
     GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  NO_BODY     => api::variables;
+    GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NO_BODY     => documents::document;
     GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NO_BODY     => exchange::export;
     POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE_BODY  => exchange::import;
     GET    "/api/states"                          VIEW   Start  Data  NO_BODY     => states::states;
@@ -139,6 +151,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NO_BODY     => tasks::latest;
     GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NO_BODY     => tasks::version;
     POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL_BODY  => tasks::restore;
+    GET    "/api/libraries/{}"                    VIEW   Server Data  NO_BODY     => libraries::library;
     GET    "/api/links"                           OWNER  Server Data  NO_BODY     => links::links;
     POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => links::add_link;
     DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => links::take_back_link;

@@ -1,16 +1,18 @@
 //! HOW Python runs: a tree of forked processes, each standing at a state.
 //!
-//! `interpreter` chooses the Python and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `tree` is the server's
+//! `interpreter` chooses the Python, `library` takes JavaScript out of its packages and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `tree` is the server's
 //! end (tokio, no Python), `state` the child's end (Python, no tokio, no threads). Knows no session, store or http.
 
 pub mod interpreter;
+mod library;
 mod protocol;
 pub mod provision;
 mod ring;
 mod state;
 mod tree;
 
-pub use protocol::{Contents, Exit, How, Load, ProcId, Report, Role};
+pub use library::find_library;
+pub use protocol::{Contents, Exit, Found, How, Load, Mark, Marks, ProcId, Report, Role, Sought};
 pub use state::child_main;
 pub use tree::{Heard, News, Tree, end_all_below};
 

@@ -3,8 +3,11 @@
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel beside the first byte of an order.
 //! There are no replies to wait for: whoever sends an order names the child or the run, and reports name it again.
 
-use crate::notebook::{ExecId, Form, MimeBundle, Missing, Output, Prompt, RunError, Variable};
+use crate::notebook::{
+    Completion, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Variable,
+};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The longest frame: one output with its base64, or the code of one cell.
@@ -25,6 +28,10 @@ pub enum Role {
     Head,
     /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
     Look,
+    /// Says what tells the variables from those of another state, and exits.
+    Mark,
+    /// Answers questions about code that would run against the state, until it is ended.
+    Answer,
     /// Writes the state's checkpoint of this form, reports it and exits.
     Save(Form),
 }
@@ -37,6 +44,41 @@ pub struct Load {
     /// What it holds.
     pub form: Form,
 }
+
+/// What is asked about a place in code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sought {
+    /// What could be typed on.
+    Completions,
+    /// What the object there is.
+    Object,
+}
+
+/// What was found at a place in code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// What could be typed on.
+    Completions {
+        /// Where the text begins that is replaced, in code points.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+        /// Best first.
+        items: Vec<Completion>,
+    },
+    /// What the object there is.
+    Object(Option<Box<Inspection>>),
+}
+
+/// What tells a variable from one of another state: the fingerprint of its content, where it has one, and its type and
+/// address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark(pub Option<String>, pub String);
+
+/// The marks of all variables of a state, by name.
+pub type Marks = BTreeMap<String, Mark>;
 
 /// A checkpoint that was written, as the process that wrote it knows it. All its blobs are on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +131,17 @@ pub(crate) enum Order {
         code: String,
         /// Whether `input()` may ask.
         allow_stdin: bool,
+    },
+    /// Find something out; to a process that answers.
+    Question {
+        /// Its number, which the answer names.
+        number: u64,
+        /// What is sought.
+        sought: Sought,
+        /// The whole cell.
+        code: String,
+        /// Where, in code points from the beginning.
+        cursor: u32,
     },
     /// What the user typed; to a head that asked.
     Answer {
@@ -194,6 +247,21 @@ pub enum Report {
     },
     /// The variables of a state.
     Variables(Vec<Variable>),
+    /// What tells the variables of a state from those of another.
+    Marked {
+        /// None when there are too many.
+        marks: Option<Marks>,
+        /// The process that was planted or loaded, and from which this one comes by forks alone. Within such a family an object
+        /// keeps its address.
+        family: u64,
+    },
+    /// The answer to a question.
+    Found {
+        /// The number of the question.
+        number: u64,
+        /// The answer.
+        found: Found,
+    },
 }
 
 /// How a cell ended, as its own process sees it.

@@ -62,8 +62,8 @@ pub enum Command {
         /// Leave it where it stands.
         #[serde(default)]
         in_place: bool,
-        /// The version that the text grew from. When the draft has another by now the change is refused as a conflict; when
-        /// it is gone, as not found. Without one the text is taken as it is.
+        /// The version that the text grew from; 0: none, the draft is new. When it has another by now the change is refused
+        /// as a conflict; when it is gone, as not found. Without one the text is taken as it is.
         #[serde(default)]
         base: Option<u64>,
     },

@@ -78,6 +78,8 @@ impl Notebook {
             notebook.runs.insert(run.exec_id.clone(), run);
         }
         notebook.drafts = parts.drafts.into_iter().filter(|d| notebook.states.contains_key(&d.on)).collect();
+        // Those that were kept before versions were counted have none.
+        notebook.drafts.iter_mut().for_each(|draft| draft.version = draft.version.max(1));
         for task in parts.tasks {
             notebook.add_task(task);
         }
@@ -105,7 +107,7 @@ impl Notebook {
     }
 
     /// Runs in the order in which they were asked for.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.values()
     }
 
@@ -129,9 +131,9 @@ impl Notebook {
         &self.people
     }
 
-    /// Notes who looks at it.
-    pub fn set_people(&mut self, people: Vec<Person>) {
-        self.people = people;
+    /// Who looks at it, to be changed in place.
+    pub fn people_mut(&mut self) -> &mut Vec<Person> {
+        &mut self.people
     }
 
     /// The checkpoints of a task, in their order; none when there is no such task.
@@ -206,6 +208,18 @@ impl Notebook {
         state.parent.as_ref().and_then(|id| self.states.get(id))
     }
 
+    /// A state and all that grew from it, in creation order, deleted ones included; none when there is no such state.
+    pub fn subtree(&self, id: &StateId) -> Vec<StateId> {
+        let mut found = indexmap::IndexSet::new();
+        for state in self.states.values() {
+            // Every parent stands before its children.
+            if &state.id == id || state.parent.as_ref().is_some_and(|parent| found.contains(parent)) {
+                found.insert(state.id.clone());
+            }
+        }
+        found.into_iter().collect()
+    }
+
     /// The states that grew from one, in creation order.
     pub fn children(&self, id: &StateId) -> impl Iterator<Item = &State> {
         self.states.values().filter(move |s| s.parent.as_ref() == Some(id))
@@ -249,6 +263,20 @@ impl Notebook {
     fn has_open_runs(&self, id: &StateId) -> bool {
         let on = Base::State(id.clone());
         self.runs.values().any(|r| r.on == on && !r.status.has_ended())
+    }
+
+    /// Forgets the runs that waited for runs which are gone, and those that waited for them. Answers which.
+    pub fn drop_stranded(&mut self, gone: &[ExecId]) -> Vec<ExecId> {
+        let mut lost: indexmap::IndexSet<ExecId> = gone.iter().cloned().collect();
+        // In the order in which they were asked for: each stands behind what it waited for.
+        for run in self.runs.values().filter(|r| r.state.is_none() && r.status.has_ended()) {
+            if matches!(&run.on, Base::Run(earlier) if lost.contains(earlier)) {
+                lost.insert(run.exec_id.clone());
+            }
+        }
+        let stranded: Vec<ExecId> = lost.into_iter().filter(|run| self.runs.contains_key(run)).collect();
+        self.runs.retain(|id, _| !stranded.contains(id));
+        stranded
     }
 
     /// Forgets a run that left no state. Answers whether there was one.

@@ -85,7 +85,7 @@ pub struct Changes {
 /// Somebody who looks at the notebook: one tab of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Person {
-    /// Which; never used again.
+    /// Which; not used again while the notebook is open.
     pub id: String,
     /// What they want to be called.
     pub name: Option<String>,
@@ -247,6 +247,9 @@ pub struct Run {
     pub status: RunStatus,
     /// The draft that it runs, when the page asked for it.
     pub draft: Option<DraftId>,
+    /// Of a run that came in a file: the number in `In[n]` that its cell had there. Else its state has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec_count: Option<u32>,
     /// What it printed and showed.
     #[schema(value_type = Vec<super::Output>)]
     pub outputs: Outputs,

@@ -110,6 +110,27 @@ pub enum Care {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,
     },
+    /// Write a line of a notebook to a file: its cells with their outputs, and its drafts.
+    Export {
+        /// The notebook's directory, NAME.ratoon, or its name.
+        notebook: PathBuf,
+        /// The state that the line ends in, by its name or id [default: the one that was made last].
+        #[arg(long, value_name = "STATE")]
+        state: Option<String>,
+        /// `ipynb`, `py` or `html`.
+        #[arg(long = "as", value_name = "FORMAT", default_value = "ipynb")]
+        format: String,
+        /// The file to write, - for stdout [default: NAME.FORMAT in the current directory, if that is not there].
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Make a notebook of an .ipynb, or of a .py with `# %%`. Its cells do not run.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// What the notebook is to be called; NAME.ratoon is made in the current directory [default: as the file].
+        name: Option<String>,
+    },
     /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their states are used.
     Trust {
         /// The notebook's directory, NAME.ratoon.

@@ -1,20 +1,27 @@
 //! The cloneable handle on one open notebook: ask, read, subscribe. Everything goes through the task's inbox, so that
 //! there is one order of things and no lock.
 
-use super::machine::Adopted;
-use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply};
+use super::machine::{Adopted, Standing, Visitor};
+use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply, StateId};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the task is asked; kernel reports have an inbox of their own and come second.
 pub(super) enum Ask {
     /// Carry out a command and answer it.
     Command(Command, oneshot::Sender<Reply>),
+    /// Note where a client stands.
+    Stand(Visitor, Standing, oneshot::Sender<Reply>),
+    /// Forget where a client stood.
+    Left(Visitor),
     /// Look at the notebook.
     Read(Box<dyn FnOnce(&Notebook) + Send>),
     /// Keep the share links on disk, in place of those before.
     KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Refused>>),
+    /// Copy the notebook to another directory.
+    Copy(PathBuf, oneshot::Sender<Result<(), Refused>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send what came after a position, and everything from now on.
@@ -47,6 +54,47 @@ pub struct Session {
     name: Arc<str>,
     home: Arc<Home>,
     inbox: mpsc::Sender<Ask>,
+    visitors: Arc<AtomicU64>,
+    fate: Arc<OnceLock<Fate>>,
+}
+
+/// Why a notebook is closed while the server goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has another name from now on.
+    Renamed(String),
+    /// It is gone.
+    Deleted,
+}
+
+/// A client's presence. When it is dropped, the client is forgotten.
+#[derive(Debug)]
+pub struct Visit {
+    visitor: Visitor,
+    /// What the client may do: `owner`, `run` or `view`.
+    scope: &'static str,
+    session: Session,
+}
+
+impl Visit {
+    /// Notes where the client stands, and what its user wants to be called.
+    pub async fn stand(&self, state: StateId, name: Option<String>) -> Reply {
+        let (tx, rx) = oneshot::channel();
+        let standing = Standing { scope: self.scope, state, name };
+        self.session.send(Ask::Stand(self.visitor, standing, tx), rx).await.unwrap_or_else(Reply::Refused)
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let (inbox, left) = (self.session.inbox.clone(), Ask::Left(self.visitor));
+        if let Err(mpsc::error::TrySendError::Full(left)) = inbox.try_send(left)
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            // The notebook is busy; when it has been closed meanwhile nobody needs to be forgotten.
+            runtime.spawn(async move { drop(inbox.send(left).await) });
+        }
+    }
 }
 
 /// Where a notebook is kept, and what was found there when it was opened.
@@ -64,7 +112,7 @@ pub struct Home {
 
 impl Session {
     pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>) -> Self {
-        Self { name: name.into(), home: Arc::new(home), inbox }
+        Self { name: name.into(), home: Arc::new(home), inbox, visitors: Arc::default(), fate: Arc::default() }
     }
 
     /// Where the notebook is kept, as it was when it was opened.
@@ -75,6 +123,12 @@ impl Session {
     /// The notebook's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// A client comes. It is seen by others when it says where it stands.
+    pub fn visit(&self, scope: &'static str) -> Visit {
+        let visitor = Visitor(self.visitors.fetch_add(1, Ordering::Relaxed) + 1);
+        Visit { visitor, scope, session: self.clone() }
     }
 
     /// Asks for a command and waits for its answer; a run is answered when it has ended. Dropping the future changes
@@ -125,6 +179,25 @@ impl Session {
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
+    }
+
+    /// Copies the notebook, as it is now, to another directory. Cells that run go on.
+    ///
+    /// # Errors
+    /// `Refused` when the name is taken, the disk refuses, or the notebook has been closed.
+    pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Refused> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::Copy(dir, tx), rx).await?
+    }
+
+    /// Why it was closed, when the server goes on without it.
+    pub fn fate(&self) -> Option<&Fate> {
+        self.fate.get()
+    }
+
+    pub(super) fn set_fate(&self, fate: Fate) {
+        // The first word holds: whoever is told two things has left with the first.
+        let _ = self.fate.set(fate);
     }
 
     /// Ends all processes of the notebook.

@@ -1,9 +1,9 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::{Budget, Session, task};
-use crate::kernel::{Launch, end_all_below};
-use crate::notebook::{KeptLink, Refused};
-use crate::store::{self, InstallKey, StoreError};
+use super::{Budget, Fate, Session, task};
+use crate::kernel::{Launch, end_all_below, find_library};
+use crate::notebook::{KeptLink, Notebook, Refused};
+use crate::store::{self, InstallKey, Shelved, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ impl Keeping {
     /// # Errors
     /// `Refused` when the key cannot be used.
     pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Refused> {
-        Ok(Self { dir, key: InstallKey::load_or_make(config_dir).map_err(refused)?, budget, saves })
+        Ok(Self { dir, key: InstallKey::load_or_make(config_dir)?, budget, saves })
     }
 }
 
@@ -49,6 +49,7 @@ pub struct Sessions {
 impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
     pub fn new(launch: Launch, keeping: Keeping) -> Self {
+        store::sweep(&keeping.dir);
         let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
         Self { launch, keeping, runtime: Handle::current(), open: Arc::default() }
     }
@@ -101,10 +102,14 @@ impl Sessions {
             ));
         }
         let session =
-            task::spawn(&self.runtime, name, &self.dir_of(name), self.launch.clone(), &self.keeping)
-                .map_err(refused)?;
+            task::spawn(&self.runtime, name, &self.dir_of(name), self.launch.clone(), &self.keeping)?;
         open.insert(name.to_owned(), session.clone());
         Ok(session)
+    }
+
+    /// The JavaScript library of a plotting package, out of the environment of the cells. Waits for a process.
+    pub fn library(&self, name: &str) -> Option<String> {
+        find_library(&self.launch.python, name)
     }
 
     /// Closes all notebooks and ends all their processes, whatever users' code has made of them.
@@ -112,6 +117,61 @@ impl Sessions {
         let all: Vec<Session> = std::mem::take(&mut *self.lock()).into_values().collect();
         futures_util::future::join_all(all.iter().map(Session::close)).await;
         end_all_below().await;
+    }
+
+    /// Makes a notebook of what is given. Reads and writes the disk.
+    ///
+    /// # Errors
+    /// `Refused` when there is one of this name, or the disk refuses.
+    pub fn create(&self, notebook: &Notebook) -> Result<(), Refused> {
+        Ok(store::create(&self.dir_of(notebook.name()), notebook)?)
+    }
+
+    /// What can be said of a notebook in the directory without opening it. Reads the disk.
+    pub fn look(&self, name: &str) -> Shelved {
+        store::look(&self.dir_of(name), self.get(name).is_some())
+    }
+
+    /// Copies a notebook, open or not. Cells that run go on.
+    ///
+    /// # Errors
+    /// `Refused` when the new name is taken, another program has it open, or the disk refuses.
+    pub async fn duplicate(&self, name: &str, to: &str) -> Result<(), Refused> {
+        let (from, to) = (self.dir_of(name), self.dir_of(to));
+        match self.get(name) {
+            Some(session) => session.copy_to(to).await,
+            None => on_disk(move || store::duplicate(&from, &to)).await,
+        }
+    }
+
+    /// Gives a notebook another name. It is closed for that, and its clients are told.
+    ///
+    /// # Errors
+    /// `Refused` when the new name is taken, another program has it open, or the disk refuses.
+    pub async fn rename(&self, name: &str, to: &str) -> Result<(), Refused> {
+        self.leave(name, Fate::Renamed(to.to_owned())).await;
+        let (from, dir, key) = (self.dir_of(name), self.dir_of(to), self.keeping.key.clone());
+        let names = (name.to_owned(), to.to_owned());
+        on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
+    }
+
+    /// Removes a notebook. It is closed for that, and its clients are told.
+    ///
+    /// # Errors
+    /// `Refused` when another program has it open, or the disk refuses.
+    pub async fn remove(&self, name: &str) -> Result<(), Refused> {
+        self.leave(name, Fate::Deleted).await;
+        let dir = self.dir_of(name);
+        on_disk(move || store::remove(&dir)).await
+    }
+
+    /// Closes a notebook for good, if it is open.
+    async fn leave(&self, name: &str, fate: Fate) {
+        let session = self.lock().remove(name);
+        if let Some(session) = session {
+            session.set_fate(fate);
+            session.close().await;
+        }
     }
 
     fn dir_of(&self, name: &str) -> PathBuf {
@@ -124,6 +184,8 @@ impl Sessions {
     }
 }
 
-fn refused(error: StoreError) -> Refused {
-    Refused::new("conflict", error.what, error.why, error.how)
+/// Works on the disk beside the loops.
+async fn on_disk(work: impl FnOnce() -> Result<(), StoreError> + Send + 'static) -> Result<(), Refused> {
+    let lost = |_| Refused::new("kernel", "change the directory", "a part of the server failed", "try again");
+    Ok(tokio::task::spawn_blocking(work).await.map_err(lost)??)
 }

@@ -264,6 +264,13 @@ impl Task {
                 self.waiting.insert(ticket, answer);
                 self.feed(Input::Command(ticket, command));
             }
+            Ask::Stand(visitor, standing, answer) => {
+                self.last_ticket += 1;
+                let ticket = Ticket(self.last_ticket);
+                self.waiting.insert(ticket, answer);
+                self.feed(Input::Stand(ticket, visitor, standing));
+            }
+            Ask::Left(visitor) => self.feed(Input::Left(visitor)),
             Ask::Read(look) => look(self.machine.notebook()),
             Ask::Subscribe(since, answer) => {
                 let subscription = self.log.subscribe(since.as_ref(), || self.machine.notebook().snapshot());
@@ -274,6 +281,13 @@ impl Task {
                 // Whoever wanted it may have gone.
                 let _ = done.send(kept.map_err(Refused::from));
             }),
+            Ask::Copy(dir, done) => {
+                let store = self.store.clone();
+                tokio::task::spawn_blocking(move || {
+                    // Whoever wanted it may have gone.
+                    let _ = done.send(store.copy_to(&dir).map_err(Refused::from));
+                });
+            }
             Ask::Adopt(adopted, answer) => {
                 self.last_ticket += 1;
                 let ticket = Ticket(self.last_ticket);
@@ -319,6 +333,9 @@ impl Task {
             Effect::Run { head, exec_id, code, allow_stdin } => {
                 self.tree.run(head, exec_id, code, allow_stdin)
             }
+            Effect::Question { process, number, sought, code, cursor } => {
+                self.tree.question(process, number, sought, code, cursor)
+            }
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
             Effect::Kill(process) => self.tree.kill(process),
@@ -349,8 +366,15 @@ impl Task {
     /// Answers a command: what changed something, when that is on disk.
     fn answer(&mut self, ticket: Ticket, reply: Reply) {
         let Some(waiting) = self.waiting.remove(&ticket) else { return };
-        let changed =
-            !matches!(reply, Reply::Refused(_) | Reply::Variables { .. } | Reply::Interrupted { .. });
+        let changed = !matches!(
+            reply,
+            Reply::Refused(_)
+                | Reply::Variables { .. }
+                | Reply::Completions { .. }
+                | Reply::Inspected { .. }
+                | Reply::Interrupted { .. }
+                | Reply::Standing { .. }
+        );
         if changed && self.unsaved.given > self.unsaved.saved {
             match self.machine.notebook().trouble() {
                 Some(trouble) => drop(waiting.send(not_on_disk(&reply, trouble))),

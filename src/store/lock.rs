@@ -24,6 +24,15 @@ pub(super) struct Lock {
 impl Lock {
     /// Takes the lock on a notebook's directory, which is there.
     pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
+        Self::take_within(dir, HELD_ON)
+    }
+
+    /// The same, if nobody holds it.
+    pub(super) fn take_at_once(dir: &Path) -> Result<Self, StoreError> {
+        Self::take_within(dir, Duration::ZERO)
+    }
+
+    fn take_within(dir: &Path, patience: Duration) -> Result<Self, StoreError> {
         let path = dir.join("lock");
         let refused = |why: String, how: &str| StoreError {
             what: format!("open the notebook {}", dir.display()),
@@ -45,7 +54,7 @@ impl Lock {
         let began = Instant::now();
         let taken = loop {
             match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
-                Err(nix::Error::EAGAIN | nix::Error::EACCES) if began.elapsed() < HELD_ON => sleep(PAUSE),
+                Err(nix::Error::EAGAIN | nix::Error::EACCES) if began.elapsed() < patience => sleep(PAUSE),
                 other => break other,
             }
         };

@@ -12,6 +12,7 @@ mod load;
 mod lock;
 mod open;
 mod record;
+mod shelf;
 mod tables;
 mod thread;
 mod wal;
@@ -20,8 +21,9 @@ mod write;
 pub use care::{Checked, Trusted, check, gc, trust};
 pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
+pub use shelf::{Shelved, create, duplicate, is_open, look, read, remove, rename, sweep};
 
-use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, StateId, Trouble};
+use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, Refused, StateId, Trouble};
 use key::Seal;
 use open::Paths;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,12 @@ pub struct StoreError {
     pub why: String,
     /// What to do about it.
     pub how: String,
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::new("conflict", error.what, error.why, error.how)
+    }
 }
 
 /// A notebook as it was found on disk.
@@ -198,6 +206,20 @@ impl Store {
         self.send(Job::Links(links, Box::new(done)));
     }
 
+    /// Copies the notebook, as it is when all that was asked before is written, to another directory. Waits for it.
+    ///
+    /// # Errors
+    /// When the name is taken, or the disk refuses.
+    pub fn copy_to(&self, to: &Path) -> Result<(), StoreError> {
+        shelf::copy(&self.shared.paths, to, |database| {
+            let (done, copied) = mpsc::channel();
+            // Whoever waits here does so until it is answered.
+            self.send(Job::Copy(database.to_owned(), Box::new(move |copied| drop(done.send(copied)))));
+            let copied = copied.recv().map_err(|_| "what writes has stopped".to_owned())?;
+            copied.map_err(|trouble| trouble.why)
+        })
+    }
+
     /// How many bytes wait to be written.
     pub fn backlog_bytes(&self) -> usize {
         self.shared.backlog.load(Ordering::Relaxed)
@@ -240,7 +262,7 @@ fn bytes_of(fact: &Event) -> Option<usize> {
         Event::DisplayUpdated { data, .. } => {
             LITTLE + data.values().map(|value| value.as_str().map_or(LITTLE, str::len)).sum::<usize>()
         }
-        Event::RunAdded { run } => LITTLE + run.code.len(),
+        Event::RunAdded { run } => LITTLE + run.code.len() + run.outputs.kept_bytes(),
         Event::DraftsChanged { drafts, .. } => LITTLE + drafts.iter().map(|d| d.source.len()).sum::<usize>(),
         _ => LITTLE,
     })

@@ -30,7 +30,7 @@ impl Paths {
         self.dir.join("notebook.db")
     }
 
-    fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.dir.join("notebook.db-wal")
     }
 
@@ -51,7 +51,7 @@ impl Paths {
         }
     }
 
-    fn fault(&self, fault: Fault) -> StoreError {
+    pub(super) fn fault(&self, fault: Fault) -> StoreError {
         if fault.is_malformed { self.malformed(&fault.why) } else { self.refused(fault.why, fault.how) }
     }
 
@@ -110,7 +110,7 @@ pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink
 }
 
 /// Opens a database that may be damaged.
-fn open_tables(paths: &Paths) -> Result<Tables, StoreError> {
+pub(super) fn open_tables(paths: &Paths) -> Result<Tables, StoreError> {
     look_at_header(paths)?;
     if let Some(why) = wal::damage(&paths.log()).map_err(|e| paths.failed(e))? {
         return Err(paths.malformed(why));
@@ -177,7 +177,7 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Found,
 }
 
 /// Whether there is a database. A directory that lost it is not taken for a new one.
-fn there(paths: &Paths) -> Result<bool, StoreError> {
+pub(super) fn there(paths: &Paths) -> Result<bool, StoreError> {
     match fs::symlink_metadata(paths.database()) {
         Ok(about) if about.is_file() => return Ok(true),
         Ok(_) => return Err(paths.refused("its notebook.db is not a file", "put the file itself there")),
@@ -229,7 +229,7 @@ fn look_at_header(paths: &Paths) -> Result<(), StoreError> {
 }
 
 /// Makes an empty notebook: one with a root. It has its name when it is whole.
-fn make(paths: &Paths) -> Result<(), Fault> {
+pub(super) fn make(paths: &Paths) -> Result<(), Fault> {
     empty(&paths.temporary())?;
     fs::create_dir_all(paths.blobs())?;
     let draft = paths.temporary().join("notebook.db");

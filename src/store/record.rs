@@ -5,7 +5,7 @@
 use super::tables::{Cell, Fault, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
-    Asked, Base, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus, Saving,
+    Asked, Base, Changes, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus, Saving,
     State, StateId,
 };
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,9 @@ pub(super) struct StoredState {
     warnings: Vec<String>,
     forks: bool,
     pinned: bool,
+    /// Not there in what was written before this was known of states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) changes: Option<Changes>,
 }
 
 /// The row of a state.
@@ -78,6 +81,7 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
         warnings: state.warnings.clone(),
         forks: state.forks,
         pinned: state.pinned,
+        changes: state.changes.clone(),
     };
     let mut cells = place.cells();
     // The digest of these is made when the row is written.
@@ -110,7 +114,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
         saving: Saving::Idle,
         revival: None,
         memory_bytes: None,
-        changes: None,
+        changes: body.changes,
     }
 }
 
@@ -125,6 +129,7 @@ pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
         warnings: vec!["its record on disk was damaged: its label and prose are lost".into()],
         forks: true,
         pinned: false,
+        changes: None,
     };
     state(place, body)
 }
@@ -136,6 +141,9 @@ pub(super) struct StoredRun {
     code: String,
     pub(super) status: RunStatus,
     draft: Option<DraftId>,
+    /// Only of what came in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exec_count: Option<u32>,
     pub(super) error: Option<RunError>,
     pub(super) started_at: Option<f64>,
     pub(super) duration_ms: Option<f64>,
@@ -150,6 +158,7 @@ impl From<&Run> for StoredRun {
             code: run.code.clone(),
             status: run.status,
             draft: run.draft.clone(),
+            exec_count: run.exec_count,
             error: run.error.clone(),
             started_at: run.started_at,
             duration_ms: run.duration_ms,
@@ -167,6 +176,7 @@ impl StoredRun {
             code: self.code,
             status: self.status,
             draft: self.draft,
+            exec_count: self.exec_count,
             outputs: Outputs::default(),
             error: self.error,
             prompt: None,

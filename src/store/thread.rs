@@ -11,6 +11,7 @@ use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, Event, KeptLink, Parts, StateId, Trouble};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -41,6 +42,8 @@ pub(super) enum Job {
     Keep(Box<NewCheckpoint>),
     Trust,
     Links(Vec<KeptLink>, Answer<()>),
+    /// Copies the database, with all that was asked before, to a path.
+    Copy(PathBuf, Answer<()>),
     /// Somebody waits for what was asked before.
     Hurry,
     Close,
@@ -209,14 +212,20 @@ impl Thread {
             (self.news)(News::Saved { up_to });
         }
         for (job, done) in batch.into_iter().zip(answers) {
-            self.answer(job, done);
+            match job {
+                Job::Copy(path, answer) => {
+                    let copied = writer.tables.copy_to(&path);
+                    answer(copied.map_err(|fault| fault.trouble(&self.paths.dir)));
+                }
+                job => self.answer(job, done),
+            }
         }
         if is_awaited { Disk::Usable(writer) } else { Disk::Well(writer) }
     }
 
     /// Begins the transaction with the first job that needs one.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
-        if matches!(job, Job::Fact(_, None, _) | Job::Hurry | Job::Close) {
+        if matches!(job, Job::Fact(_, None, _) | Job::Copy(..) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
         }
         writer.begin()?;
@@ -232,15 +241,10 @@ impl Thread {
             Job::Keep(new) => Done::Kept(new.state.clone(), checkpoint::keep(writer, &self.seal, new)?),
             Job::Trust => Done::Trusted(checkpoint::trust(&mut writer.tables, &self.seal)?),
             Job::Links(links, _) => {
-                let rows = links.iter().map(|link| {
-                    let body = serde_json::to_string(link)?;
-                    let hmac = self.seal.link(&link.id, &body);
-                    Ok(vec![link.id.as_str().into(), super::tables::Cell::Null, body.into(), hmac])
-                });
-                writer.tables.replace_all(&LINKS, rows)?;
+                writer.tables.replace_all(&LINKS, link_rows(links, &self.seal))?;
                 Done::Nothing
             }
-            Job::Fact(_, None, _) | Job::Hurry | Job::Close => Done::Nothing,
+            Job::Fact(_, None, _) | Job::Copy(..) | Job::Hurry | Job::Close => Done::Nothing,
         })
     }
 
@@ -339,7 +343,7 @@ impl Thread {
         match job {
             Job::Keep(new) => (self.news)(kept(new.state, trouble)),
             Job::Trust => (self.news)(News::Trusted(Err(trouble.clone()))),
-            Job::Links(_, answer) => answer(Err(trouble.clone())),
+            Job::Links(_, answer) | Job::Copy(_, answer) => answer(Err(trouble.clone())),
             Job::Fact(..) | Job::Whole(..) | Job::Hurry | Job::Close => {}
         }
     }
@@ -355,4 +359,16 @@ impl Job {
     pub(super) fn bytes(&self) -> usize {
         if let Self::Fact(_, _, bytes) = self { *bytes } else { 0 }
     }
+}
+
+/// The rows of share links, signed.
+pub(super) fn link_rows(
+    links: &[KeptLink],
+    seal: &Seal,
+) -> impl Iterator<Item = Result<Vec<super::tables::Cell>, Fault>> {
+    links.iter().map(|link| {
+        let body = serde_json::to_string(link)?;
+        let hmac = seal.link(&link.id, &body);
+        Ok(vec![link.id.as_str().into(), super::tables::Cell::Null, body.into(), hmac])
+    })
 }

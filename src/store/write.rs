@@ -1,10 +1,10 @@
 //! Facts to rows. Everything here is inside a transaction that the thread begins and ends.
 
 use super::load::{MAX_ENTRY_BYTES, unpacked};
-use super::record::{Entry, StoredRun, entries, replay, state_row};
+use super::record::{Entry, StoredRun, StoredState, entries, replay, state_row};
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
-use crate::notebook::{Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint};
+use crate::notebook::{Changes, Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint};
 use std::collections::HashMap;
 
 /// An item of which the JSON is longer than this goes to a blob, when its run has ended.
@@ -116,6 +116,7 @@ impl Writer {
             }
             Event::StateAdded { state } => self.add_state(state),
             Event::StateChanged { state } => self.change_state(state),
+            Event::ChangesFound { state, changes } => self.changes(state, changes),
             Event::Removed { states, runs } => {
                 for run in runs {
                     self.remove_run(run)?;
@@ -145,7 +146,6 @@ impl Writer {
             | Event::Replaying { .. }
             | Event::StateSaved { .. }
             | Event::TroubleChanged { .. }
-            | Event::ChangesFound { .. }
             | Event::PeopleChanged { .. } => Ok(()),
         }
     }
@@ -274,6 +274,14 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    fn changes(&mut self, id: &StateId, changes: &Changes) -> Result<(), Fault> {
+        let Some(mut row) = self.tables.get(&STATES, &[id.as_str().into()])? else { return Ok(()) };
+        let mut body: StoredState = serde_json::from_str(row[6].text().unwrap_or_default())?;
+        body.changes = Some(changes.clone());
+        row[6] = serde_json::to_string(&body)?.into();
+        self.tables.put(&STATES, &row)
     }
 
     fn remove_state(&mut self, id: &StateId) -> Result<(), Fault> {

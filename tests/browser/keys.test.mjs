@@ -113,6 +113,8 @@ test('drafts are inserted above, cut, copied, pasted and put back', async () => 
     await drafts('one', 'two');
     await page.locator('.cell').nth(1).focus();
     await page.keyboard.press('a');
+    await focused([1, 'cell']);
+    await page.keyboard.press('Enter');
     await focused([1, 'editor']);
     await page.keyboard.insertText('between');
     await page.keyboard.press('Escape');

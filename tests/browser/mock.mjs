@@ -40,6 +40,8 @@ async function serve(request, response) {
     const token = url.searchParams.get('token');
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
+        // What the server fills in that has no say in how the page works: comments, and the list of modules to fetch early.
+        html = html.replaceAll(/\{% for module[^]*?\{% endfor %\}|\{#.*?#\}/g, '');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
     };
@@ -76,6 +78,8 @@ class Notebook {
         this.name = name;
         this.stops = new Map();
         this.answers = new Map();
+        /** What was asked about code. */
+        this.questions = [];
         this.empty();
         if (fixture) this.become(fixture);
     }
@@ -313,6 +317,27 @@ class Notebook {
         this.tell({ event: 'reset', notebook: this.snapshot() });
     }
 
+    /** Names of the state and a few of Python's; attributes of `text.`; a magic, a path, keys. Places in code points, as the server's. */
+    async complete({ state, code, cursor }) {
+        this.questions.push({ do: 'complete', state, code, cursor });
+        await pause(this.slowMs ?? 0);
+        const before = [...code].slice(0, cursor).join('');
+        const typed = before.match(/(?:%|[\w.]*\.|["'])?[^\W]*$/u)[0];
+        const all = [...NAMES, ...this.look_at_variables({ state }).variables.map(({ name }) => ({ text: name, kind: 'instance', signature: null }))];
+        const [items, word] = typed.startsWith('%') ? [MAGICS, typed] : typed.includes('.') ? [ATTRIBUTES, typed.split('.').at(-1)] : /^["']/.test(typed) ? [KEYS, typed] : [all, typed];
+        return { kind: 'completions', from: cursor - [...word].length, to: cursor, items: items.filter(({ text }) => text.startsWith(word)) };
+    }
+
+    async inspect({ state, code, cursor }) {
+        this.questions.push({ do: 'inspect', state, code, cursor });
+        await pause(this.slowMs ?? 0);
+        const before = [...code].slice(0, cursor).join('');
+        const call = before.match(/(\w+)\(([^()]*)$/);
+        const word = (before.match(/\w*$/)[0] + [...code].slice(cursor).join('').match(/^\w*/)[0]) || call?.[1];
+        const found = OBJECTS[word] ?? OBJECTS[call?.[1]];
+        return { kind: 'inspected', object: found ? { ...found, signature: found.signature && { ...found.signature, active: call ? call[2].split(',').length - 1 : null } } : null };
+    }
+
     look_at_variables({ state }) {
         if (this.variables?.[state]) return { kind: 'variables', variables: this.variables[state] };
         const line = [];
@@ -321,6 +346,17 @@ class Notebook {
         return { kind: 'variables', variables: [...new Map(found.map((v) => [v.name, v])).values()] };
     }
 }
+
+const NAMES = [['print', 'function', '(*values, sep=" ", end="\\n", file=None)'], ['property', 'class', null], ['pow', 'function', '(base, exp, mod=None)'], ['range', 'class', '(start, stop, step=1)'],
+    ['random', 'module', null], ['import', 'keyword', null], ['größe', 'instance', null], ['reversed', 'class', '(sequence)']].map(([text, kind, signature]) => ({ text, kind, signature }));
+const ATTRIBUTES = [['upper', 'function', '()'], ['split', 'function', '(sep=None, maxsplit=-1)'], ['strip', 'function', '(chars=None)']].map(([text, kind, signature]) => ({ text, kind, signature }));
+const MAGICS = ['%matplotlib', '%time', '%timeit'].map((text) => ({ text, kind: 'magic', signature: null }));
+const KEYS = ['"name"', '"size"', '"name of it"'].map((text) => ({ text, kind: 'key', signature: null }));
+const OBJECTS = {
+    print: { name: 'print', type: 'builtin_function_or_method', repr: '<built-in function print>', signature: { parameters: ['*values', 'sep=" "', 'end="\\n"', 'file=None', 'flush=False'], returns: 'None' },
+        doc: `Prints the values to a stream, or to sys.stdout by default.\n\nsep\n  string inserted between values, default a space.\nend\n  string appended after the last value, default a newline.\n${'More of it, line by line.\n'.repeat(30)}`, place: 'builtins' },
+    range: { name: 'range', type: 'type', repr: "<class 'range'>", signature: { parameters: ['start', 'stop', 'step=1'], returns: null }, doc: 'range(stop) -> range object', place: 'builtins' },
+};
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 

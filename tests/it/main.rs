@@ -20,6 +20,7 @@ mod origins;
 mod outputs;
 mod pages;
 mod parallel;
+mod people;
 mod provision;
 mod request;
 mod restarts;

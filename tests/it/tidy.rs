@@ -89,7 +89,7 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
     ("libc::fork", &["src/kernel/state/fork.rs"]),
     ("PyOS_AfterFork", &["src/kernel/state/fork.rs"]),
     ("rusqlite", &["src/store/tables"]),
-    ("Command::new", &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs"]),
+    ("Command::new", &["src/kernel/tree", "src/kernel/provision", "src/kernel/interpreter.rs", "src/kernel/library.rs"]),
 ];
 
 fn root() -> &'static Path {

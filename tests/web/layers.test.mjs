@@ -18,18 +18,18 @@ async function modules() {
 const importsOf = (text) => [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map((found) => found[1] ?? found[2]);
 
 test('what is pure imports no view, no library and no socket', async () => {
-    const pure = ['model.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'compare.js', 'comparing.js', 'graph-names.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js'];
+    const pure = ['model.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'compare.js', 'comparing.js', 'graph-names.js', 'graph-nodes.js', 'graph-folds.js', 'graph-search.js', 'graph-scene.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js', 'people.js', 'deleting.js', 'outlived.js', 'together.js'];
     for (const [path, text] of await modules()) {
-        if (!pure.includes(path) && !path.startsWith('text')) continue;
+        if (!pure.includes(path) && !/^(text|words)\b/.test(path)) continue;
         for (const name of importsOf(text)) assert.doesNotMatch(name, /view\/|vendor\/|socket/, `${path} imports ${name}`);
         assert.doesNotMatch(text, /\b(document|window|localStorage|setTimeout|Date\.now)\b/, `${path} is not pure`);
     }
 });
 
-test('only socket.js opens a socket, only links.js asks over HTTP', async () => {
+test('only socket.js opens a socket, or early.js for it; only links.js and view/libraries.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
-        if (path !== 'socket.js') assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['socket.js', 'links.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (!['socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
+        if (!['socket.js', 'links.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 

@@ -9,7 +9,7 @@ import { WORDS } from '../../web/words.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
-const draft = (id, on, source = id) => ({ id, on, kind: 'code', source });
+const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', source, version });
 
 /** root → a → b, and what the page sends. */
 function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '', living = {} } = {}) {
@@ -130,27 +130,29 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
     assert.equal(page.cells().length, 4);
     assert.equal(page.cells()[2].key, fresh.key);
     page.drafts.flush(fresh.draft.id);
-    assert.deepEqual(sent, [{ do: 'put_draft', draft: { ...fresh.draft, source: 'x' }, after: null, in_place: false }]);
+    assert.deepEqual(sent, [{ do: 'put_draft', draft: { ...fresh.draft, source: 'x' }, after: null, in_place: false, base: 0 }]);
 });
 
-test('the echo of our own typing changes nothing; what another tab typed comes when nothing of ours is unsent', async () => {
-    const { page, answers } = open({ drafts: [draft('d', 'b', '')] });
+test('the echo of our own typing changes nothing; what another tab typed is laid together with what is not there yet', async () => {
+    const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     const text = () => page.drafts.get('d').source;
+    const heard = (source, version) => page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', source, version)] });
     page.type(page.cells()[2], 'one');
     page.drafts.flush('d');
     page.type(page.cells()[2], 'one two');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'one')] });
+    heard('one', 2);
     assert.equal(text(), 'one two');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs')] });
-    assert.equal(text(), 'one two');
+    heard('theirs, one', 3);
+    assert.equal(text(), 'theirs, one two');
     answers[0]({ kind: 'done' });
     await new Promise(setImmediate);
-    assert.equal(text(), 'one two', 'the rest of our typing is under way');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'one two')] });
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs again')] });
+    assert.deepEqual([sent[1].draft.source, sent[1].base], ['theirs, one two', 3]);
+    heard('theirs, one two', 4);
+    heard('theirs again', 5);
     answers[1]({ kind: 'done' });
     await new Promise(setImmediate);
     assert.equal(text(), 'theirs again');
+    assert.equal(sent.length, 2);
 });
 
 test('what was typed while the cell ran stays, as a change of the new cell', () => {
@@ -208,24 +210,51 @@ test('what another tab typed elsewhere in the same draft is laid together with o
     assert.deepEqual(sources(page), ['a = 10\nb = 2\nc = 30']);
 });
 
-test('what another tab typed in the same place is kept below, and the page says so', async () => {
-    const { page, sent, answers } = open({ drafts: [draft('d', 'b', '')] });
+test('what another tab typed in the same place stands before ours, and ours goes on where it was', async () => {
+    const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     page.type(page.cells()[2], 'mine');
     page.drafts.flush('d');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs')] });
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'mine')] });
-    answers[0]({ kind: 'done' });
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs', 2)] });
+    answers[0]({ kind: 'refused', code: 'conflict', what: '', why: '', how: '' });
     await settle();
-    assert.deepEqual(sources(page), ['mine', 'theirs']);
-    assert.deepEqual(sent.map((one) => [one.do, one.draft.source, one.after]), [['put_draft', 'mine', null], ['put_draft', 'theirs', 'd']]);
-    assert.match(page.notice.text, /Somebody else/);
+    assert.deepEqual(sources(page), ['theirsmine']);
+    assert.deepEqual(sent.map((one) => [one.do, one.draft.source, one.base]), [['put_draft', 'mine', 1], ['put_draft', 'theirsmine', 2]]);
+    assert.equal(page.notice, null);
 });
 
-test('more of what meets ours goes to the same place', () => {
-    const { page } = open({ drafts: [draft('d', 'b', '')] });
-    page.type(page.cells()[2], 'mine');
-    for (const theirs of ['th', 'theirs']) page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', theirs)] });
-    assert.deepEqual(sources(page), ['mine', 'theirs']);
+test('a text that came and that the editor does not show yet is not overwritten by the next key', () => {
+    const { page } = open({ drafts: [draft('d', 'b', 'ab', 1)] });
+    page.type(page.cells()[2], 'abc', 'ab');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', '# new\nab', 2)] });
+    page.type(page.cells()[2], 'abcd', 'abc');
+    assert.deepEqual(sources(page), ['# new\nabcd']);
+});
+
+test('a draft that somebody threw away while we typed in it is made again', async () => {
+    const { page, sent, answers } = open({ drafts: [draft('d', 'b', 'x', 4)] });
+    page.type(page.cells()[2], 'x = 1');
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [] });
+    page.drafts.flush('d');
+    answers[0]({ kind: 'refused', code: 'not_found', what: '', why: '', how: '' });
+    await settle();
+    assert.deepEqual(sent.map((one) => [one.draft.source, one.base, one.in_place]), [['x = 1', 4, false], ['x = 1', 0, false]]);
+    assert.deepEqual(sources(page), ['x = 1']);
+});
+
+test('what was typed into a draft that has become a state elsewhere is a change of that cell', async () => {
+    const { page, answers } = open({ drafts: [draft('d', 'b', 'x', 1)] });
+    page.connected('waiting');
+    page.type(page.cells()[2], 'x = 2');
+    page.drafts.flush('d');
+    const line = ['initial', 'a', 'b', 'c'];
+    page.loaded({ name: 'main', states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i })),
+        runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id, ...(id === 'c' && { draft: 'd', code: 'x' }) })), drafts: [], trouble: null, people: [] }, 'c');
+    for (const answer of [0, 1]) {
+        answers[answer]?.({ kind: 'refused', code: 'not_found', what: '', why: '', how: '' });
+        await settle();
+    }
+    assert.equal(shown(page), '[a] [b] [c] ?');
+    assert.equal(page.cells()[2].edit.text, 'x = 2');
 });
 
 test('a draft that was thrown away is out of sight at once', () => {
@@ -261,19 +290,19 @@ test('a draft is put above another', () => {
     assert.equal(sent.at(-1).after, 'd1');
 });
 
-test('drafts are cut, pasted, and put back where they stood', () => {
+test('drafts are removed, and put back where they stood', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     const cuttings = new Cuttings(page);
-    assert.equal(cuttings.paste(page.cells()[3]), null);
-    cuttings.copy('code', 'd2');
-    cuttings.remove(page.cells()[3].draft, () => {});
+    cuttings.remove([page.cells()[3].draft], () => {});
     assert.equal(page.notice.act.text, 'Put it back');
     assert.deepEqual(sources(page), ['d1']);
     cuttings.putBack();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
-    cuttings.paste(page.cells()[2]);
-    assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
     assert.equal(cuttings.putBack(), null);
+    cuttings.remove(page.cells().slice(2, 4).map((cell) => cell.draft), () => {});
+    assert.deepEqual(sources(page), []);
+    cuttings.putBack();
+    assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
 });
 
 test('forgetting an attempt takes its draft along while nobody has changed it', () => {
@@ -311,15 +340,19 @@ test('a draft that an earlier cell left behind offers no place around it', () =>
     assert.equal(sent.at(-1).draft.on, 'b');
 });
 
-test('what was typed is sent before the run that builds on it, whatever is under way', () => {
-    const { page, sent } = open({ drafts: [{ ...draft('t', 'b', ''), kind: 'markdown' }, draft('d', 'b')] });
+test('what was typed is sent before the run that builds on it, and waits for what is under way', async () => {
+    const { page, sent, answers } = open({ drafts: [{ ...draft('t', 'b', ''), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')] });
     page.type(page.cells()[2], '# A');
     page.drafts.flush('t');
     page.type(page.cells()[2], '# A title');
     page.run(page.cells()[3], 'd');
-    assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['# A', '# A title', 'run']);
-    for (const text of ['# A', '# A title']) page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('t', 'b', text), draft('d', 'b')] });
-    assert.deepEqual(sources(page), ['# A title', 'd'], 'the echo of both is nobody else');
+    page.run(page.cells()[4], 'e');
+    assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['# A']);
+    page.happened({ event: 'drafts_changed', on: 'b', drafts: [{ ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')] });
+    answers[0]({ kind: 'done' });
+    await settle();
+    assert.deepEqual(sent.map((one) => one.draft.source ?? one.draft), ['# A', '# A title', 'd', 'e']);
+    assert.deepEqual([sent[1].base, sent[3].on], [2, { run: sent[2].exec_id }]);
 });
 
 test('a draft that runs already is not sent again when the run before it ends', () => {

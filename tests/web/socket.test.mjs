@@ -5,6 +5,7 @@ import { test } from 'node:test';
 
 const lines = [];
 globalThis.WebSocket = class {
+    static OPEN = 1;
     constructor(url) {
         this.url = url;
         this.sent = [];
@@ -29,6 +30,25 @@ function open() {
     const tell = (message) => line.onmessage({ data: JSON.stringify(message) });
     return { socket, line, tell, heard, end: () => clearTimeout(socket.silence) || clearTimeout(socket.retry) };
 }
+
+test('a line that was opened while the page was fetched is taken over with what it has said, once', async () => {
+    const line = { url: 'ws://127.0.0.1/ws/main', readyState: 1, close: () => {} };
+    const said = (message) => ({ data: JSON.stringify(message) });
+    globalThis.ratoonLine = { line, heard: [said({ you: { scope: 'run' } }), said({ epoch: 'e', seq: 4, snapshot: { name: 'main' } })] };
+    const before = lines.length;
+    const { heard, end } = open();
+    assert.deepEqual([lines.length, heard.length], [before, 0], 'no line of its own, and nothing before its maker has it');
+    await new Promise(setImmediate);
+    assert.deepEqual(heard.map(([what]) => what), ['status', 'scope', 'snapshot']);
+    line.onmessage(said({ epoch: 'e', seq: 5, event: 'state_saved', state: 'a' }));
+    assert.equal(heard.at(-1)[0], 'event');
+    end();
+    open().end();
+    assert.equal(lines.length, before + 1, 'the next opens its own');
+    globalThis.ratoonLine = { line: { ...line, readyState: 3 }, heard: [] };
+    open().end();
+    assert.equal(lines.length, before + 2, 'one that is closed is left alone');
+});
 
 test('a refusal without a number is not dropped', () => {
     const { tell, heard, end } = open();

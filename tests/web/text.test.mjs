@@ -17,12 +17,6 @@ test('where one side changed nothing, the other is right', () => {
     assert.equal(merge('a', 'b', 'b'), 'b');
 });
 
-test('changes that touch are for a person', () => {
-    assert.equal(merge('', 'mine', 'theirs'), null);
-    assert.equal(merge('x = 1', 'x = 2', 'x = 3'), null);
-    assert.equal(merge('x', 'x and', 'x or'), null);
-});
-
 const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
 
 test('a node is called by its first line', () => {

@@ -13,7 +13,7 @@ test('the types in the comments hold', () => {
 });
 
 test('every module asks for its types to be checked', async () => {
-    for (const folder of ['web', 'web/text', 'web/view']) {
+    for (const folder of ['web', 'web/text', 'web/view', 'web/view/graph', 'web/words']) {
         for (const name of await readdir(join(root, folder))) {
             // The two that run as they are, before and instead of the page.
             if (!name.endsWith('.js') || ['early.js', 'exchange.js'].includes(name)) continue;

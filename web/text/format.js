@@ -41,3 +41,13 @@ export function difference(from, to) {
     while (end < most - start && from[from.length - 1 - end] === to[to.length - 1 - end]) end += 1;
     return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) };
 }
+
+/** How long ago. @param {number} then @param {number} now both in milliseconds since the Unix epoch @returns {string} such as "just now", "5 minutes ago", "yesterday" */
+export function ago(then, now) {
+    const minutes = Math.floor((now - then) / 60_000);
+    const said = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+    if (minutes < 1) return 'just now';
+    if (minutes < 60) return said.format(-minutes, 'minute');
+    if (minutes < 60 * 24) return said.format(-Math.floor(minutes / 60), 'hour');
+    return said.format(-Math.floor(minutes / (60 * 24)), 'day');
+}

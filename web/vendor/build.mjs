@@ -7,7 +7,7 @@
 // Run: npm ci --ignore-scripts && npm run vendor
 
 import { build } from 'esbuild';
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,18 +22,21 @@ export { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback } fr
 export { html } from 'htm/preact';
 `,
     codemirror: `
-export { Compartment, EditorState, Prec, Transaction, Annotation } from '@codemirror/state';
-export { EditorView, keymap, placeholder, highlightSpecialChars } from '@codemirror/view';
+export { Compartment, EditorSelection, EditorState, Prec, RangeSetBuilder, StateEffect, StateField, Transaction, Annotation } from '@codemirror/state';
+export { EditorView, Decoration, ViewPlugin, keymap, placeholder, highlightSpecialChars, lineNumbers, drawSelection, rectangularSelection, crosshairCursor, showTooltip, tooltips } from '@codemirror/view';
 export { defaultKeymap, history, historyKeymap, indentMore, indentLess, toggleComment } from '@codemirror/commands';
 export { HighlightStyle, syntaxHighlighting, bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
-export { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
-export { search, searchKeymap } from '@codemirror/search';
+export { autocompletion, startCompletion, closeCompletion, acceptCompletion, completionStatus, currentCompletions, selectedCompletionIndex, setSelectedCompletion, closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
+export { selectNextOccurrence, selectSelectionMatches } from '@codemirror/search';
 export { pythonLanguage } from '@codemirror/lang-python';
 export { tags } from '@lezer/highlight';
 `,
     markdown: `
 export { default as MarkdownIt } from 'markdown-it';
 export { default as DOMPurify } from 'dompurify';
+`,
+    katex: `
+export { default as katex } from 'katex';
 `,
 };
 
@@ -78,7 +81,18 @@ export async function buildVendor(/** @type {string} */ into) {
             if (found) packages.add(found[1]);
         }
     }
+    await copyKatexStyle(into);
     await writeFile(join(into, 'LICENSES.txt'), await licences([...packages].sort()));
+}
+
+/** KaTeX's style sheet and its fonts, in the one format that every browser of today reads. */
+async function copyKatexStyle(/** @type {string} */ into) {
+    const from = join(ROOT, 'node_modules/katex/dist');
+    const css = await readFile(join(from, 'katex.min.css'), 'utf8');
+    const own = css.replace(/url\(fonts\/([\w-]+\.woff2)\) format\("woff2"\)[^;}]*/g, 'url($1) format("woff2")');
+    if (/url\(fonts/.test(own) || own === css) throw new Error('katex has changed: look at how its style names its fonts');
+    await writeFile(join(into, 'katex.css'), own);
+    for (const [, name] of own.matchAll(/url\(([\w-]+\.woff2)\)/g)) await copyFile(join(from, 'fonts', name), join(into, name));
 }
 
 async function licences(/** @type {string[]} */ packages) {

@@ -1,8 +1,8 @@
-export { Compartment, EditorState, Prec, Transaction, Annotation } from '@codemirror/state';
-export { EditorView, keymap, placeholder, highlightSpecialChars } from '@codemirror/view';
+export { Compartment, EditorSelection, EditorState, Prec, RangeSetBuilder, StateEffect, StateField, Transaction, Annotation } from '@codemirror/state';
+export { EditorView, Decoration, ViewPlugin, keymap, placeholder, highlightSpecialChars, lineNumbers, drawSelection, rectangularSelection, crosshairCursor, showTooltip, tooltips } from '@codemirror/view';
 export { defaultKeymap, history, historyKeymap, indentMore, indentLess, toggleComment } from '@codemirror/commands';
 export { HighlightStyle, syntaxHighlighting, bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
-export { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
-export { search, searchKeymap } from '@codemirror/search';
+export { autocompletion, startCompletion, closeCompletion, acceptCompletion, completionStatus, currentCompletions, selectedCompletionIndex, setSelectedCompletion, closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
+export { selectNextOccurrence, selectSelectionMatches } from '@codemirror/search';
 export { pythonLanguage } from '@codemirror/lang-python';
 export { tags } from '@lezer/highlight';

@@ -3,13 +3,18 @@
 
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
+import { EDITOR_WORDS } from '../words/editor.js';
 import { WORDS } from '../words.js';
 import { Cell, stampOf, runOf, textOf } from './cell.js';
 import { Compare } from './compare.js';
 import { copyText } from './copy.js';
-import { Graph } from './graph.js';
+import { Dragging } from './drag.js';
+import { FindPanel } from './finder.js';
+import { Follow } from './follow.js';
+import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
 import { Acts } from './keys.js';
+import { showPalette } from './palette.js';
 import { VariablesPane } from './variables.js';
 
 /** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
@@ -32,6 +37,8 @@ export class App extends Component {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
         const notebook = this.main?.querySelector('.notebook');
         if (notebook) new ResizeObserver(() => this.acts.follow()).observe(notebook);
+        this.main?.addEventListener('focusin', (event) => this.acts.gestures.focusCame(/** @type {Element} */ (event.target)));
+        if (this.main) new Dragging(this.main, this.acts);
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.acts.unfollow(), { passive: true });
         this.componentDidUpdate();
     }
@@ -81,18 +88,22 @@ export class App extends Component {
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
-                    onVariables=${() => this.#showVariables(!page.variables.isShown)} />
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => showPalette(this.acts.gestures.place())} />
                 <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
-                    <${Graph} model=${page.model} rev=${page.model.graphRev} marks=${page.model.marksRev} here=${page.here} attempt=${page.attempt} goTo=${(/** @type {string} */ id) => page.goTo(id)} />
+                    <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
                 </nav>`}
                 <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
                         <${After} page=${page} />
                     </div>
+                    <div id="tips"></div>
+                    <div id="said" class="unseen" role="status"></div>
+                    <${Follow} />
                 </main>
                 ${page.comparing.pair && html`<${Compare} page=${page} rev=${rev} />`}
+                <${FindPanel} finder=${this.acts.gestures.finder} />
                 ${page.variables.isShown && html`<${VariablesPane} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
             </div>`;
@@ -101,8 +112,11 @@ export class App extends Component {
     /** One flat list, so that each cell stays the same element wherever it goes. @param {import('../line.js').Cell[]} waiting */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
-        if (waiting.length < 2) return column;
-        const run = html`<div key="batch" class="batch"><button class="quiet" onClick=${() => this.props.page.runFrom()}>${WORDS.runThese(waiting.length)}</button></div>`;
+        const rest = this.acts.gestures.restHere();
+        if (waiting.length < 2 && !rest) return column;
+        const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
+        const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
+            onClick=${() => this.props.page.runFrom()}>${text}</button></div>`;
         column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
         return column;
     }

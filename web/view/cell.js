@@ -8,6 +8,7 @@ import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
 import { COMPARE_WORDS } from '../words/compare.js';
 import { Crash } from './crash.js';
+import { Grip } from './drag.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
 import { Living, Where } from './living.js';
@@ -34,6 +35,11 @@ export class Cell extends Component {
     state = { isEditing: false };
     /** @type {Editor | null} */
     editor = null;
+    asks = {
+        complete: (/** @type {string} */ code, /** @type {number} */ cursor) => this.props.acts.asking.complete(this.props.cell.key, code, cursor),
+        inspect: (/** @type {string} */ code, /** @type {number} */ cursor) => this.props.acts.asking.inspect(this.props.cell.key, code, cursor),
+        isQuick: () => this.props.acts.asking.isQuick,
+    };
 
     /** @param {CellProps} next @param {{isEditing: boolean}} state */
     shouldComponentUpdate(next, state) {
@@ -76,23 +82,16 @@ export class Cell extends Component {
         return this.editor?.text ?? textOf(this.props.cell);
     }
 
-    #keys() {
-        const { acts, cell } = this.props;
-        const run = (/** @type {'next' | 'stay' | 'insert'} */ then) => () => {
-            this.setState({ isEditing: false });
-            acts.run(this, then);
-        };
-        const edge = (/** @type {1 | -1} */ step) => () => acts.leaveByArrow(this, step);
-        return {
-            'Shift-Enter': run('next'), 'Mod-Enter': run('stay'), 'Alt-Enter': run('insert'), 'Mod-.': () => acts.stop(cell),
-            Escape: () => acts.leaveEditor(this), ArrowUp: edge(-1), ArrowDown: edge(1), Backspace: () => acts.eraseEmpty(this),
-        };
+    /** @param {'next' | 'stay' | 'insert'} then */
+    run(then) {
+        this.setState({ isEditing: false });
+        this.props.acts.run(this, then);
     }
 
-    /** @param {string} text */
-    #onType(text) {
+    /** @param {string} text @param {string} before */
+    #onType(text, before) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.acts.type(this.props.cell, text);
+        this.props.acts.type(this.props.cell, text, before);
     }
 
     #onLeave() {
@@ -116,6 +115,7 @@ export class Cell extends Component {
                 <div class="rail">
                     <span class="count">${cell.kind === 'ran' && cell.state.exec_count}</span>
                     <span class="node" aria-hidden="true"></span>
+                    ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${Grip} />`}
                 </div>
                 <div class="stack">
                     ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
@@ -126,14 +126,15 @@ export class Cell extends Component {
                         ${asText
                             ? html`<${Markdown} text=${textOf(cell)} />`
                             : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
-                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} keys=${this.#keys()} onLeave=${() => this.#onLeave()}
-                                onType=${(/** @type {string} */ text) => this.#onType(text)}
+                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} asks=${this.asks}
+                                onKey=${(/** @type {KeyboardEvent} */ event) => this.props.acts.editorKey(this, event)} onLeave=${() => this.#onLeave()}
+                                onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
                                 held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`}
                         ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
                     </div>
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
-                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${mayRun ? acts : null} />`}
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;
@@ -213,8 +214,12 @@ class Prose extends Component {
         };
         if (!isEditing) return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
         const done = (/** @type {boolean} */ goesOn) => () => end(() => onDone(goesOn));
-        const keys = { 'Shift-Enter': done(true), 'Mod-Enter': done(false), Escape: done(false) };
-        return html`<div class="source"><${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text} hint=${WORDS.textPlaceholder} keys=${keys}
+        const onKey = (/** @type {KeyboardEvent} */ { key, shiftKey, ctrlKey, metaKey }) => {
+            const isDone = key === 'Escape' || (key === 'Enter' && (shiftKey || ctrlKey || metaKey));
+            if (isDone) done(key === 'Enter' && shiftKey)();
+            return isDone;
+        };
+        return html`<div class="source"><${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text} hint=${WORDS.textPlaceholder} onKey=${onKey}
             onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
     }
 }

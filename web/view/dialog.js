@@ -2,13 +2,13 @@
 // Questions that need an answer before anything happens, as native dialogs.
 
 import { h, html, render } from '../vendor/preact.js';
-import { SHORTCUTS, WORDS } from '../words.js';
+import { WORDS } from '../words.js';
 
 /**
  * Asks; answers the text of the input ('' without one), or null when the user thought better of it.
- * @param {{title: string, why: string, act: string, isBad?: boolean, input?: string}} question @returns {Promise<string | null>}
+ * @param {{title: string, why: string, act: string, isBad?: boolean, input?: string, longest?: number}} question @returns {Promise<string | null>}
  */
-export function ask({ title, why, act, isBad, input }) {
+export function ask({ title, why, act, isBad, input, longest = 120 }) {
     return show((done) => {
         const value = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
         const key = (/** @type {KeyboardEvent} */ event) => {
@@ -20,7 +20,7 @@ export function ask({ title, why, act, isBad, input }) {
         return html`
             <h2>${title}</h2>
             <p>${why}</p>
-            ${input !== undefined && html`<input class="field" value=${input} maxlength="120" aria-label=${title} autofocus onKeyDown=${key} />`}
+            ${input !== undefined && html`<input class="field" value=${input} maxlength=${longest} aria-label=${title} autofocus onKeyDown=${key} />`}
             <div class="answers">
                 <button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button>
                 <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${input === undefined} onClick=${() => done(value())}>${act}</button>
@@ -37,18 +37,11 @@ export function tell({ title, why, text }) {
         <div class="answers"><button class="button" data-main onClick=${() => done(null)}>${WORDS.close}</button></div>`);
 }
 
-/** Shows the keyboard shortcuts. */
-export function showShortcuts() {
-    return show((done) => html`
-        <h2>${WORDS.keys}</h2>
-        <dl class="shortcuts">${SHORTCUTS.map(([keys, what]) => html`<div><dt><kbd>${keys}</kbd></dt><dd>${what}</dd></div>`)}</dl>
-        <div class="answers"><button class="button" data-main autofocus onClick=${() => done(null)}>${WORDS.close}</button></div>`);
-}
-
-/** Shows a dialog of any content, until it is done. @param {(done: (answer: string | null) => void) => any} content @returns {Promise<string | null>} */
-export function show(content) {
+/** Shows a dialog of any content, until it is done. @param {(done: (answer: string | null) => void) => any} content @param {string} [kind] how it looks @returns {Promise<string | null>} */
+export function show(content, kind = '') {
     const back = document.activeElement;
     const dialog = document.createElement('dialog');
+    if (kind) dialog.dataset.kind = kind;
     document.body.append(dialog);
     return new Promise((answer) => {
         /** @type {string | null} */

@@ -1,15 +1,19 @@
 // @ts-check
-// One CodeMirror editor as a component. In it Tab indents, so Tab does not lead into it: it leads to the cell. It is made when the cell comes near the screen; before that, the text stands there
-// as plain text of the same size.
+// One CodeMirror editor as a component. Tab does not lead into it: it leads to the cell. It is made when the cell comes near
+// the screen; before that, the text stands there as plain text of the same size.
 
 import {
-    Annotation, bracketMatching, closeBrackets, closeBracketsKeymap, Compartment, defaultKeymap, EditorState, EditorView,
-    highlightSpecialChars, HighlightStyle, history, historyKeymap, indentLess, indentMore, indentOnInput, indentUnit, keymap,
-    placeholder, Prec, pythonLanguage, search, searchKeymap, syntaxHighlighting, tags,
+    Annotation, bracketMatching, closeBrackets, closeBracketsKeymap, Compartment, crosshairCursor, defaultKeymap, drawSelection, EditorState, EditorView,
+    highlightSpecialChars, history, historyKeymap, indentOnInput, indentUnit, keymap, placeholder, Prec, pythonLanguage, rectangularSelection, tooltips,
 } from '../vendor/codemirror.js';
 import { Component, html } from '../vendor/preact.js';
-import { difference } from '../text/format.js';
+import { edits } from '../text/merge.js';
+import { completing, isOfList } from './complete.js';
+import { findMarks } from './find-marks.js';
+import { closeTip, inspecting, scrollTip } from './inspect.js';
+import { colours, look, magics } from './look.js';
 import { whenNear } from './near.js';
+import { numbered, numbers } from './numbers.js';
 
 /**
  * @typedef {object} EditorProps
@@ -18,38 +22,14 @@ import { whenNear } from './near.js';
  * @property {boolean} isEditable
  * @property {string} label
  * @property {string} hint
- * @property {(text: string) => void} onType
+ * @property {(text: string, before: string) => void} onType what it reads now, and read before
  * @property {() => void} onLeave
  * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
- * @property {Record<string, () => boolean | void>} keys key name of CodeMirror → what to do; `false` lets others have it
+ * @property {(event: KeyboardEvent) => boolean} onKey whether its owner has used the key
+ * @property {import('./complete.js').Asks} [asks] about its code
  */
 
 const fromOutside = Annotation.define();
-
-// Colours are custom properties, so that both themes share one style.
-const colours = syntaxHighlighting(HighlightStyle.define([
-    { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--code-keyword)' },
-    { tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
-    { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
-    { tag: [tags.comment], color: 'var(--code-comment)', fontStyle: 'italic' },
-    { tag: [tags.definition(tags.variableName), tags.function(tags.definition(tags.variableName))], color: 'var(--code-name)' },
-    { tag: [tags.className, tags.definition(tags.className)], color: 'var(--code-name)' },
-    { tag: [tags.meta], color: 'var(--code-number)' },
-    { tag: tags.invalid, color: 'var(--bad)' },
-]));
-
-const look = EditorView.theme({
-    '&': { backgroundColor: 'transparent', color: 'var(--ink)', fontSize: 'inherit' },
-    '&.cm-focused': { outline: 'none' },
-    '.cm-scroller': { fontFamily: 'inherit', lineHeight: 'inherit' },
-    '.cm-content': { padding: '0', caretColor: 'var(--accent)' },
-    '.cm-line': { padding: '0' },
-    '.cm-placeholder': { color: 'var(--faint)' },
-    '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
-    '&:not(.cm-focused) .cm-matchingBracket': { backgroundColor: 'transparent' },
-    '.cm-searchMatch': { backgroundColor: 'var(--mark)' },
-    '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--ink)', border: 'none' },
-});
 
 /** @extends {Component<EditorProps, {}>} */
 export class Editor extends Component {
@@ -58,6 +38,7 @@ export class Editor extends Component {
     /** @type {EditorView | null} */
     view = null;
     editable = new Compartment();
+    unnumbered = () => {};
 
     componentDidMount() {
         if (this.place) whenNear(this.place, () => this.make());
@@ -77,7 +58,8 @@ export class Editor extends Component {
         }
         const own = this.view.state.doc.toString();
         if (own !== next.text) {
-            this.view.dispatch({ changes: difference(own, next.text), annotations: fromOutside.of(true) });
+            // Only what is different, piece by piece: the cursor stays where it is in its text.
+            this.view.dispatch({ changes: edits(own, next.text), annotations: fromOutside.of(true) });
         }
         if (before.isEditable !== next.isEditable || before.kind !== next.kind || before.label !== next.label) {
             this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
@@ -86,6 +68,7 @@ export class Editor extends Component {
 
     componentWillUnmount() {
         this.props.held(null);
+        this.unnumbered();
         this.view?.destroy();
         this.view = null;
     }
@@ -95,6 +78,7 @@ export class Editor extends Component {
         if (this.view || !this.place) return;
         this.place.textContent = '';
         this.view = new EditorView({ parent: this.place, state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }) });
+        this.unnumbered = numbered(this.view);
     }
 
     /** @param {'start' | 'end' | 'keep'} [where] where the cursor goes */
@@ -113,17 +97,17 @@ export class Editor extends Component {
     #extensions() {
         return [
             Prec.highest(keymap.of([{ any: (_view, event) => this.#key(event) }])),
-            keymap.of([
-                ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap,
-                { key: 'Tab', run: indentMore, shift: indentLess },
-                ...defaultKeymap,
-            ]),
+            keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
             history(), closeBrackets(), bracketMatching(), indentOnInput(), indentUnit.of('    '), highlightSpecialChars(),
-            search({ top: true }), colours, look, placeholder(this.props.hint),
+            EditorState.allowMultipleSelections.of(true), drawSelection(), rectangularSelection(), crosshairCursor(),
+            // Outside of the cells, which are scrolled, and faded where they are outdated.
+            tooltips({ parent: document.getElementById('tips') ?? document.body }),
+            numbers(), findMarks, this.props.asks ? [completing(this.props.asks), inspecting(this.props.asks)] : [],
+            colours, look, placeholder(this.props.hint),
             this.editable.of(variable(this.props)),
             EditorView.updateListener.of((update) => {
                 if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
-                this.props.onType(update.state.doc.toString());
+                this.props.onType(update.state.doc.toString(), update.startState.doc.toString());
             }),
             EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
         ];
@@ -145,10 +129,11 @@ export class Editor extends Component {
 
     /** @param {KeyboardEvent} event */
     #key(event) {
-        const held = [event.ctrlKey || event.metaKey ? 'Mod' : '', event.altKey ? 'Alt' : '', event.shiftKey ? 'Shift' : ''];
-        const name = [...held, event.key].filter(Boolean).join('-');
-        const act = this.props.keys[name];
-        if (!act || act() === false) return false;
+        const { view } = this;
+        if (!view || event.isComposing || isOfList(view, event)) return false;
+        const isEscape = event.key === 'Escape';
+        if (isEscape && view.state.selection.ranges.length > 1) return false;
+        if (!(isEscape && closeTip(view)) && !scrollTip(view, event) && !this.props.onKey(event)) return false;
         event.preventDefault();
         return true;
     }
@@ -180,6 +165,8 @@ function variable({ isEditable, kind, label }) {
         EditorState.readOnly.of(!isEditable),
         EditorView.editable.of(isEditable),
         EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '-1', spellcheck: String(kind === 'markdown') }),
-        kind === 'code' ? pythonLanguage : EditorView.lineWrapping,
+        kind === 'code' ? [pythonLanguage, magics] : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
     ];
 }
+
+const MARKDOWN = { commentTokens: { block: { open: '<!--', close: '-->' } }, closeBrackets: { brackets: ['(', '[', '{', '`'] } };

@@ -1,85 +1,178 @@
 // @ts-check
-// The graph of states beside the cells: paints the layout's places, one row each, and only those near the screen.
+// The graph of states beside the cells: paints the scene's rows, only those near the screen, and says what of it is
+// pointed at, searched for and chosen.
 
-import { layout, nodesOf } from '../graph-layout.js';
-import { namesOf } from '../graph-names.js';
-import { saidOf, signOf } from '../living.js';
+import { Scene } from '../graph-scene.js';
+import { search } from '../graph-search.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../words.js';
-import { PinIcon } from './icons.js';
+import { GRAPH_WORDS } from '../words/graph.js';
+import { actionsOf, compareWithHere, goOn, look, shortActionsOf } from './graph/actions.js';
+import { Card } from './graph/card.js';
+import { Grip } from './graph/grip.js';
+import { Head } from './graph/head.js';
+import { pressed } from './graph/keys.js';
+import { comparedIn, standingOf } from './graph/others.js';
+import { pictureOf } from './graph/picture.js';
+import { Pointing } from './graph/pointing.js';
+import { rowId, titleOf } from './graph/row.js';
+import { ROW } from './graph/space.js';
+import { List } from './menu.js';
 
-/** Sizes in px. */
-const ROW = 30;
-const LANE = 16;
-/** Each lane is nearer to the one before it by this factor: however many there are, the texts begin within reach. */
-const NEARER = 0.85;
-const LEFT = 18;
 /** Rows painted beyond the visible ones, so that a fast scroll meets no gap. */
 const MARGIN = 16;
 /** Rows that may scroll by before others are painted. */
 const STEP = 8;
-/** Characters of a cell's code that its tooltip shows. */
-const TITLE = 1000;
+/** How long a node is new, and how long lines slide, in milliseconds. */
+const NEW = 1200;
+const SLIDE = 300;
 
-/** @typedef {ReturnType<typeof nodesOf>[number]} Node */
-/** @typedef {import('../graph-layout.js').Place} Place */
-/** @typedef {{model: import('../model.js').Model, rev: number, marks: number, here: string, attempt: string | null, goTo: (id: string) => void}} GraphProps */
+/** @typedef {import('../graph-scene.js').Row} Row */
+/** @typedef {{page: import('../page.js').Page, acts: import('./keys.js').Acts, stamp: string}} GraphProps */
+/** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
 
-/** @extends {Component<GraphProps, {top: number, height: number, cursor: number}>} */
+/** Changes with whatever the graph shows. @param {import('../page.js').Page} page */
+export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, [...page.going], comparedIn(page)].join(' ');
+
+/** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {
-    state = { top: 0, height: 600, cursor: -1 };
+    /** @type {GraphState} */
+    state = { cursor: null, card: null, menu: null, query: '', hit: 0 };
+    scene = new Scene({ isWhole: this.props.page.around.recall('graphWhole') ?? false, opened: this.props.page.around.recall('graphOpened') ?? [] });
+    pointing = new Pointing({ show: (row) => this.showCard(row), hide: () => this.hideCard(), isShown: () => this.state.card !== null });
     /** @type {HTMLElement | null} */
     box = null;
-    /** @type {Node[]} */
-    nodes = [];
-    /** @type {Place[]} */
-    places = [];
-    /** @type {string[]} */
-    names = [];
+    /** @type {Head | null} */
+    head = null;
+    /** @type {Card | null} */
+    card = null;
+    top = 0;
+    /** Where the box has to be scrolled to with the next picture. @type {number | undefined} */
+    restored = undefined;
+    height = 600;
+    isAtEnd = true;
     rev = -1;
+    here = '';
+    /** What is searched for, as of which change. */
+    searched = '';
+    /** @type {import('../graph-search.js').Hit[]} */
+    hits = [];
+    /** When nodes that have just come did so, by their runs. @type {Map<string, number>} */
+    born = new Map();
+    slidAt = -SLIDE;
+    said = '';
+    /** What the next picture has to bring into sight: a row, or the end. @type {number | 'end' | null} */
+    wanted = null;
     /** @type {string | null} */
     shownHere = null;
+    wantsCard = false;
+
+    get hands() {
+        return { page: this.props.page, acts: this.props.acts };
+    }
 
     componentDidMount() {
         if (!this.box) return;
         this.resized = new ResizeObserver(() => {
-            this.setState({ height: this.box?.clientHeight ?? 600 });
-            this.shownHere = null;
-            this.#follow();
+            this.height = this.box?.clientHeight ?? 600;
+            this.#seeHere();
+            this.forceUpdate(() => this.#settle());
         });
         this.resized.observe(this.box);
-        this.#follow();
+        this.#settle();
     }
 
     componentDidUpdate() {
-        this.#follow();
+        this.#settle();
+        if (this.wantsCard && this.card) {
+            this.wantsCard = false;
+            this.card.focus();
+        }
     }
 
     componentWillUnmount() {
         this.resized?.disconnect();
+        this.pointing.stop();
     }
 
-    /** @param {GraphProps} next @param {object} state */
+    /** @param {GraphProps} next @param {GraphState} state */
     shouldComponentUpdate(next, state) {
-        const { rev, marks, here, attempt } = this.props;
-        return next.rev !== rev || next.marks !== marks || next.here !== here || next.attempt !== attempt || state !== this.state;
+        return next.stamp !== this.props.stamp || state !== this.state;
     }
 
-    /** Lays the graph out again if it has changed. */
+    // What is drawn
+
+    /** Follows the model if it has changed. */
     #arrange() {
-        if (this.rev === this.props.rev) return;
-        this.rev = this.props.rev;
-        this.nodes = nodesOf(this.props.model);
-        this.places = layout(this.nodes).places;
-        this.names = namesOf(this.nodes);
+        const { page } = this.props;
+        const { model, here } = page;
+        if (this.rev === model.graphRev && this.here === here) return;
+        const isFirst = this.scene.rows.length === 0;
+        const anchor = this.#anchor();
+        const change = this.scene.update(model, { here, standing: standingOf(page).keys(), seen: this.#seen() });
+        this.rev = model.graphRev;
+        this.here = here;
+        if (change.isAnew) this.#restore(anchor);
+        if (change.slid) this.slidAt = performance.now();
+        if (change.followed) this.shownHere = here;
+        if (isFirst) return;
+        for (const { node } of this.scene.rows.slice(change.from)) {
+            if (!node.run) continue;
+            this.born.set(node.run.exec_id, performance.now());
+            if (this.isAtEnd && page.mine.has(node.run.exec_id)) this.wanted = 'end';
+        }
+        if (change.followed && this.isAtEnd) this.wanted = 'end';
+        for (const node of change.ended) this.#tell(node);
     }
 
-    /** Brings the row we stand on into sight, once for each time we go somewhere. */
-    #follow() {
-        const at = this.props.attempt ?? this.props.here;
-        if (!this.box || at === this.shownHere) return;
-        this.shownHere = at;
-        this.#reveal(this.nodes.findIndex((node) => node.id === at));
+    /** A branch is told of; what goes straight on is not. @param {Row['node']} node */
+    #tell(node) {
+        const parent = this.scene.nodes.list[node.from];
+        if (node.state && parent && parent.children.length > 1) this.said = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
+    }
+
+    /** The row at the upper edge, and how far it is scrolled. @returns {{id: string, by: number} | null} */
+    #anchor() {
+        const at = Math.floor(this.#scroll() / ROW);
+        const row = this.scene.rows[at];
+        return row ? { id: row.node.id, by: this.#scroll() - at * ROW } : null;
+    }
+
+    /** What was in sight stays where it was, wherever its row is now. @param {{id: string, by: number} | null} anchor */
+    #restore(anchor) {
+        const row = anchor ? this.scene.rowAt(anchor.id) : -1;
+        if (!anchor || row < 0) return;
+        this.top = this.restored = Math.max(0, row * ROW + anchor.by);
+    }
+
+    #scroll() {
+        return this.box?.scrollTop ?? 0;
+    }
+
+    /** The rows in sight. @returns {[number, number]} */
+    #seen() {
+        return [Math.floor(this.#scroll() / ROW), Math.ceil((this.#scroll() + this.height) / ROW)];
+    }
+
+    /** After each picture: scrolls to where it has to be. */
+    #settle() {
+        const { box } = this;
+        if (!box) return;
+        if (this.restored !== undefined) box.scrollTop = this.restored;
+        this.restored = undefined;
+        const at = this.props.page.attempt ?? this.props.page.here;
+        if (at !== this.shownHere && this.scene.rows.length > 0) {
+            this.shownHere = at;
+            this.#seeHere();
+        }
+        const { wanted } = this;
+        this.wanted = null;
+        if (wanted === 'end') box.scrollTop = box.scrollHeight;
+        else if (wanted !== null) this.#reveal(wanted);
+    }
+
+    #seeHere() {
+        this.wanted = this.scene.rowAt(this.props.page.attempt ?? this.props.page.here);
     }
 
     /** @param {number} row */
@@ -92,157 +185,195 @@ export class Graph extends Component {
     }
 
     #scrolled() {
-        const top = Math.floor((this.box?.scrollTop ?? 0) / (STEP * ROW)) * STEP * ROW;
-        if (top !== this.state.top) this.setState({ top });
+        const { box } = this;
+        if (!box) return;
+        this.isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - ROW;
+        const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
+        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.card')) this.hideCard();
+        if (top === this.top) return;
+        this.top = top;
+        this.forceUpdate();
     }
 
-    /** @param {KeyboardEvent} event */
-    #key(event) {
-        const { nodes, places } = this;
-        const at = this.state.cursor >= 0 ? this.state.cursor : nodes.findIndex((node) => node.id === this.props.here);
-        const child = () => places.findIndex((place) => place.from === at);
-        const moves = /** @type {Record<string, () => number>} */ ({
-            ArrowUp: () => at - 1, ArrowDown: () => at + 1, ArrowLeft: () => places[at]?.from ?? -1, ArrowRight: child,
-            Home: () => 0, End: () => nodes.length - 1, PageUp: () => Math.max(0, at - 10), PageDown: () => Math.min(nodes.length - 1, at + 10),
-        });
-        if (event.key === 'Enter' || event.key === ' ') {
-            if (nodes[at]) this.props.goTo(nodes[at].id);
-        } else if (moves[event.key]) {
-            const cursor = moves[event.key]();
-            if (!nodes[cursor]) return event.preventDefault();
-            this.setState({ cursor });
-            this.#reveal(cursor);
-        } else {
-            return;
-        }
+    // What is pointed at
+
+    /** The row with the keyboard's cursor, else the one we stand on. */
+    cursorRow() {
+        return this.scene.rowAt(this.state.cursor ?? this.props.page.attempt ?? this.props.page.here);
+    }
+
+    /** Leads the cursor to a row. @param {number} row */
+    walk(row) {
+        this.setState({ cursor: this.scene.rows[row].node.id });
+        this.#reveal(row);
+        this.pointing.walked(row);
+    }
+
+    /** @param {number} row @param {boolean} [takesFocus] */
+    showCard(row, takesFocus = false) {
+        const shown = this.scene.rows[row];
+        const { box } = this;
+        if (!shown || shown.fold || !box || this.state.menu || document.querySelector('dialog[open]')) return this.hideCard();
+        const edge = box.getBoundingClientRect();
+        this.wantsCard = takesFocus;
+        this.setState({ card: { id: shown.node.id, right: edge.right, top: edge.top + row * ROW - box.scrollTop } });
+        return undefined;
+    }
+
+    /** @param {boolean} [takesFocus] */
+    hideCard(takesFocus = false) {
+        this.pointing.stop();
+        if (this.state.card) this.setState({ card: null });
+        if (takesFocus) this.box?.focus();
+    }
+
+    /** @param {number} row @param {{x: number, y: number}} [at] */
+    showMenu(row, at) {
+        const shown = this.scene.rows[row];
+        const edge = this.box?.getBoundingClientRect();
+        if (!shown || shown.fold || !edge || !this.box) return;
+        this.hideCard();
+        const place = at ?? { x: edge.left + 60, y: edge.top + (row + 1) * ROW - this.box.scrollTop };
+        this.setState({ menu: { id: shown.node.id, ...place } });
+    }
+
+    /** @param {boolean} takesFocus */
+    #hideMenu(takesFocus) {
+        if (this.state.menu) this.setState({ menu: null });
+        if (takesFocus) this.box?.focus();
+    }
+
+    /** @param {Event} event */
+    #rowOf(event) {
+        return Number(/** @type {HTMLElement} */ (event.target).closest?.('.row')?.getAttribute('data-row') ?? -1);
+    }
+
+    /** @param {MouseEvent} event */
+    #click(event) {
+        const row = this.scene.rows[this.#rowOf(event)];
+        if (!row || this.pointing.isHeld) return;
+        this.pointing.clicked(row.place.row);
+        this.setState({ cursor: null });
+        if (row.fold) this.unfold(row);
+        else if (event.shiftKey) compareWithHere(this.hands, row.node);
+        else look(this.hands, row.node);
+    }
+
+    /** @param {PointerEvent} event */
+    #context(event) {
+        const row = this.#rowOf(event);
+        if (row < 0) return;
         event.preventDefault();
+        if (event.pointerType !== 'touch') this.showMenu(row, { x: event.clientX, y: event.clientY });
     }
 
-    /** @param {GraphProps} props @param {{top: number, height: number, cursor: number}} state */
-    render({ model, here, attempt, goTo }, { top, height, cursor }) {
+    /** Opens a fold; its first row stands where the fold stood. @param {Row} row */
+    unfold(row) {
+        const { id } = row.node;
+        const anchor = this.#anchor();
+        this.scene.open(row.fold ?? []);
+        this.props.page.around.remember('graphOpened', [...this.scene.opened]);
+        this.#restore(anchor);
+        this.setState({ cursor: id, card: null });
+    }
+
+    #showAll() {
+        const { page } = this.props;
+        const anchor = { id: page.attempt ?? page.here, by: 0 };
+        anchor.by = this.#scroll() - this.scene.rowAt(anchor.id) * ROW;
+        this.scene.showAll(!this.scene.isWhole);
+        page.around.remember('graphWhole', this.scene.isWhole);
+        page.around.remember('graphOpened', [...this.scene.opened]);
+        this.#restore(anchor);
+        this.forceUpdate();
+    }
+
+    // What is searched for
+
+    /** @param {string} query */
+    #ask(query) {
+        this.setState({ query, hit: 0 });
+        this.#find(query);
+        const [first] = this.hits;
+        if (first) this.setState({ cursor: this.scene.nodes.list[first.at].id });
+        this.wanted = first ? this.scene.rowOf[first.at] : null;
+    }
+
+    /** Finds again if anything has changed. @param {string} query */
+    #find(query) {
+        const { graphRev, marksRev } = this.props.page.model;
+        const stamp = `${graphRev} ${marksRev} ${query}`;
+        if (stamp === this.searched) return;
+        this.searched = stamp;
+        this.hits = search(this.scene.nodes.list, query);
+        const anchor = this.#anchor();
+        if (this.scene.search(this.hits.map(({ at }) => at))) this.#restore(anchor);
+    }
+
+    /** @param {1 | -1} step */
+    #step(step) {
+        const { hits } = this;
+        if (hits.length === 0) return;
+        const hit = (this.state.hit + step + hits.length) % hits.length;
+        this.setState({ hit, cursor: this.scene.nodes.list[hits[hit].at].id });
+        this.wanted = this.scene.rowOf[hits[hit].at];
+    }
+
+    render() {
+        const { page } = this.props;
+        const { cursor, card, menu, query, hit } = this.state;
         this.#arrange();
-        const { nodes, places } = this;
-        const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
-        const last = Math.min(nodes.length - 1, Math.ceil((top + height) / ROW) + MARGIN);
-        const line = new Set(model.lineage(here).map((state) => state.id));
-        if (attempt) line.add(attempt);
-        const edges = places.filter((place) => place.from >= 0 && place.from <= last && place.row >= first);
-        const right = rightmost(edges, places, first, last);
-        const shown = nodes.slice(first, last + 1);
-        const at = attempt ?? here;
+        if (query) this.#find(query);
+        const { rows } = this.scene;
+        const first = Math.max(0, Math.floor(this.top / ROW) - MARGIN);
+        const last = Math.min(rows.length - 1, Math.ceil((this.top + this.height) / ROW) + MARGIN + STEP);
+        const cursorAt = cursor === null ? -1 : this.scene.rowAt(cursor);
+        const now = performance.now();
+        const isPainted = cursorAt >= first && cursorAt <= last;
         return html`
-            <div class="graph" id="graph" role="listbox" tabindex="0" aria-label=${`${WORDS.graph}. ${WORDS.graphHint}`}
-                aria-activedescendant=${nodes[cursor] ? rowId(cursor) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
-                onScroll=${() => this.#scrolled()}
-                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onBlur=${() => this.setState({ cursor: -1 })}>
-                <div class="rows" style=${{ height: `${nodes.length * ROW}px` }}>
-                    ${shown.map((node, i) => {
-                        const row = first + i;
-                        return html`<${Row} key=${node.run?.exec_id ?? node.id} node=${node} name=${this.names[row]} row=${row} count=${nodes.length} left=${textLeft(right[i])}
-                            model=${model}                            isHere=${node.id === at} isOnLine=${line.has(node.id)} isCursor=${row === cursor} onPick=${() => goTo(node.id)} />`;
-                    })}
-                    <svg class="lanes" aria-hidden="true" style=${{ top: `${first * ROW}px` }} width=${textLeft(Math.max(0, ...right))} height=${(last - first + 1) * ROW}>
-                        <g transform=${`translate(0 ${-first * ROW})`}>
-                            ${byImportance(edges, nodes, line).map((place) => html`<path key=${place.id} class="edge" data-line=${line.has(place.id) ? '' : null}
-                                data-status=${statusOf(nodes[place.row])} d=${pathTo(place, places[place.from])} />`)}
-                            ${shown.map((node, i) => mark(node, places[first + i], model.replays.get(node.id), node.id === at, line.has(node.id)))}
-                        </g>
-                    </svg>
-                </div>
-            </div>`;
+            <${Head} ref=${(/** @type {Head | null} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
+                onQuery=${(/** @type {string} */ text) => this.#ask(text)} onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()} onWhole=${() => this.#showAll()} />
+            <div class="graph" id="graph" role="tree" tabindex="0" aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`} aria-busy=${rows.length === 0 ? 'true' : null}
+                aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
+                onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => pressed(this, event) && event.preventDefault()}
+                onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })} onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
+                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${() => this.pointing.left()}
+                onPointerDown=${(/** @type {PointerEvent} */ event) => this.pointing.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.pointing.released(event)}
+                onClick=${(/** @type {MouseEvent} */ event) => this.#click(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#twice(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#context(event)}>
+                ${pictureOf({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.born.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
+            </div>
+            <span class="unseen" role="status">${this.said}</span>
+            ${card && this.#card(card)}
+            ${menu && this.#menu(menu)}
+            <${Grip} />`;
+    }
+
+    /** @param {{id: string, right: number, top: number}} card */
+    #card({ id, right, top }) {
+        const { page } = this.props;
+        const row = this.scene.rows[this.scene.rowAt(id)];
+        return row && !row.fold && html`<${Card} ref=${(/** @type {Card | null} */ one) => (this.card = one)} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${() => this.pointing.left()} />`;
+    }
+
+    /** @param {{id: string, x: number, y: number}} menu */
+    #menu({ id, x, y }) {
+        const row = this.scene.rows[this.scene.rowAt(id)];
+        const left = (/** @type {FocusEvent} */ event) => !(/** @type {Element} */ (event.currentTarget)).contains(/** @type {Node | null} */ (event.relatedTarget)) && this.#hideMenu(false);
+        return row && html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.hands, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`;
+    }
+
+    /** @param {MouseEvent} event */
+    #twice(event) {
+        const row = this.scene.rows[this.#rowOf(event)];
+        if (row && !row.fold) goOn(this.hands, row.node);
+    }
+
+    /** The cursor stays while the focus is in what belongs to the graph. @param {FocusEvent} event */
+    #blurred(event) {
+        const to = /** @type {Element | null} */ (event.relatedTarget);
+        if (to?.closest?.('.left, dialog')) return;
+        this.hideCard();
+        this.setState({ cursor: null });
     }
 }
-
-/** @param {{node: Node, model: import('../model.js').Model, name: string, row: number, count: number, left: number, isHere: boolean, isOnLine: boolean, isCursor: boolean, onPick: () => void}} props */
-function Row({ node, model, name, row, count, left, isHere, isOnLine, isCursor, onPick }) {
-    const { state } = node;
-    const status = statusOf(node);
-    const progress = model.replays.get(node.id);
-    const where = state ? saidOf(state, progress, model.trouble !== null && model.unsaved.has(state.id)) : '';
-    const said = progress ? WORDS.replaying(progress.done, progress.total) : state?.saving.now === 'failed' ? WORDS.notSaved : WORDS.nodeStatus[status];
-    const number = state?.exec_count || '';
-    const label = state?.label;
-    const text = label ?? (node.run ? name : WORDS.graphRoot);
-    return html`
-        <div class="row" id=${rowId(row)} role="option" aria-selected=${isHere ? 'true' : 'false'} aria-setsize=${count} aria-posinset=${row + 1}
-            data-node=${node.id} data-status=${status} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
-            aria-label=${[number, text, state && isPlain(state) ? said : where || said, isHere && WORDS.nodeHere].filter(Boolean).join(', ')} title=${[node.run ? node.run.code.slice(0, TITLE) : text, where].filter(Boolean).join('\n\n')}
-            style=${{ top: `${row * ROW}px`, paddingLeft: `${left}px` }} onClick=${onPick}>
-            <span class="what" data-label=${label || !node.run ? '' : null}>${text}</span>
-            ${state?.saving.now === 'writing' && html`<span class="said late">${state.saving.percent} %</span>`}
-            ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
-            ${said ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>${said}</span>` : html`<span class="number">${number}</span>`}
-        </div>`;
-}
-
-/**
- * A node's mark: its status, where its state lives and how that is saved can be read from its shape: filled in memory, hollow
- * on disk, dashed when its cells have to run again; an arc while it is written or replayed.
- * @param {Node} node @param {Place} place @param {import('../living.js').Progress | undefined} progress @param {boolean} isHere @param {boolean} isOnLine
- */
-function mark(node, place, progress, isHere, isOnLine) {
-    const status = statusOf(node);
-    const { x, y } = spot(place);
-    const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
-    const { saving } = node.state ?? {};
-    const sign = node.state && signOf(node.state);
-    const arc = progress ? progress.done / progress.total : saving?.now === 'writing' ? saving.percent / 100 : null;
-    const size = node.parent === null ? 5.5 : status === 'running' ? 3 : 4.5;
-    return html`
-        <g key=${node.run?.exec_id ?? node.id} class="mark" data-status=${status} data-living=${node.state?.living ?? null} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} transform=${`translate(${x} ${y})`}>
-            ${isHere && html`<circle class="halo" r="9" />`}
-            ${cross
-                ? html`<circle class="ground" r="6" /><path class="cross" d=${status === 'interrupted' ? 'M-3.5 0h7' : 'M-3 -3l6 6M3 -3l-6 6'} />`
-                : html`<circle class="dot" r=${size} />${status === 'running' && html`<circle class="spin" r="7.5" />`}`}
-            ${arc !== null && html`<circle class="arc" data-late=${progress ? null : ''} r=${isHere ? 12 : 7.5} pathLength="100" stroke-dasharray=${`${Math.max(4, 100 * arc)} 100`} transform="rotate(-90)" />`}
-            ${sign === 'partial' && html`<circle class="speck" cx="5" cy="5" r="2.75" />`}
-            ${sign === 'failed' && html`<path class="alarm" d="M0 -8v4.5M0 -0.5v.01" transform=${`translate(${isHere ? 13 : 8} 0)`} />`}
-        </g>`;
-}
-
-/** @param {Node} node @returns {keyof typeof WORDS.nodeStatus} */
-function statusOf({ state, run }) {
-    if (state?.living === 'replay' || state?.living === 'deleted') return state.living;
-    return state ? 'ok' : run?.status ?? 'ok';
-}
-
-/** Nothing that anyone has to be told. @param {import('../protocol.js').State} state */
-const isPlain = (state) => (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') && signOf(state) === null && !state.pinned;
-
-/** Edges of the line we stand on are painted last, above the others. @param {Place[]} edges @param {Node[]} nodes @param {Set<string>} line */
-const byImportance = (edges, nodes, line) => [...edges.filter((e) => !line.has(nodes[e.row].id)), ...edges.filter((e) => line.has(nodes[e.row].id))];
-
-/** How far from the first a lane lies. @param {number} lane */
-const across = (lane) => (LANE * (1 - NEARER ** lane)) / (1 - NEARER);
-
-/** @param {Place} place */
-const spot = (place) => ({ x: LEFT + across(place.lane) + (place.beside ? 0.62 * LANE * NEARER ** place.lane : 0), y: place.row * ROW + ROW / 2 });
-
-/** From a parent into the child's lane at once, then straight down. @param {Place} place @param {Place} parent */
-function pathTo(place, parent) {
-    const from = spot(parent);
-    const to = spot(place);
-    if (from.x === to.x) return `M${from.x} ${from.y}V${to.y}`;
-    if (place.beside) return `M${from.x} ${from.y}V${to.y - ROW / 2}Q${from.x} ${to.y} ${to.x} ${to.y}`;
-    const bend = from.y + ROW;
-    return `M${from.x} ${from.y}C${from.x} ${from.y + ROW * 0.6} ${to.x} ${from.y + ROW * 0.4} ${to.x} ${bend}V${to.y}`;
-}
-
-/** The rightmost lane in which anything is drawn, for each painted row: its text starts behind it. @param {Place[]} edges @param {Place[]} places @param {number} first @param {number} last */
-function rightmost(edges, places, first, last) {
-    const lanes = new Array(Math.max(0, last - first + 1)).fill(0);
-    for (const place of edges) {
-        const end = place.lane + (place.beside ? 0.62 : 0);
-        for (let row = Math.max(first, place.from + (place.beside ? place.row - place.from : 1)); row <= Math.min(last, place.row); row += 1) {
-            lanes[row - first] = Math.max(lanes[row - first], end);
-        }
-    }
-    for (let row = first; row <= last; row += 1) lanes[row - first] = Math.max(lanes[row - first], places[row].lane);
-    return lanes;
-}
-
-/** @param {number} lane */
-const textLeft = (lane) => Math.round(LEFT + across(lane) + 18);
-
-/** @param {number} row */
-const rowId = (row) => `row-${row}`;

@@ -1,18 +1,21 @@
 // @ts-check
 // The top of the page: where we are, how it goes, and the few things that concern the whole notebook.
 
-import { makeLink } from '../links.js';
+import { calledBy, setCalled } from '../called.js';
 import { chosenTheme, nextTheme } from '../theme.js';
 import { html } from '../vendor/preact.js';
+import { EDITOR_WORDS } from '../words/editor.js';
+import { PEOPLE_WORDS } from '../words/people.js';
 import { WORDS } from '../words.js';
-import { copyText } from './copy.js';
-import { ask, showShortcuts } from './dialog.js';
-import { GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
-import { showLinks } from './links.js';
+import { ask } from './dialog.js';
+import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
+import { showShare } from './links.js';
 import { Menu } from './menu.js';
+import { People } from './people.js';
+import { showShortcuts } from './sheet.js';
 
-/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void}} props */
-export function Header({ page, showsGraph, onGraph, onVariables }) {
+/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void}} props */
+export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
     const { model, scope } = page;
     return html`
         <header class="top">
@@ -20,9 +23,11 @@ export function Header({ page, showsGraph, onGraph, onVariables }) {
             <h1>${model.name}</h1>
             <${Status} page=${page} />
             <div class="buttons">
+                <${People} page=${page} />
                 <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
-                ${scope === 'owner' && html`<${Menu} label=${WORDS.share} alignEnd actions=${() => shareOf(page)} face=${html`<${LinkIcon} /><span>${WORDS.share}</span>`} />`}
+                ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => showShare(page)}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
+                <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
                 <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page)} face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
@@ -45,28 +50,23 @@ function Status({ page }) {
 }
 
 /** @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
-const shareOf = (page) => [
-    { text: WORDS.shareView, hint: WORDS.shareViewHint, act: () => copyLink(page, 'view') },
-    { text: WORDS.shareRun, hint: WORDS.shareRunHint, act: () => copyLink(page, 'run') },
-    { text: WORDS.links, act: () => showLinks(page.model.name) },
-];
-
-/** @param {import('../page.js').Page} page @param {'view' | 'run'} scope */
-async function copyLink(page, scope) {
-    const link = await makeLink(page.model.name, scope, page.here).catch(() => null);
-    if (link === null) return page.say(WORDS.linkFailed, true);
-    return copyText(page, link, { said: WORDS.linkCopied[scope], title: WORDS.linkReady });
-}
-
-/** @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
 const moreOf = (page) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
     { text: WORDS.keys, act: () => showShortcuts() },
-    page.mayRun && { text: WORDS.reset, isBad: true, act: () => reset(page) },
+    { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
+    page.mayRun && page.scope === 'owner' && { text: WORDS.reset, isBad: true, act: () => startOver(page) },
 ];
 
 /** @param {import('../page.js').Page} page */
-async function reset(page) {
+export async function startOver(page) {
     const answer = await ask({ title: WORDS.resetAsk, why: WORDS.resetWhy, act: WORDS.resetDo, isBad: true });
     if (answer !== null) page.reset();
+}
+
+/** @param {import('../page.js').Page} page */
+async function askName(page) {
+    const name = await ask({ title: PEOPLE_WORDS.nameAsk, why: PEOPLE_WORDS.nameWhy, act: PEOPLE_WORDS.nameDo, input: calledBy() ?? '', longest: 40 });
+    if (name === null) return;
+    setCalled(name);
+    page.presence.moved();
 }

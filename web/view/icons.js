@@ -14,8 +14,17 @@ export const MoreIcon = icon('M3.5 8h.01M8 8h.01M12.5 8h.01');
 export const BackIcon = icon('M10 3.5 5.5 8l4.5 4.5');
 export const OnIcon = icon('M6 3.5 10.5 8 6 12.5');
 export const GraphIcon = icon('M4 2.5v11M4 7c0 3 7 1.5 7 5M11 14.2a1.1 1.1 0 1 0 0-2.2 1.1 1.1 0 0 0 0 2.2');
+export const WarningIcon = icon('M8 2.8 14 13H2zM8 6.8v2.8M8 11.4h.01');
+export const SearchIcon = icon('M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9M10.3 10.3l3.4 3.4');
+export const UpIcon = icon('M3.5 10 8 5.5l4.5 4.5');
+export const DownIcon = icon('M3.5 6 8 10.5 12.5 6');
+export const FoldIcon = icon('M4.5 2.5 8 5.5l3.5-3M4.5 13.5l3.5-3 3.5 3M3 8h10');
+export const UnfoldIcon = icon('M4.5 5 8 2l3.5 3M4.5 11 8 14l3.5-3M3 8h10');
+export const CloseIcon = icon('M4 4l8 8M12 4l-8 8');
 export const PinIcon = icon('M6 2.5h4l-.5 4 2 2.5h-7l2-2.5zM8 9v4.5');
 export const TableIcon = icon('M2.5 3.5h11v9h-11zM2.5 7h11M6.5 3.5v9');
+export const CommandIcon = icon('M3 4.5 6.5 8 3 11.5M8.5 12h4.5');
+export const GripIcon = icon('M6 4h.01M10 4h.01M6 8h.01M10 8h.01M6 12h.01M10 12h.01');
 export const LinkIcon = icon('M6.7 9.3a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.3 6.7a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9');
 
 /** A new shoot from a cut stem. */

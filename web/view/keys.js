@@ -1,21 +1,22 @@
 // @ts-check
 // What the keys and buttons of cells do, and who has the focus.
 
+import { Asking } from '../asking.js';
 import { Cuttings } from '../cuttings.js';
 import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
 import { COMPARE_WORDS } from '../words/compare.js';
-import { isText, runOf, textOf } from './cell.js';
+import { runOf } from './cell.js';
 import { ask } from './dialog.js';
+import { Gestures } from './gestures.js';
 import { livingActions } from './living.js';
+import { deleteActions } from './people.js';
 import { compareWith } from './pick.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../page.js').Page} Page */
 
-/** Two presses of D within this time remove a draft. */
-const DOUBLE_MS = 600;
 /** Space in px that stays free below a cell that is followed. */
 const FREE = 24;
 
@@ -34,9 +35,10 @@ export class Acts {
         this.back = null;
         /** A cell that was run with the focus going on below it: its outputs must not push the focus out of sight. @type {string | null} */
         this.followed = null;
-        /** The cell that has the focus, and where it stood, in case it disappears. @type {{key: string, index: number} | null} */
+        /** The cell that has the focus, where it stood, and whether as a cell or in its editor, in case it disappears. @type {{key: string, index: number, asCell: boolean} | null} */
         this.focused = null;
-        this.lastD = 0;
+        this.asking = new Asking(page, () => performance.now());
+        this.gestures = new Gestures(this);
     }
 
     /** @param {string} key @param {CellView} view */
@@ -57,14 +59,15 @@ export class Acts {
         this.page.run(cell, view.text);
         this.typedIn = null;
         this.followed = then === 'stay' ? null : cell.key;
-        if (then === 'next') this.#go({ after: cell.key });
+        if (then === 'next') this.go({ after: cell.key });
         if (then === 'insert') this.insertBelow(cell);
-        if (then === 'stay' && isText(cell)) this.focusCell(cell.key);
+        // As in Jupyter: the cell has run, the next keys are commands.
+        if (then === 'stay') this.focusCell(cell.key);
         this.page.around.changed();
     }
 
     /** Leads the focus on, at once: the next key is meant for where it goes. @param {{key: string, asCell?: boolean} | {after: string}} where */
-    #go(where) {
+    go(where) {
         this.wanted = where;
         this.page.around.now();
     }
@@ -76,10 +79,10 @@ export class Acts {
         if (run && this.page.mayRun) this.page.stop(run.exec_id);
     }
 
-    /** @param {CellData} cell @param {string} text */
-    type(cell, text) {
+    /** @param {CellData} cell @param {string} text @param {string} before */
+    type(cell, text, before) {
         this.typedIn = cell.key;
-        this.page.type(cell, text);
+        this.page.type(cell, text, before);
     }
 
     /** @param {string} draft */
@@ -129,7 +132,7 @@ export class Acts {
     /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
     setKind(cell, kind) {
         this.page.setKind(cell, kind);
-        this.#go({ key: cell.key });
+        this.go({ key: cell.key });
     }
 
     /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
@@ -137,42 +140,28 @@ export class Acts {
         const next = this.#neighbour(cell.key, 1);
         // Below the last cell there is an empty one already.
         const isThere = !kind && next?.kind === 'draft' && next.isFresh;
-        this.#go({ key: isThere ? next.key : this.page.insertBelow(cell, kind) });
+        this.go({ key: isThere ? next.key : this.page.insertBelow(cell, kind) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     insertAbove(cell) {
-        this.#go({ key: this.page.insertAbove(cell) });
+        this.go({ key: this.page.insertAbove(cell) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     remove(cell) {
-        if (!cell.isFresh) this.cuttings.remove(cell.draft, () => this.putBack());
+        if (!cell.isFresh) this.cuttings.remove([cell.draft], () => this.putBack());
     }
 
     /** Removes a draft and the failed attempt that it made. @param {Extract<CellData, {kind: 'draft'}>} cell */
     removeFailed(cell) {
-        if (cell.run) this.page.dropAttempt(cell.run.exec_id);
+        if (cell.run && this.page.scope === 'owner') this.page.dropAttempt(cell.run.exec_id);
         this.remove(cell);
-    }
-
-    /** Removes a draft; the focus stays where it was. @param {CellData} cell */
-    #removeHere(cell) {
-        if (cell.kind !== 'draft' || cell.isFresh) return;
-        const next = this.#neighbour(cell.key, 1);
-        this.remove(cell);
-        if (next) this.focusCell(next.key);
     }
 
     putBack() {
         const key = this.cuttings.putBack();
-        if (key) this.#go({ key, asCell: true });
-    }
-
-    /** @param {CellData} cell */
-    #paste(cell) {
-        const key = this.cuttings.paste(cell);
-        if (key) this.#go({ key, asCell: true });
+        if (key) this.go({ key, asCell: true });
     }
 
     /** Looks at the newest line that goes through a state. @param {string} state */
@@ -186,9 +175,10 @@ export class Acts {
         const { page } = this;
         const run = runOf(cell);
         const failed = run && hasEnded(run.status) && !run.state ? run : null;
-        const drop = failed && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
+        const mayDelete = page.scope === 'owner';
+        const drop = failed && mayDelete && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
             act: () => this.cuttings.forget(failed, () => this.putBack()) };
-        const copy = { text: WORDS.copyCode, act: () => this.#go({ key: page.copyAsDraft(view.text) }) };
+        const copy = { text: WORDS.copyCode, act: () => this.go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
         const below = page.runnable(cell.key).length;
         const all = { act: () => page.runFrom(cell.key) };
@@ -209,7 +199,7 @@ export class Acts {
             page.model.states.size > 2 && { text: COMPARE_WORDS.compareWith, act: () => compareWith(page, cell.state.id) },
             ...livingActions(cell.state, page),
             drop,
-            cell.state.living !== 'deleted' && { text: WORDS.deleteState, act: () => this.deleteState(cell.state.id), isBad: true },
+            ...(mayDelete ? deleteActions(cell.state, page) : []),
         ];
     }
 
@@ -217,12 +207,6 @@ export class Acts {
     async label(state) {
         const label = await ask({ title: WORDS.labelAsk, why: WORDS.labelWhy, act: WORDS.labelDo, input: state.label ?? '' });
         if (label !== null) this.page.label(state.id, label);
-    }
-
-    /** @param {string} state */
-    async deleteState(state) {
-        const answer = await ask({ title: WORDS.deleteAsk, why: WORDS.deleteWhy, act: WORDS.deleteDo, isBad: true });
-        if (answer !== null) this.page.deleteState(state);
     }
 
     // Who has the focus
@@ -240,7 +224,7 @@ export class Acts {
     /** At the first or last line, an arrow goes on to the next cell. @param {CellView} view @param {1 | -1} step @returns {boolean} whether it did */
     leaveByArrow(view, step) {
         const state = view.editor?.view?.state;
-        if (!state || !state.selection.main.empty) return false;
+        if (!state || state.selection.ranges.length > 1 || !state.selection.main.empty) return false;
         const line = state.doc.lineAt(state.selection.main.head).number;
         if (line !== (step === 1 ? state.doc.lines : 1)) return false;
         const next = this.#neighbour(view.props.cell.key, step);
@@ -280,15 +264,19 @@ export class Acts {
             const step = 'key' in wanted ? 0 : 1;
             const at = cells.findIndex((cell) => cell.key === ('key' in wanted ? wanted.key : wanted.after));
             const next = cells[Math.min(at < 0 ? this.focused?.index ?? cells.length : at + step, cells.length - 1)];
-            if (next && 'key' in wanted && wanted.asCell) this.focusCell(next.key);
+            // On a cell that is there already the next keys are commands; in the empty one, they are code.
+            const asCell = 'key' in wanted ? wanted.asCell : next?.kind !== 'draft' || !next.isFresh;
+            if (next && asCell) this.focusCell(next.key);
             else if (next) this.views.get(next.key)?.focus();
         } else if (this.focused && document.activeElement === document.body && !cells.some((cell) => cell.key === this.focused?.key)) {
             const next = cells[Math.min(this.focused.index, cells.length - 1)];
-            if (next) this.views.get(next.key)?.focus();
+            if (next && this.focused.asCell) this.focusCell(next.key);
+            else if (next) this.views.get(next.key)?.focus();
         }
         const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell');
         const index = cells.findIndex((cell) => cell.key === key);
-        if (key && index >= 0) this.focused = { key, index };
+        if (key && index >= 0) this.focused = { key, index, asCell: document.activeElement?.matches('.cell') ?? false };
+        this.gestures.painted(cells);
         this.follow();
     }
 
@@ -317,50 +305,21 @@ export class Acts {
 
     /** Keys that do the same everywhere in the page. @param {KeyboardEvent} event */
     anywhere(event) {
-        if (event.defaultPrevented || event.key !== '.' || !(event.ctrlKey || event.metaKey)) return;
-        event.preventDefault();
-        const key = keyOf(/** @type {Element} */ (event.target));
-        this.stop(this.page.cells().find((cell) => cell.key === key));
+        const target = /** @type {Element} */ (event.target);
+        if (event.defaultPrevented || target.closest('dialog')) return;
+        if (this.gestures.press('anywhere', this.gestures.place().view, event)) event.preventDefault();
     }
 
     /** Keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */
     key(event) {
         const target = /** @type {HTMLElement} */ (event.target);
-        if (!target.matches('.cell') || event.altKey) return;
-        const view = this.views.get(target.dataset.cell ?? '');
-        if (!view) return;
-        const name = `${event.ctrlKey || event.metaKey ? 'Mod-' : ''}${event.shiftKey ? 'Shift-' : ''}${event.key.toLowerCase()}`;
-        const act = this.#commands(view)[name];
-        if (!act) return;
-        event.preventDefault();
-        act();
+        const view = target.matches('.cell') ? this.views.get(target.dataset.cell ?? '') : undefined;
+        if (view && this.gestures.press('cell', view, event)) event.preventDefault();
     }
 
-    /** @param {CellView} view @returns {Record<string, () => void>} */
-    #commands(view) {
-        const { cell } = view.props;
-        const go = (/** @type {number} */ step) => () => this.focusCell(this.#neighbour(cell.key, step)?.key ?? cell.key);
-        const kind = (/** @type {'code' | 'markdown'} */ to) => () => cell.kind === 'draft' && this.setKind(cell, to);
-        const walk = { arrowdown: go(1), j: go(1), arrowup: go(-1), k: go(-1), g: () => document.getElementById('graph')?.focus(), enter: () => view.focus() };
-        if (!this.page.mayRun) return walk;
-        return {
-            ...walk, a: () => cell.kind === 'draft' && !cell.isInside && this.insertAbove(cell), z: () => this.putBack(), v: () => this.#paste(cell),
-            c: () => this.#copy(cell), x: () => (this.#copy(cell), this.#removeHere(cell)), b: () => this.insertBelow(cell), m: kind('markdown'), y: kind('code'), d: () => this.#pressedD(cell),
-            'Mod-.': () => this.stop(cell), 'Mod-enter': () => this.run(view, 'stay'), 'Shift-enter': () => this.run(view, 'next'),
-        };
-    }
-
-    /** @param {CellData} cell */
-    #pressedD(cell) {
-        const now = performance.now();
-        const isSecond = now - this.lastD < DOUBLE_MS;
-        this.lastD = isSecond ? 0 : now;
-        if (isSecond) this.#removeHere(cell);
-    }
-
-    /** @param {CellData} cell */
-    #copy(cell) {
-        this.cuttings.copy(isText(cell) ? 'markdown' : 'code', this.views.get(cell.key)?.text ?? textOf(cell));
+    /** Keys in an editor. @param {CellView} view @param {KeyboardEvent} event @returns {boolean} whether it was used */
+    editorKey(view, event) {
+        return this.gestures.press('editor', view, event);
     }
 }
 

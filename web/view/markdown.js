@@ -2,15 +2,25 @@
 // Markdown in the page itself: what is left after cleaning is text with a little structure. The libraries are fetched when
 // the first text is shown.
 
+import { formulaAt } from '../text/math.js';
 import { Component, html } from '../vendor/preact.js';
+import { formulaElement } from './math.js';
 
-/** @type {Promise<(text: string) => string> | null} */
+/** @typedef {import('../text/math.js').Formula} Formula */
+/** @typedef {(text: string, formulas: Formula[]) => string} Renderer */
+
+/** Around the number of a formula in the text that is cleaned: characters without a meaning, which are taken out of all else. */
+const [OPEN, CLOSE] = ['\ue000', '\ue001'];
+const MARKS = /[\ue000\ue001]/g;
+
+/** @type {Promise<Renderer> | null} */
 let renderer = null;
 
-/** @returns {Promise<(text: string) => string>} */
+/** @returns {Promise<Renderer>} */
 function load() {
     renderer ??= import('../vendor/markdown.js').then(({ MarkdownIt, DOMPurify }) => {
         const markdown = new MarkdownIt({ html: true, linkify: true });
+        withMath(markdown);
         // Links never hand this page to what they open, and lead only where a browser goes.
         DOMPurify.addHook('afterSanitizeAttributes', (node) => {
             // Pictures come with the text; nothing is fetched because a text says so.
@@ -23,7 +33,7 @@ function load() {
             node.setAttribute('rel', 'noopener noreferrer');
             node.setAttribute('target', '_blank');
         });
-        return (text) => DOMPurify.sanitize(markdown.render(text), {
+        return (text, formulas) => DOMPurify.sanitize(markdown.render(text.replace(MARKS, ''), { formulas }), {
             FORBID_TAGS: ['style', 'form', 'input', 'button', 'iframe', 'object', 'embed', 'math', 'svg', 'video', 'audio', 'picture', 'source'],
             FORBID_ATTR: ['style', 'id', 'name', 'class', 'action', 'formaction', 'srcset'],
             ALLOW_DATA_ATTR: false,
@@ -31,6 +41,52 @@ function load() {
         });
     });
     return renderer;
+}
+
+/** Formulas are taken out before Markdown sees their signs, and put back as elements after the cleaning. @param {any} markdown */
+function withMath(markdown) {
+    const keep = (/** @type {any} */ state, /** @type {Formula} */ formula) => {
+        const token = state.push('formula', '', 0);
+        token.content = `${OPEN}${state.env.formulas.push({ tex: formula.tex, isDisplay: formula.isDisplay }) - 1}${CLOSE}`;
+    };
+    markdown.inline.ruler.before('escape', 'formula', (/** @type {any} */ state, /** @type {boolean} */ isSilent) => {
+        const found = formulaAt(state.src, state.pos);
+        if (!found) return false;
+        if (!isSilent) keep(state, found);
+        state.pos = found.end;
+        return true;
+    });
+    const block = (/** @type {any} */ state, /** @type {number} */ from, /** @type {number} */ _to, /** @type {boolean} */ isSilent) => {
+        const start = state.bMarks[from] + state.tShift[from];
+        const found = formulaAt(state.src, start);
+        if (!found?.isDisplay) return false;
+        const last = state.bMarks.findIndex((/** @type {number} */ _, /** @type {number} */ line) => line >= from && state.eMarks[line] >= found.end);
+        if (last < 0 || state.src.slice(found.end, state.eMarks[last]).trim()) return false;
+        if (isSilent) return true;
+        keep(state, found);
+        state.line = last + 1;
+        return true;
+    };
+    markdown.block.ruler.before('fence', 'formula', block, { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
+    markdown.renderer.rules.formula = (/** @type {any[]} */ tokens, /** @type {number} */ at) => tokens[at].content;
+    // Boxes of task lists, as text.
+    markdown.core.ruler.after('inline', 'tasks', (/** @type {any} */ state) => {
+        state.tokens.forEach((/** @type {any} */ token, /** @type {number} */ at) => {
+            const first = token.type === 'inline' && state.tokens[at - 2]?.type === 'list_item_open' ? token.children?.[0] : null;
+            if (first?.type === 'text') first.content = first.content.replace(/^\[([ xX])\] /, (/** @type {string} */ _, /** @type {string} */ mark) => (mark === ' ' ? '☐ ' : '☑ '));
+        });
+    });
+}
+
+/** @param {HTMLElement} place @param {Formula[]} formulas */
+function putFormulas(place, formulas) {
+    const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+    const found = [];
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) if (node.nodeValue?.includes(OPEN)) found.push(/** @type {Text} */ (node));
+    for (const node of found) {
+        const parts = (node.nodeValue ?? '').split(/\ue000(\d+)\ue001/);
+        node.replaceWith(...parts.map((part, i) => (i % 2 && formulas[Number(part)] ? formulaElement(formulas[Number(part)]) : document.createTextNode(part))));
+    }
 }
 
 /** @extends {Component<{text: string}, {}>} */
@@ -52,7 +108,11 @@ export class Markdown extends Component {
     async #paint(text) {
         this.wanted = text;
         const render = await load();
-        if (this.place && this.wanted === text) this.place.innerHTML = render(text);
+        if (!this.place || this.wanted !== text) return;
+        /** @type {Formula[]} */
+        const formulas = [];
+        this.place.innerHTML = render(text, formulas);
+        putFormulas(this.place, formulas);
     }
 
     render() {

@@ -5,19 +5,22 @@ import { Component, html } from '../vendor/preact.js';
 
 /** @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action */
 
-/** @extends {Component<{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}, {isOpen: boolean}>} */
-export class Menu extends Component {
-    state = { isOpen: false };
+/** The list itself. @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}, {}>} */
+export class List extends Component {
     /** @type {HTMLElement | null} */
     place = null;
 
-    open() {
-        this.setState({ isOpen: true }, () => this.#items()[0]?.focus());
+    componentDidMount() {
+        this.#stayInside();
+        this.#items()[0]?.focus();
     }
 
-    close(takesFocus = false) {
-        this.setState({ isOpen: false });
-        if (takesFocus) this.place?.querySelector('button')?.focus();
+    /** Where it was opened at a point, it may not reach over the window's edge. */
+    #stayInside() {
+        const { place, props } = this;
+        if (!place || !props.at) return;
+        place.style.left = `${Math.max(8, Math.min(props.at.x, innerWidth - place.offsetWidth - 8))}px`;
+        place.style.top = `${Math.max(8, Math.min(props.at.y, innerHeight - place.offsetHeight - 8))}px`;
     }
 
     #items() {
@@ -26,10 +29,9 @@ export class Menu extends Component {
 
     /** @param {KeyboardEvent} event */
     #key(event) {
-        if (!this.state.isOpen) return;
         const items = this.#items();
         const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-        if (event.key === 'Escape') this.close(true);
+        if (event.key === 'Escape') this.props.close(true);
         else if (event.key === 'ArrowDown') items[(at + 1) % items.length]?.focus();
         else if (event.key === 'ArrowUp') items[(at + items.length - 1) % items.length]?.focus();
         else if (event.key === 'Home') items[0]?.focus();
@@ -37,6 +39,38 @@ export class Menu extends Component {
         else return;
         event.preventDefault();
         event.stopPropagation();
+    }
+
+    /** @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}} props */
+    render({ label, actions, close, alignEnd, at }) {
+        const choose = (/** @type {() => void} */ act) => () => {
+            close(true);
+            act();
+        };
+        return html`
+            <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null} data-at=${at ? '' : null} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+                ${actions.filter((action) => action !== null && action !== false).map(({ text, hint, act, isBad }) => html`
+                    <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null} onClick=${choose(act)}>
+                        ${text}${hint && html`<small>${hint}</small>`}
+                    </button>`)}
+            </div>`;
+    }
+}
+
+/** @extends {Component<{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}, {isOpen: boolean}>} */
+export class Menu extends Component {
+    state = { isOpen: false };
+    /** @type {HTMLElement | null} */
+    place = null;
+
+    open() {
+        this.setState({ isOpen: true });
+    }
+
+    close(takesFocus = false) {
+        this.setState({ isOpen: false });
+        if (takesFocus) this.place?.querySelector('button')?.focus();
     }
 
     /** @param {FocusEvent} event */
@@ -47,22 +81,11 @@ export class Menu extends Component {
     /** @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}} props */
     render({ label, face, actions, className, alignEnd }) {
         const { isOpen } = this.state;
-        const list = isOpen ? actions().filter((action) => action !== null && action !== false) : [];
-        const choose = (/** @type {() => void} */ act) => () => {
-            this.close(true);
-            act();
-        };
         return html`
-            <div class="menu" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}
-                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
+            <div class="menu" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
                 <button class=${className ?? 'button'} aria-haspopup="menu" aria-expanded=${isOpen ? 'true' : 'false'} aria-label=${label} title=${label}
                     onClick=${() => (isOpen ? this.close(true) : this.open())}>${face}</button>
-                ${isOpen && html`<div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null}>
-                    ${list.map(({ text, hint, act, isBad }) => html`
-                        <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null} onClick=${choose(act)}>
-                            ${text}${hint && html`<small>${hint}</small>`}
-                        </button>`)}
-                </div>`}
+                ${isOpen && html`<${List} label=${label} actions=${actions()} alignEnd=${alignEnd} close=${(/** @type {boolean} */ takesFocus) => this.close(takesFocus)} />`}
             </div>`;
     }
 }

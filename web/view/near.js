@@ -1,20 +1,30 @@
 // @ts-check
-// Does something once an element comes near the visible part of the page: editors and frames are made only then.
+// Does something when an element comes near the visible part of the page, and when it goes away from it.
 
-/** @type {WeakMap<Element, () => void>} */
-const waiting = new WeakMap();
+/** @type {WeakMap<Element, (isNear: boolean) => void>} */
+const watching = new WeakMap();
 
 const observer = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue;
-        observer.unobserve(target);
-        waiting.get(target)?.();
-        waiting.delete(target);
-    }
+    for (const { isIntersecting, target } of entries) watching.get(target)?.(isIntersecting);
 }, { rootMargin: '800px' });
 
-/** @param {Element} element @param {() => void} what */
+/** Once, when it comes near. @param {Element} element @param {() => void} what */
 export function whenNear(element, what) {
-    waiting.set(element, what);
+    watchNear(element, (isNear) => {
+        if (!isNear) return;
+        forget(element);
+        what();
+    });
+}
+
+/** Each time. @param {Element} element @param {(isNear: boolean) => void} what */
+export function watchNear(element, what) {
+    watching.set(element, what);
     observer.observe(element);
+}
+
+/** @param {Element} element */
+export function forget(element) {
+    watching.delete(element);
+    observer.unobserve(element);
 }

@@ -4,31 +4,45 @@
 
 import { Component, html } from '../vendor/preact.js';
 import { Terminal } from '../text/terminal.js';
-import { WORDS } from '../words.js';
+import { OUTPUT_WORDS } from '../words/outputs.js';
+import { keep, recall } from './kept.js';
+import { nodesOfLines } from './text.js';
 
 /** Lines per block: fewer make the browser keep too many boxes, more make the last block slow to repaint. */
-const BLOCK = 1000;
+const BLOCK = 250;
 /** From so many lines on, a text scrolls in a box of its own until all of it is asked for. */
 const LONG = 200;
+/** How much text is taken at a time, in characters, and for how long in one picture, in milliseconds. */
+const SLICE = 32_768;
+const BUDGET_MS = 8;
 /** The height of a line in px, for blocks that were never on the screen. */
 const LINE_PX = 20;
 
-/** How much of a text's colour is kept, in per cent, so that its contrast is 4.5 at least: on a coloured ground, and else. */
-const ON_COLOUR = 25;
-const ON_PLAIN = 55;
-
 /** @typedef {import('../text/terminal.js').Piece} Piece */
 
-/** @extends {Component<{pieces: string[], count: number, name: string}, {isLong: boolean, isOpen: boolean}>} */
+/** @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}} StreamProps `id`: by which it is remembered that all of it is shown */
+
+/** @extends {Component<StreamProps, {lines: number, isOpen: boolean}>} */
 export class Stream extends Component {
-    state = { isLong: false, isOpen: false };
+    state = { lines: 0, isOpen: recall(`open ${this.props.id}`) === true };
     terminal = new Terminal();
+    /** Pieces that were painted, and how much of the next one. */
     painted = 0;
+    offset = 0;
+    /** @type {number | undefined} the picture in which the rest is painted */
+    next = undefined;
+    /** @type {boolean | undefined} whether more was to come when it was painted last */
+    wasGrowing = false;
     /** @type {HTMLElement | null} */
     box = null;
 
     componentDidMount() {
         this.#paint();
+    }
+
+    componentWillUnmount() {
+        cancelAnimationFrame(this.next ?? 0);
+        this.box = null;
     }
 
     componentDidUpdate() {
@@ -37,40 +51,65 @@ export class Stream extends Component {
 
     #paint() {
         const { box } = this;
-        const { pieces } = this.props;
+        const { pieces, isGrowing } = this.props;
         if (!box || this.painted === pieces.length) return;
-        const follows = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-        const more = this.painted === 0 ? pieces.join('') : pieces.slice(this.painted).join('');
-        this.painted = pieces.length;
-        const { lines } = this.terminal;
-        const from = this.terminal.feed(more);
+        cancelAnimationFrame(this.next ?? 0);
+        const follows = (isGrowing || this.wasGrowing) && box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+        this.wasGrowing = isGrowing;
+        const { lines: before } = this.terminal;
+        const from = this.#feed(pieces);
         // Clearing the screen makes a new list of lines.
-        paintBlocks(box, this.terminal.lines, lines === this.terminal.lines ? from : 0);
-        const isLong = this.terminal.lines.length > LONG;
-        if (isLong !== this.state.isLong) this.setState({ isLong });
-        if (follows) box.scrollTop = box.scrollHeight;
+        const lines = paintBlocks(box, this.terminal.lines, before === this.terminal.lines ? from : 0);
+        const follow = () => {
+            if (follows) box.scrollTop = box.scrollHeight;
+        };
+        if (lines !== this.state.lines && lines > LONG) this.setState({ lines }, follow);
+        else follow();
+        if (this.painted < pieces.length) this.next = requestAnimationFrame(() => this.#paint());
+    }
+
+    /** Takes as much text as one picture has time for. @param {string[]} pieces @returns {number} the first line that changed */
+    #feed(pieces) {
+        const end = performance.now() + BUDGET_MS;
+        let from = Infinity;
+        while (this.painted < pieces.length && (from === Infinity || performance.now() < end)) {
+            const piece = pieces[this.painted];
+            const to = Math.min(piece.length, this.offset + SLICE);
+            from = Math.min(from, this.terminal.feed(piece.slice(this.offset, to)));
+            this.offset = to;
+            if (to < piece.length) continue;
+            this.painted += 1;
+            this.offset = 0;
+        }
+        return from;
     }
 
     render() {
         const { name } = this.props;
-        const { isLong, isOpen } = this.state;
-        const toggle = () => this.setState({ isOpen: !isOpen });
+        const { lines, isOpen } = this.state;
+        const isLong = lines > LONG;
+        const isBoxed = isLong && !isOpen;
+        const toggle = () => {
+            keep(`open ${this.props.id}`, !isOpen || undefined);
+            this.setState({ isOpen: !isOpen });
+        };
         return html`
-            <div class="stream" data-name=${name} data-boxed=${isLong && !isOpen ? '' : null}>
-                <div class="text" tabindex=${isLong && !isOpen ? 0 : null} role=${isLong && !isOpen ? 'region' : null}
-                    aria-label=${isLong && !isOpen ? name : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}></div>
-                ${isLong && html`<button class="quiet" onClick=${toggle}>${isOpen ? WORDS.showLess : `${WORDS.showAll}: ${this.terminal.lines.length.toLocaleString('en')} lines`}</button>`}
+            <div class="stream" data-name=${name} data-boxed=${isBoxed ? '' : null}>
+                <div class="text" tabindex=${isBoxed ? 0 : null} role=${isBoxed || name === 'stderr' ? 'region' : null}
+                    aria-label=${name === 'stderr' ? OUTPUT_WORDS.errors : isBoxed ? OUTPUT_WORDS.printed : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}></div>
+                ${isLong && html`<button class="quiet" onClick=${toggle}>${isOpen ? OUTPUT_WORDS.showLess : OUTPUT_WORDS.showAllLines(OUTPUT_WORDS.lines(lines))}</button>`}
             </div>`;
     }
 }
 
-/** Text that is all there, such as a traceback. @param {{text: string, name: string}} props */
-export const StaticText = ({ text, name }) => html`<${Stream} key=${text.length} pieces=${[text]} count=${1} name=${name} />`;
+/** Text that is all there, such as a traceback. @param {{text: string, name: string, id: string}} props */
+export const StaticText = ({ text, name, id }) => html`<${Stream} key=${text} pieces=${[text]} count=${1} name=${name} id=${id} />`;
 
-/** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed */
+/** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed @returns {number} how many lines there are */
 function paintBlocks(box, lines, from) {
-    // A last line with nothing in it is only the end of the line before.
-    const count = lines.length > 1 && lines.at(-1)?.length === 0 ? lines.length - 1 : lines.length;
+    // Last lines with nothing in them are only ends of lines, or what a progress bar has left.
+    let count = lines.length;
+    while (count > 1 && lines[count - 1].every((piece) => !piece.style && !piece.text.trim())) count -= 1;
     const blocks = Math.ceil(count / BLOCK);
     while (box.children.length > blocks) box.lastElementChild?.remove();
     for (let i = Math.min(Math.floor(from / BLOCK), box.children.length); i < blocks; i += 1) {
@@ -82,52 +121,5 @@ function paintBlocks(box, lines, from) {
             /** @type {HTMLElement} */ (block).style.containIntrinsicHeight = `auto ${part.length * LINE_PX}px`;
         }
     }
+    return count;
 }
-
-/** @param {Piece[][]} lines @returns {Node[]} as few nodes as the styles allow */
-function nodesOfLines(lines) {
-    /** @type {Node[]} */
-    const nodes = [];
-    let plain = '';
-    const flush = () => {
-        if (plain) nodes.push(document.createTextNode(plain));
-        plain = '';
-    };
-    lines.forEach((line, i) => {
-        for (const { text, style } of line) {
-            if (style) {
-                flush();
-                nodes.push(styled(text, style));
-            } else {
-                plain += text;
-            }
-        }
-        if (i < lines.length - 1) plain += '\n';
-    });
-    flush();
-    return nodes;
-}
-
-/** @param {string} text @param {import('../text/terminal.js').Style} style */
-function styled(text, style) {
-    const span = document.createElement('span');
-    span.textContent = text;
-    const { fg, bg, inverse } = style;
-    if (inverse) {
-        span.style.color = bg === null ? 'var(--paper)' : colour(bg);
-        span.style.backgroundColor = fg === null ? 'var(--ink)' : colour(fg);
-    } else {
-        // A colour that was mixed for one ground is drawn towards the ink, so that it can be read on both; more so where
-        // the ground is coloured, too.
-        const share = typeof bg === 'number' ? ON_COLOUR : typeof fg === 'string' ? ON_PLAIN : 100;
-        if (fg !== null) span.style.color = `color-mix(in oklab, ${colour(fg)} ${share}%, var(--ink))`;
-        // The palette is made for text; as a ground it steps back, so that text of any colour can be read on it.
-        if (bg !== null) span.style.backgroundColor = typeof bg === 'number' ? `color-mix(in srgb, ${colour(bg)} 25%, transparent)` : bg;
-    }
-    const classes = [style.bold && 'bold', style.dim && 'dim', style.italic && 'italic', style.underline && 'underline', style.strike && 'strike'];
-    span.className = classes.filter(Boolean).join(' ');
-    return span;
-}
-
-/** @param {string | number} name */
-const colour = (name) => (typeof name === 'number' ? `var(--ansi-${name})` : name);

@@ -292,6 +292,26 @@ impl Keys {
         found
     }
 
+    /// The links of a notebook are for another name from now on: it was renamed.
+    pub(crate) fn rebind(&self, from: &str, to: &str) {
+        for link in self.lock().links.iter_mut().filter(|link| link.shown.notebook == from) {
+            to.clone_into(&mut link.shown.notebook);
+        }
+        // Who is inside still has what they were let in with.
+        self.taken_back.send_modify(|n| *n += 1);
+    }
+
+    /// The links of a notebook are good for nothing any more: it is gone.
+    pub(crate) fn forget(&self, notebook: &str) {
+        let mut kept = self.lock();
+        let gone: Vec<String> =
+            kept.links.iter().filter(|l| l.shown.notebook == notebook).map(|l| l.shown.id.clone()).collect();
+        kept.links.retain(|link| link.shown.notebook != notebook);
+        kept.sessions.retain(|session| session.link.as_ref().is_none_or(|link| !gone.contains(link)));
+        drop(kept);
+        self.taken_back.send_modify(|n| *n += 1);
+    }
+
     /// Waits until `access` is no longer good: its session or link was taken back, or has ended.
     pub(crate) async fn gone(&self, access: &Access) {
         let mut taken_back = self.taken_back.subscribe();

@@ -217,7 +217,11 @@ fn check_body(request: &ServiceRequest, found: &Found, by_cookie: bool) -> Resul
         return Err(unsupported("its body is compressed"));
     }
     if !has_right_type(headers, body) {
-        let wanted = if matches!(body, Body::File(_)) { FILE_TYPES[0] } else { "application/json" };
+        let wanted = match body {
+            Body::File(_) => FILE_TYPES[0],
+            Body::Notebook(_) => "application/json or text/x-python",
+            Body::Json(_) | Body::No => "application/json",
+        };
         return Err(unsupported(&format!("its content type is not {wanted}")));
     }
     let limit = body.limit();
@@ -238,14 +242,18 @@ fn has_body(headers: &HeaderMap) -> bool {
 /// What a state's file is sent as. No form of another page can send these.
 const FILE_TYPES: [&str; 2] = ["application/x-ratoon-state", "application/octet-stream"];
 
+/// What another program's notebook is sent as, besides JSON. No form can send these either.
+const NOTEBOOK_TYPES: [&str; 2] = ["application/x-ipynb+json", "text/x-python"];
+
 fn has_right_type(headers: &HeaderMap, body: Body) -> bool {
+    let is_one_of = |types: &[&str]| {
+        let mut values = headers.get_all(CONTENT_TYPE);
+        let is_it = |v: &HeaderValue| types.iter().any(|t| v.as_bytes().eq_ignore_ascii_case(t.as_bytes()));
+        values.next().is_some_and(is_it) && values.next().is_none()
+    };
     match body {
-        Body::File(_) => {
-            let mut values = headers.get_all(CONTENT_TYPE);
-            let is_file =
-                |v: &HeaderValue| FILE_TYPES.iter().any(|t| v.as_bytes().eq_ignore_ascii_case(t.as_bytes()));
-            values.next().is_some_and(is_file) && values.next().is_none()
-        }
+        Body::File(_) => is_one_of(&FILE_TYPES),
+        Body::Notebook(_) => is_json(headers) || is_one_of(&NOTEBOOK_TYPES),
         Body::Json(_) | Body::No => is_json(headers),
     }
 }

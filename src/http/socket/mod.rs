@@ -14,7 +14,8 @@ use super::auth::Access;
 use super::error::HttpError;
 use super::guard::{Caller, query_value};
 use super::routes::Found;
-use crate::session::{Position, Session, Subscription};
+use crate::notebook::Command;
+use crate::session::{Fate, Position, Session, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
@@ -73,7 +74,9 @@ pub(crate) async fn open(
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
     let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
-    actix_web::rt::spawn(talk(Talk { door, access, session, verdict, bytes }, sink, messages, subscription));
+    let visit = Rc::new(session.visit(access.scope.word()));
+    let talk = Talk { door, access, session, visit, verdict, bytes };
+    actix_web::rt::spawn(converse(talk, sink, messages, subscription));
     Ok(response)
 }
 
@@ -96,6 +99,8 @@ struct Talk {
     door: web::Data<Door>,
     access: Access,
     session: Session,
+    /// Its presence: others see where it stands.
+    visit: Rc<Visit>,
     verdict: Verdict,
     /// What comes in, before it is looked at.
     bytes: Rc<RefCell<Payload>>,
@@ -112,11 +117,13 @@ enum End {
     Broken(CloseCode, &'static str),
     /// The client may not stay: its session has ended or its link was taken back.
     SignedOut,
-    /// The client was too slow, or the notebook was closed; it may come back and say where it stands.
+    /// The client was too slow, or the server ends; it may come back and say where it stands.
     Behind,
+    /// The notebook was renamed or deleted: there is nothing to come back to.
+    Moved,
 }
 
-async fn talk(
+async fn converse(
     talk: Talk,
     mut sink: actix_ws::Session,
     messages: AggregatedMessageStream,
@@ -129,20 +136,33 @@ async fn talk(
         end = speak(&mut sink, &talk, events, to_send, &heard) => end,
         () = talk.door.keys.gone(&talk.access) => End::SignedOut,
     };
+    let end = if end == End::Behind && talk.session.fate().is_some() { End::Moved } else { end };
+    let Talk { visit, bytes, session, .. } = talk;
+    // Others need not wait until it has taken its leave.
+    drop(visit);
     let reason = |code: CloseCode, text: &str| Some(CloseReason { code, description: Some(text.to_owned()) });
     let reason = match end {
         End::Left => None,
         End::Unreachable => return,
         End::Broken(code, why) => {
-            drain(&talk.bytes).await;
+            drain(&bytes).await;
             reason(code, why)
         }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
+        End::Moved => match session.fate() {
+            Some(Fate::Renamed(to)) => reason(CloseCode::Other(4301), short(to)),
+            _ => reason(CloseCode::Other(4404), "deleted"),
+        },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
     // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else is waited for.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
+}
+
+/// A name that fits into a closing message, which has room for 123 bytes; else nothing.
+fn short(name: &str) -> &str {
+    if name.len() <= 123 { name } else { "" }
 }
 
 /// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client
@@ -205,10 +225,18 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
             return;
         }
     };
-    let (session, answers, in_flight) = (talk.session.clone(), answers.clone(), in_flight.clone());
+    let (session, visit) = (talk.session.clone(), talk.visit.clone());
+    let (answers, in_flight) = (answers.clone(), in_flight.clone());
     in_flight.set(in_flight.get() + 1);
     actix_web::rt::spawn(async move {
-        let reply = session.ask(command).await;
+        let reply = match command {
+            Command::Stand { state, name } => visit.stand(state, name).await,
+            command => {
+                // A run may take an hour, and must not keep present who has left.
+                drop(visit);
+                session.ask(command).await
+            }
+        };
         // The client may have left; then nobody wants the answer.
         let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
         in_flight.set(in_flight.get() - 1);

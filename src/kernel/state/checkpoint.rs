@@ -255,9 +255,9 @@ impl Keeper {
     }
 }
 
-/// The bytes of an object. Valid while nothing of the user's runs, which `put` sees to.
+/// The bytes of an object. Valid while nothing of the user's runs, which the callers see to.
 #[allow(unsafe_code)]
-fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
+pub(super) fn bytes_of(memory: &PyBuffer<u8>) -> PyResult<&[u8]> {
     let bytes = memory.as_slice_ptr().ok_or_else(|| PyValueError::new_err("this memory is in pieces"))?;
     // SAFETY: the buffer is held, so the memory stays; no Python code runs, and no other thread but one that waits exists
     // in a saving process, before the slice is let go.

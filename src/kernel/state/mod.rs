@@ -4,6 +4,7 @@
 //! on its socket; when the socket closes it leaves by `_exit`, so that nothing of the user's (atexit, temporary
 //! directories) is torn down by one of many branches.
 
+mod asking;
 mod capture;
 mod checkpoint;
 mod children;
@@ -16,6 +17,7 @@ mod python;
 
 use super::protocol::{How, Load, Order, Report, Role};
 use crate::notebook::{Missing, RunError, StreamName};
+use asking::Asking;
 use checkpoint::Checkpoints;
 use fork::Side;
 use pyo3::Python;
@@ -54,11 +56,17 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     let Order::Plant { python, support, cwd } = order else { return ExitCode::FAILURE };
     let started = plant(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
-        Ok((shell, checkpoints)) => {
+        Ok((shell, asking, checkpoints)) => {
             control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
+            let mut step = 0;
+            while !control::order_is_waiting() && asking.prime(py, step) {
+                step += 1;
+            }
             Process {
                 shell,
+                asking,
                 checkpoints,
+                family: new_family(),
                 role: Role::Frozen,
                 kept: Kept::Yes,
                 places: Vec::new(),
@@ -78,7 +86,7 @@ fn plant(
     support: Option<&Path>,
     cwd: &Path,
     descriptors: Vec<OwnedFd>,
-) -> Result<(Shell, Checkpoints), String> {
+) -> Result<(Shell, Asking, Checkpoints), String> {
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
     std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
@@ -88,10 +96,12 @@ fn plant(
     Python::attach(|py| {
         let shell =
             Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
+        let asking = Asking::boot(py)
+            .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
         let checkpoints = Checkpoints::boot(py)
             .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
         shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-        Ok((shell, checkpoints))
+        Ok((shell, asking, checkpoints))
     })
 }
 
@@ -111,7 +121,10 @@ fn leave() -> ! {
 
 struct Process {
     shell: Shell,
+    asking: Asking,
     checkpoints: Checkpoints,
+    /// Told in `Report::Marked`.
+    family: u64,
     role: Role,
     /// Whether the state that this head stands at is held by a frozen process: else running on would lose it.
     kept: Kept,
@@ -131,11 +144,21 @@ impl Process {
                 Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
                     self.run(py, &code, allow_stdin)
                 }
+                Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
+                    let found = self.asking.find(py, sought, &code, cursor);
+                    if capture::is_users_child() {
+                        leave();
+                    }
+                    control::report(&Report::Found { number, found });
+                }
                 Order::Reap { pid } => {
                     self.forked.remove(&pid);
                     reap(pid);
                 }
-                Order::Run { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
+                Order::Run { .. }
+                | Order::Question { .. }
+                | Order::Answer { .. }
+                | Order::Plant { .. } => {}
             }
         }
         leave()
@@ -151,7 +174,9 @@ impl Process {
                     Ok::<(), Infallible>(())
                 })
             }),
-            Role::Frozen | Role::Look | Role::Save(_) => control::receive(|| Ok::<(), Infallible>(())),
+            Role::Frozen | Role::Look | Role::Mark | Role::Answer | Role::Save(_) => {
+                control::receive(|| Ok::<(), Infallible>(()))
+            }
         };
         order
     }
@@ -211,7 +236,10 @@ impl Process {
         self.kept = Kept::Yes;
         self.forked.clear();
         let missing = match load {
-            Some(load) => self.load(py, &load, blobs)?,
+            Some(load) => {
+                self.family = new_family();
+                self.load(py, &load, blobs)?
+            }
             None => Vec::new(),
         };
         match role {
@@ -222,8 +250,18 @@ impl Process {
             }
             Role::Look => {
                 capture::disconnect()?;
-                control::report(&Report::Variables(self.shell.look(py)));
+                control::report(&Report::Variables(self.asking.look(py)));
                 leave();
+            }
+            Role::Mark => {
+                capture::disconnect()?;
+                control::report(&Report::Marked { marks: self.asking.marks(py), family: self.family });
+                leave();
+            }
+            Role::Answer => {
+                capture::disconnect()?;
+                // A `__repr__` may read from files: the state's own stay where they are.
+                files::open_anew(&self.places);
             }
             Role::Save(form) => {
                 capture::disconnect()?;
@@ -285,6 +323,12 @@ impl Process {
         self.kept = Kept::No;
         control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings, forks });
     }
+}
+
+/// A number that no other family of processes has: this process' id and the time.
+fn new_family() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::from(std::process::id()) << 40 ^ u64::from(now.subsec_nanos()) ^ now.as_secs() << 20
 }
 
 /// What a new process is to become, and from what.

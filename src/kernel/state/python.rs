@@ -2,7 +2,7 @@
 
 use super::capture::Channel;
 use crate::kernel::protocol::How;
-use crate::notebook::{RunError, Variable};
+use crate::notebook::RunError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -12,12 +12,15 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-const SHELL: &std::ffi::CStr = {
-    match std::ffi::CStr::from_bytes_with_nul(concat!(include_str!("shell.py"), "\0").as_bytes()) {
+const SHELL: &std::ffi::CStr = text(concat!(include_str!("shell.py"), "\0"));
+const LIBRARIES: &std::ffi::CStr = text(concat!(include_str!("libraries.py"), "\0"));
+
+const fn text(with_nul: &'static str) -> &'static std::ffi::CStr {
+    match std::ffi::CStr::from_bytes_with_nul(with_nul.as_bytes()) {
         Ok(text) => text,
-        Err(_) => panic!("shell.py holds no NUL"),
+        Err(_) => panic!("our files hold no NUL"),
     }
-};
+}
 
 /// What hashes of text begin from: the same in every root. A hash that an object has kept for itself would else not be found
 /// again after a restart, and sets would be in another order.
@@ -87,6 +90,7 @@ struct RanJson {
 impl Shell {
     /// Builds IPython's shell in the root.
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
+        PyModule::from_code(py, LIBRARIES, c"<ratoon libraries>", c"_ratoon_libraries")?;
         let module = PyModule::from_code(py, SHELL, c"<ratoon shell>", c"_ratoon_shell")?;
         module.call_method1("boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
         Ok(Self(module.unbind()))
@@ -118,11 +122,6 @@ impl Shell {
     /// What does not survive a branch, and whether this process may be forked at all.
     pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool) {
         self.ask(py, "hazards").unwrap_or((Vec::new(), true))
-    }
-
-    /// The user's variables.
-    pub(super) fn look(&self, py: Python<'_>) -> Vec<Variable> {
-        self.ask(py, "look").unwrap_or_default()
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {

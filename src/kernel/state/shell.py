@@ -14,30 +14,22 @@ import io
 import json
 import os
 import random
-import re
-import reprlib
-import signal
 import socket
 import sys
 import threading
 import warnings
 import weakref
 
+import _ratoon_libraries as libraries
+
 # One text/plain representation, in characters: what the snapshot kernel's clients rely on.
 MAX_PLAIN_CHARACTERS = 1_000_000
 TRUNCATED = "\n... [truncated]"
 # Any other representation, in characters: more would not be shown inline anyway.
 MAX_RICH_CHARACTERS = 8 * 1024 * 1024
-# One variable's repr in a list of variables, in characters.
-MAX_LOOK_CHARACTERS = 10_000
-# How long one repr may take in a list of variables, in seconds.
-MAX_LOOK_SECONDS = 0.5
 # Names of classes, threads and displays, and how many frames of a traceback are shown.
 MAX_NAME_CHARACTERS = 200
 MAX_TRACEBACK_ITEMS = 100
-# All variables of a state together, in characters; the last ones of a very full state are only named.
-MAX_LOOK_TOTAL = 8_000_000
-INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 channel = None
 shell = None
@@ -63,7 +55,7 @@ def boot(own_channel, support):
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
-    sys.meta_path.insert(0, _InlinePlots())
+    libraries.prepare()
     _has_hooks.at_boot = _hooks()
 
 
@@ -186,18 +178,6 @@ def _is_ours(thread):
 
 def _script_magics():
     return shell.magics_manager.registry.get("ScriptMagics")
-
-
-def look():
-    """The user's variables, as a JSON list of {name, type, repr, size}."""
-    signal.signal(signal.SIGALRM, _took_too_long)
-    seen, total = [], 0
-    for name, value in list(shell.user_ns.items()):
-        if isinstance(name, str) and _is_users(name, value):
-            one = _describe(name, value) if total < MAX_LOOK_TOTAL else {"name": name, "type": "", "repr": "", "size": None}
-            total += len(one["repr"])
-            seen.append(one)
-    return _json(seen)
 
 
 def before_fork():
@@ -396,10 +376,19 @@ def _send_error(etype, evalue, traceback):
     error = {
         "ename": _ename(evalue),
         "evalue": _cut(_clean(_text_of(evalue)), MAX_PLAIN_CHARACTERS),
-        "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in traceback[:MAX_TRACEBACK_ITEMS]],
+        "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
+
+
+def _shortened(traceback):
+    """A very long one without its middle: where it began and where it ended are what one looks for."""
+    left_out = len(traceback) - MAX_TRACEBACK_ITEMS
+    if left_out <= 0:
+        return traceback
+    half = MAX_TRACEBACK_ITEMS // 2
+    return [*traceback[:half], f"[{left_out} frames are left out here]", *traceback[-half:]]
 
 
 def _cut_own_frames(tb):
@@ -509,73 +498,3 @@ def _ask(function, prompt, password):
 
 
 _input.allowed = False
-
-
-# -- plots ------------------------------------------------------------------------------------------------------------
-
-
-class _InlinePlots:
-    """Makes plots appear under their cell: chooses matplotlib's inline backend just before pyplot is first imported.
-
-    Not by MPLBACKEND, which scripts started from a cell would inherit.
-    """
-
-    def find_spec(self, name, path=None, target=None):
-        if name == "matplotlib.pyplot":
-            sys.meta_path.remove(self)
-            import matplotlib
-
-            if "MPLBACKEND" not in os.environ and "matplotlib.backends.registry" not in _chosen_backend(matplotlib):
-                matplotlib.use(INLINE_BACKEND)
-        return None
-
-
-def _chosen_backend(matplotlib):
-    """What the user already chose by `matplotlib.use`, as a text; empty when nothing was chosen."""
-    own = dict.__getitem__(matplotlib.rcParams, "backend")
-    return "matplotlib.backends.registry" if isinstance(own, str) and own else ""
-
-
-# -- variables --------------------------------------------------------------------------------------------------------
-
-# IPython's own history names; a user's `_private` is the user's.
-_SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h|__\w+__")
-_long = reprlib.Repr()
-_long.maxlist = _long.maxtuple = _long.maxset = _long.maxfrozenset = _long.maxdict = _long.maxdeque = 200
-_long.maxstring = _long.maxother = MAX_LOOK_CHARACTERS
-_long.maxlevel = 6
-
-
-def _is_users(name, value):
-    if _SHELL_NAME.fullmatch(name):
-        return False
-    return name not in shell.user_ns_hidden or shell.user_ns_hidden[name] is not value
-
-
-def _describe(name, value):
-    signal.setitimer(signal.ITIMER_REAL, MAX_LOOK_SECONDS)
-    try:
-        text = _long.repr(value) if _is_long(value) else repr(value)
-        size = _size(value)
-    except BaseException as error:  # a hostile __repr__ may raise anything
-        text, size = f"<repr failed: {_name_of(type(error))}: {_text_of(error)}>", None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    kind = _cut(_clean(_name_of(type(value))), MAX_NAME_CHARACTERS)
-    text = _cut(_clean(str.__str__(text)), MAX_LOOK_CHARACTERS)
-    return {"name": _cut(_clean(name), MAX_NAME_CHARACTERS), "type": kind, "repr": text, "size": size}
-
-
-def _is_long(value):
-    return type(value) in (str, bytes, list, tuple, dict, set, frozenset) and len(value) > 200
-
-
-def _size(value):
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple):
-        return "×".join(str(n) for n in shape)
-    return str(len(value)) if isinstance(value, (str, bytes, list, tuple, dict, set, frozenset)) else None
-
-
-def _took_too_long(_signal, _frame):
-    raise TimeoutError(f"took longer than {MAX_LOOK_SECONDS} s")

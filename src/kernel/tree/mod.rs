@@ -9,7 +9,7 @@ mod text;
 
 pub use reaper::end_all_below;
 
-use super::protocol::{Exit, Load, Order, ProcId, Report, Role, frame};
+use super::protocol::{Exit, Load, Order, ProcId, Report, Role, Sought, frame};
 use super::{Launch, ring};
 use crate::notebook::ExecId;
 use attend::Parcel;
@@ -130,6 +130,11 @@ impl Tree {
     /// Runs a cell on a head.
     pub fn run(&mut self, head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool) {
         self.send(head, &Order::Run { exec_id, code, allow_stdin }, Vec::new());
+    }
+
+    /// Asks a process that answers.
+    pub fn question(&mut self, process: ProcId, number: u64, sought: Sought, code: String, cursor: u32) {
+        self.send(process, &Order::Question { number, sought, code, cursor }, Vec::new());
     }
 
     /// Answers a head that asked.

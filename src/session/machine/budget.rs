@@ -145,6 +145,7 @@ impl Machine {
         if let Some(process) = self.frozen.remove(id) {
             self.effects.push(Effect::Kill(process));
         }
+        self.end_answers(id, "busy", "the state was let go, as memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
             (state.revival, state.memory_bytes) = (None, None);
         }
@@ -172,5 +173,6 @@ impl Machine {
             && !self.heads.stand_at(&state.id)
             && !self.saver.is_at(&state.id)
             && !self.looks.values().any(|(_, at)| at == &state.id)
+            && !self.answerers.are_busy_at(&state.id)
     }
 }

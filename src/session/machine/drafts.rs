@@ -1,20 +1,39 @@
 //! Drafts: made, changed, run into states, and moved along a line.
 
 use super::{Machine, not_found};
-use crate::notebook::{Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Refused, Reply, StateId};
+use crate::notebook::{Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Refused, Reply, Run, StateId};
 
 /// How many drafts a notebook may hold, and how much text in all, in bytes: every change of one sends all of its state.
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
 impl Machine {
-    /// Makes or changes a draft.
-    pub(super) fn put_draft(&mut self, draft: Draft, after: Option<&DraftId>, in_place: bool) -> Reply {
+    /// Makes or changes a draft. With a `base` only when that is the version that it has; 0 is that of one that is new.
+    pub(super) fn put_draft(
+        &mut self,
+        mut draft: Draft,
+        after: Option<&DraftId>,
+        in_place: bool,
+        base: Option<u64>,
+    ) -> Reply {
+        let known = self.notebook.draft(&draft.id).cloned();
+        if let Err(refused) = self.check_base(&draft.id, known.as_ref(), base) {
+            return Reply::Refused(refused);
+        }
+        if let Some(known) = known.as_ref().filter(|_| in_place) {
+            // A run may have moved it on meanwhile.
+            draft.on.clone_from(&known.on);
+        }
         let on = draft.on.clone();
         if !self.notebook.state(&on).is_some_and(|s| s.living != Living::Deleted) {
             return Reply::Refused(not_found("state", on));
         }
-        let earlier = self.notebook.draft(&draft.id).map(|d| d.on.clone());
+        draft.version = match &known {
+            Some(known) if (known.kind, &known.source) == (draft.kind, &draft.source) => known.version,
+            Some(known) => known.version + 1,
+            None => 1,
+        };
+        let earlier = known.map(|d| d.on);
         let others =
             self.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
         if others + draft.source.len() > MAX_DRAFT_BYTES {
@@ -47,11 +66,32 @@ impl Machine {
         Reply::Done
     }
 
+    /// Whether a text grew from the version of its draft that is there.
+    fn check_base(&self, id: &DraftId, known: Option<&Draft>, base: Option<u64>) -> Result<(), Refused> {
+        let what = format!("change draft {id}");
+        match (known, base) {
+            (Some(known), Some(base)) if known.version != base => {
+                let why = format!("it has version {}, and the text grew from {base}", known.version);
+                Err(Refused::new("conflict", what, why, "lay the two texts together and send the result"))
+            }
+            (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
+            // Sent again after a broken line it would stand beside what it became.
+            (None, _) if self.has_become_a_state(id) => Err(not_found("draft", id)),
+            _ => Ok(()),
+        }
+    }
+
+    fn has_become_a_state(&self, id: &DraftId) -> bool {
+        let is_its = |run: &&Run| run.draft.as_ref() == Some(id);
+        self.notebook.runs().rev().find(is_its).is_some_and(|run| run.state.is_some())
+    }
+
     /// Throws a draft away.
     pub(super) fn delete_draft(&mut self, id: &DraftId) -> Reply {
         match self.notebook.remove_draft(id) {
             Some(draft) => {
                 self.publish_drafts(draft.on);
+                self.sweep_imported();
                 Reply::Done
             }
             None => Reply::Refused(not_found("draft", id)),
@@ -85,6 +125,7 @@ impl Machine {
             }
         }
         self.publish_drafts(on);
+        self.sweep_imported();
     }
 
     /// A state's cell was run again in another version: what came after it becomes drafts behind the new state, and its

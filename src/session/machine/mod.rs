@@ -8,10 +8,14 @@
 //! process. When a cell succeeds its head is told to fork the frozen process of the new state and stands there. When a
 //! cell fails in any way its head is ended; the state it ran against was never touched.
 
+mod asking;
 mod budget;
+mod changes;
 mod drafts;
 mod heads;
+mod imported;
 mod outputs;
+mod people;
 mod replay;
 mod runs;
 mod saving;
@@ -22,14 +26,18 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Exit, Load, ProcId, Report, Role};
+use crate::kernel::{Exit, Load, ProcId, Report, Role, Sought};
 use crate::notebook::{
     Checkpoint, Command, Event, ExecId, Notebook, Output, Refused, Reply, StateId, Trouble,
 };
+use asking::Answerers;
 pub use budget::Budget;
 use budget::Memory;
+use changes::Comparer;
 use heads::Heads;
 use indexmap::IndexSet;
+use people::People;
+pub(super) use people::{Standing, Visitor};
 use replay::Replay;
 use runs::Requests;
 use saving::Saver;
@@ -52,6 +60,10 @@ pub(super) enum Input {
     Opened,
     /// Somebody wishes something.
     Command(Ticket, Command),
+    /// A client says where it stands.
+    Stand(Ticket, Visitor, Standing),
+    /// A client is gone.
+    Left(Visitor),
     /// A process reported.
     Reported(ProcId, Report),
     /// A process is gone.
@@ -100,6 +112,8 @@ pub(super) enum Effect {
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
     Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool },
+    /// Ask a process that answers.
+    Question { process: ProcId, number: u64, sought: Sought, code: String, cursor: u32 },
     /// Give a head what the user typed.
     Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
@@ -123,6 +137,14 @@ pub(super) enum Alarm {
     Ready(ProcId),
     /// A look at variables should be over.
     Looked(ProcId),
+    /// A question should have been answered.
+    Answered(ProcId, u64),
+    /// A process that answers may have had nothing to do for a while.
+    Unasked(ProcId),
+    /// There may be a moment to find out what cells have changed.
+    Compare,
+    /// A process should have told the marks of its variables.
+    Marked(ProcId),
     /// A head should have begun its cell.
     Begun(ProcId, ExecId, Serial),
     /// An interrupted cell should have stopped.
@@ -137,6 +159,8 @@ pub(super) enum Alarm {
     SavingStalled(ProcId),
     /// Processes are to be measured.
     Measure,
+    /// It may be told again where people stand.
+    People,
 }
 
 /// The machine of one notebook.
@@ -149,6 +173,8 @@ pub(super) struct Machine {
     frozen: BTreeMap<StateId, ProcId>,
     heads: Heads,
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
+    answerers: Answerers,
+    comparer: Comparer,
     requests: Requests,
     /// The runs that have not ended, in the order in which they were asked for.
     open: IndexSet<ExecId>,
@@ -161,6 +187,7 @@ pub(super) struct Machine {
     trusting: Vec<Ticket>,
     /// States that came in files, whose checkpoints the store has not made a part of the notebook yet.
     adopting: BTreeMap<StateId, (Ticket, Reply)>,
+    people: People,
     effects: Vec<Effect>,
 }
 
@@ -181,6 +208,8 @@ impl Machine {
             frozen: BTreeMap::new(),
             heads: Heads::default(),
             looks: BTreeMap::new(),
+            answerers: Answerers::default(),
+            comparer: Comparer::default(),
             requests: Requests::default(),
             open: notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect(),
             backlog: VecDeque::new(),
@@ -190,6 +219,7 @@ impl Machine {
             memory: Memory::new(budget),
             trusting: Vec::new(),
             adopting: BTreeMap::new(),
+            people: People::default(),
             effects: Vec::new(),
             notebook,
         }
@@ -206,6 +236,8 @@ impl Machine {
         match input {
             Input::Opened => self.opened(),
             Input::Command(ticket, command) => self.command(ticket, command),
+            Input::Stand(ticket, visitor, standing) => self.stand(ticket, visitor, standing),
+            Input::Left(visitor) => self.visitor_left(visitor),
             Input::Reported(process, report) => self.reported(process, report),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_failed(process, &why),
@@ -229,13 +261,14 @@ impl Machine {
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => Some(self.type_answer(&exec_id, text)),
-            Command::PutDraft { draft, after, in_place, base: _ } => {
-                Some(self.put_draft(draft, after.as_ref(), in_place))
+            Command::PutDraft { draft, after, in_place, base } => {
+                Some(self.put_draft(draft, after.as_ref(), in_place, base))
             }
             Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
             Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
-            Command::DeleteState { state, subtree: _ } => Some(self.delete_state(&state)),
+            Command::DeleteState { state, subtree: false } => Some(self.delete_state(&state)),
+            Command::DeleteState { state, subtree: true } => Some(self.delete_subtree(&state)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
@@ -251,9 +284,13 @@ impl Machine {
             Command::SaveTask { task_id, state, values, token_usage, metadata } => {
                 Some(self.save_task(task_id, state, values, token_usage, metadata))
             }
-            Command::Complete { .. } | Command::Inspect { .. } | Command::Stand { .. } => {
-                Some(Reply::Refused(Refused::new("kernel", "answer this", "it is not built yet", "wait")))
+            Command::Complete { state, code, cursor } => {
+                self.ask(ticket, &state, Sought::Completions, code, cursor)
             }
+            Command::Inspect { state, code, cursor } => {
+                self.ask(ticket, &state, Sought::Object, code, cursor)
+            }
+            Command::Stand { .. } => Some(Reply::Refused(people::needs_a_socket())),
         };
         if let Some(reply) = answer {
             self.answer(ticket, reply);
@@ -278,6 +315,8 @@ impl Machine {
                 self.ended(process, how, exec_count, warnings, forks)
             }
             Report::Variables(variables) => self.looked(process, variables),
+            Report::Found { number, found } => self.found(process, number, found),
+            Report::Marked { marks, family } => self.marked(process, marks, family),
             // The tree's own business.
             Report::Forked { .. } | Report::Reaped { .. } | Report::Doorbell => {}
         }
@@ -287,6 +326,10 @@ impl Machine {
         match alarm {
             Alarm::Ready(process) => self.not_ready(process),
             Alarm::Looked(process) => self.look_took_too_long(process),
+            Alarm::Answered(process, number) => self.answer_took_too_long(process, number),
+            Alarm::Unasked(process) => self.end_if_unasked(process),
+            Alarm::Compare => self.time_to_compare(),
+            Alarm::Marked(process) => self.marks_took_too_long(process),
             Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
@@ -294,6 +337,7 @@ impl Machine {
             Alarm::SaveAgain(state) => self.save_again(&state),
             Alarm::SavingStalled(process) => self.saving_stalled(process),
             Alarm::Measure => self.measure(),
+            Alarm::People => self.tell_people(),
         }
     }
 

@@ -106,6 +106,7 @@ impl Machine {
         };
         let asked = Asked { on: on.clone(), new_state_name };
         self.saver.note_asked(self.now_ms);
+        self.comparer.note_run(self.now_ms);
         let on = match self.resolve(on, replay) {
             Ok(on) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
@@ -361,6 +362,7 @@ impl Machine {
         last.extend(run.outputs.note_dropped());
         run.status = status;
         self.open.shift_remove(exec_id);
+        self.comparer.note_run(now_ms);
         run.error.clone_from(&error);
         run.prompt = None;
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
@@ -422,6 +424,7 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         code,
         status: RunStatus::Queued,
         draft,
+        exec_count: None,
         outputs: Outputs::default(),
         error: None,
         prompt: None,

@@ -102,6 +102,7 @@ impl Machine {
             self.effects.push(Effect::Kill(look));
             self.fork_failed(look, why);
         }
+        self.end_answers(&state, "kernel", why);
         if self.saver.is_at(&state) {
             self.stop_saving(&state);
         }
@@ -116,6 +117,7 @@ impl Machine {
     pub(super) fn waits_for_a_load(&self, process: ProcId) -> bool {
         let head = self.heads.get(process).filter(|h| !h.is_ready).map(|h| &h.at);
         let at = head.or_else(|| self.looks.get(&process).map(|(_, at)| at));
+        let at = at.or_else(|| self.answerers.state_of(process));
         at.and_then(|at| self.frozen.get(at)).is_some_and(|frozen| self.loads.contains_key(frozen))
     }
 }

@@ -119,6 +119,7 @@ impl Machine {
                 self.set_revival(&state, missing);
             }
             self.set_living(&state, Living::Memory);
+            self.compare_soon(&state);
             self.let_idle_heads_go();
             self.measure_soon(&state);
             self.live_within_budget();
@@ -194,6 +195,10 @@ impl Machine {
             let how = "some variable's repr may have ended it";
             let refused = Refused::new("kernel", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
+        } else if self.answerers.has(process) {
+            self.end_answerer(process, "kernel", "the process that answers has died");
+        } else if self.comparer.is_marking(process) {
+            self.not_marked(process);
         } else if self.saved_by(process).is_some() {
             self.saving_failed(process, "the process that wrote it died");
         } else if self.root == Some(process) && self.notebook.state(&StateId::root()).is_some_and(is_new) {
@@ -250,6 +255,10 @@ impl Machine {
                 Doing::Replay(target) => self.replay_failed(&target, why),
                 Doing::Rest => {}
             }
+        } else if self.answerers.has(child) {
+            self.end_answerer(child, "kernel", why);
+        } else if self.comparer.is_marking(child) {
+            self.not_marked(child);
         } else if self.saved_by(child).is_some() {
             self.saving_failed(child, why);
         } else if let Some((tickets, state)) = self.looks.remove(&child) {
@@ -267,6 +276,7 @@ impl Machine {
         }
         let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
         self.end_looks(state, &Refused::new("kernel", what, why, "try again"));
+        self.end_answers(state, "kernel", why);
         self.set_living(state, Living::Freezing);
         self.left(state);
     }
@@ -367,9 +377,50 @@ impl Machine {
     /// Deletes a state and ends its processes. States that grew from it live on, and so do runs that began from it.
     pub(super) fn delete_state(&mut self, id: &StateId) -> Reply {
         let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
-        let Some((states, runs)) = self.notebook.delete_state(id) else {
+        match self.take_out(id) {
+            Some((states, runs)) => self.publish_deleted(&before, states, runs),
+            None => return Reply::Refused(not_found("state", id)),
+        }
+        self.sweep_imported();
+        Reply::Done
+    }
+
+    /// Deletes a state and all that grew from it, and stops what runs there.
+    pub(super) fn delete_subtree(&mut self, id: &StateId) -> Reply {
+        if id.is_root() {
+            let why = "every notebook grows from it";
+            return Reply::Refused(Refused::new(
+                "conflict",
+                "delete state initial",
+                why,
+                "start over instead",
+            ));
+        }
+        if !self.notebook.state(id).is_some_and(|s| s.living != Living::Deleted) {
             return Reply::Refused(not_found("state", id));
-        };
+        }
+        let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
+        let subtree = self.notebook.subtree(id);
+        self.stop_runs_on(&subtree);
+        let (mut states, mut runs) = (Vec::new(), Vec::new());
+        // Each is a leaf when its turn comes.
+        for id in subtree.iter().rev() {
+            let (gone, ended) = self.take_out(id).unwrap_or_default();
+            states.extend(gone);
+            runs.extend(ended);
+        }
+        let stranded = self.notebook.drop_stranded(&runs);
+        self.requests.forget(&stranded);
+        runs.extend(stranded);
+        self.publish_deleted(&before, states, runs);
+        self.sweep_imported();
+        self.serve_backlog();
+        Reply::Done
+    }
+
+    /// Takes a state out of the graph, with the processes that hold it, and ends what waits for it. Answers what left.
+    fn take_out(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
+        let (states, runs) = self.notebook.delete_state(id)?;
         if *id != StateId::root()
             && let Some(frozen) = self.frozen.remove(id)
         {
@@ -382,18 +433,27 @@ impl Machine {
         self.requests.forget(&runs);
         self.stop_saving(id);
         self.end_looks(id, &not_found("state", id));
+        self.end_answers(id, "not_found", "the state was deleted");
+        self.comparer.forget(&states);
         self.memory.forget(id);
         self.replay_failed(id, "the state was deleted");
+        Some((states, runs))
+    }
+
+    /// Tells what left the graph, which of a lineage stays as a deleted node, and where the people stand that stood there.
+    fn publish_deleted(&mut self, before: &[StateId], states: Vec<StateId>, runs: Vec<ExecId>) {
         for id in before.iter().filter(|id| !states.contains(id)) {
             if let Some(state) = self.notebook.state(id).filter(|s| s.living == Living::Deleted) {
                 let state = state.clone();
                 self.publish(Event::StateChanged { state });
             }
         }
-        if !states.is_empty() {
-            self.publish(Event::Removed { states, runs });
+        if states.is_empty() {
+            return;
         }
-        Reply::Done
+        let stays = before.iter().rev().find(|id| !states.contains(id)).cloned();
+        self.move_people(&stays.unwrap_or_else(StateId::root), |id| states.contains(id));
+        self.publish(Event::Removed { states, runs });
     }
 
     /// Forgets a run that left no state.
@@ -432,7 +492,10 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
             self.answer_all(tickets, &Reply::Refused(not_found("state", state)));
         }
+        self.end_all_answers();
+        self.stop_comparing();
         self.notebook.reset(self.now_ms);
+        self.move_people(&StateId::root(), |id| !id.is_root());
         if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {
             root.living = Living::Memory;
         }

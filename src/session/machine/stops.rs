@@ -3,7 +3,7 @@
 use super::heads::Doing;
 use super::{Alarm, Effect, Machine, Serial};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{ExecId, RunError, RunStatus};
+use crate::notebook::{Base, ExecId, RunError, RunStatus, StateId};
 use std::time::Duration;
 
 /// How long an interrupted cell may take to stop before its head is killed.
@@ -121,6 +121,21 @@ impl Machine {
     pub(super) fn reached_time_limit(&mut self, exec_id: &ExecId, serial: Serial) {
         if self.requests.is_still(exec_id, serial) {
             self.stop(exec_id, Stop::TimeLimit);
+        }
+    }
+
+    /// Ends the runs that run against some states, or are to; those states are about to go.
+    pub(super) fn stop_runs_on(&mut self, states: &[StateId]) {
+        let is_there = |run: &ExecId| {
+            self.notebook.run(run).is_some_and(|r| matches!(&r.on, Base::State(on) if states.contains(on)))
+        };
+        let theirs: Vec<ExecId> = self.open.iter().filter(|run| is_there(run)).cloned().collect();
+        for run in &theirs {
+            self.backlog.retain(|waiting| waiting != run);
+            if let Some(head) = self.heads.of_run(run) {
+                self.discard(head);
+            }
+            self.end(run, RunStatus::Interrupted, Some(interrupted("the state it ran against was deleted")));
         }
     }
 

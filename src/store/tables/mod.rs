@@ -327,6 +327,25 @@ impl Tables {
         Ok(())
     }
 
+    /// How many cells left a state that is there.
+    pub(super) fn count_states(&self) -> Result<u64, Fault> {
+        let sql = "SELECT count(*) FROM states WHERE deleted = 0 AND parent IS NOT NULL";
+        let count: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
+        Ok(u64::try_from(count).unwrap_or_default())
+    }
+
+    /// Writes what is in it to a new database, but for links and what tasks keep. Durable when this answers.
+    pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
+        let text = path.to_str().ok_or_else(|| Fault::new("its path is no text", "choose another name"))?;
+        self.db.execute("VACUUM INTO ?1", [text])?;
+        let copy = Connection::open(path)?;
+        copy.pragma_update(None, "synchronous", "FULL")?;
+        copy.execute_batch("BEGIN; DELETE FROM links; DELETE FROM tasks; COMMIT; VACUUM")?;
+        copy.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        copy.close().map_err(|(_, error)| error)?;
+        Ok(std::fs::File::open(path)?.sync_all()?)
+    }
+
     /// The log of one run, in its order.
     pub(super) fn log_of(&self, run: &str) -> Result<Vec<(i64, String)>, Fault> {
         let sql = "SELECT seq, body FROM outputs WHERE run = ?1 ORDER BY seq";

@@ -45,6 +45,7 @@ pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
         code: code.into(),
         status: RunStatus::Queued,
         draft: None,
+        exec_count: None,
         outputs: Outputs::default(),
         error: None,
         prompt: None,

@@ -194,3 +194,99 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
          p5 ok",
     ));
 }
+
+#[test]
+fn a_text_that_grew_from_another_version_is_refused() {
+    expect![[r#"
+        open
+            plant p1
+        draft a initial code base 0
+            drafts on initial: [a]
+            answer 2: done
+        draft a initial code base 0 text other
+            answer 3: refused, conflict: change draft a: it has version 1, and the text grew from 0
+        draft a initial code in place base 1 text other
+            drafts on initial: [a.2]
+            answer 4: done
+        draft a initial code in place base 1 text late
+            answer 5: refused, conflict: change draft a: it has version 2, and the text grew from 1
+        draft a initial code in place base 2 text other
+            drafts on initial: [a.2]
+            answer 6: done
+        draft a initial md in place base 2 text other
+            drafts on initial: [a.3]
+            answer 7: done
+        draft a initial md in place text whatever
+            drafts on initial: [a.4]
+            answer 8: done
+        undraft a
+            drafts on initial: []
+            answer 9: done
+        draft a initial code in place base 4
+            answer 10: refused, not_found: find draft a: there is none in this notebook
+        draft a initial code base 0
+            drafts on initial: [a]
+            answer 11: done
+        initial Freezing drafts [a]
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft a initial code base 0
+         draft a initial code base 0 text other
+         draft a initial code in place base 1 text other
+         draft a initial code in place base 1 text late
+         draft a initial code in place base 2 text other
+         draft a initial md in place base 2 text other
+         draft a initial md in place text whatever
+         undraft a
+         draft a initial code in place base 4
+         draft a initial code base 0",
+    ));
+}
+
+#[test]
+fn a_draft_that_has_become_a_state_does_not_come_again() {
+    expect![[r#"
+        open
+            plant p1
+        draft a initial code base 0
+            drafts on initial: [a]
+            answer 2: done
+        draft b initial code after a base 0
+            drafts on initial: [a b]
+            answer 3: done
+        run r draft a
+            p1 forks p2, head
+            p2 runs r
+        p2 began
+            r began
+        p2 ok
+            drafts on s1: [b]
+            drafts on initial: []
+            answer 4: r Ok s1
+            p2 forks p3, frozen
+        draft a initial code in place base 1 text late
+            answer 7: refused, not_found: find draft a: there is none in this notebook
+        draft a initial code base 0
+            answer 8: refused, not_found: find draft a: there is none in this notebook
+        draft a initial code in place
+            answer 9: refused, not_found: find draft a: there is none in this notebook
+        draft b initial code in place base 1 text moved
+            drafts on s1: [b.2]
+            answer 10: done
+        initial Freezing
+        └─ s1 (r) Freezing drafts [b]
+    "#]]
+    .assert_eq(&told(
+        "open
+         draft a initial code base 0
+         draft b initial code after a base 0
+         run r draft a
+         p2 began
+         p2 ok
+         draft a initial code in place base 1 text late
+         draft a initial code base 0
+         draft a initial code in place
+         draft b initial code in place base 1 text moved",
+    ));
+}

@@ -5,11 +5,12 @@
 
 mod drafts;
 mod durable;
+mod people;
 mod runs;
 mod states;
 mod storm;
 
-use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Ticket};
+use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor};
 use crate::kernel::{Contents, Exit, How, ProcId, Report};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
@@ -65,6 +66,10 @@ fn serial(id: &str, said: &[&str]) -> Serial {
     Serial(said.first().map_or(place, |n| n.parse().expect("a number")))
 }
 
+fn visitor(word: &str) -> Visitor {
+    Visitor(word.trim_start_matches('v').parse().expect("a visitor"))
+}
+
 fn state(word: &str) -> StateId {
     StateId::new(word)
 }
@@ -114,12 +119,20 @@ fn parse_run(words: &[&str]) -> Command {
 }
 
 fn parse_draft(words: &[&str]) -> Command {
-    let [id, on, kind, rest @ ..] = words else { panic!("draft ID STATE KIND [after ID | in place]") };
+    let [id, on, kind, rest @ ..] = words else {
+        panic!("draft ID STATE KIND [after ID | in place] [text TEXT] [base N]")
+    };
     let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
-    let draft =
-        Draft { id: DraftId::new(*id), on: state(on), kind, source: format!("text of {id}"), version: 0 };
-    let after = rest.first().filter(|w| **w == "after").map(|_| DraftId::new(rest[1]));
-    Command::PutDraft { draft, after, in_place: rest.first() == Some(&"in"), base: None }
+    let following = |word: &str| rest.iter().position(|w| *w == word).map(|at| rest[at + 1]);
+    let source = following("text").map_or(format!("text of {id}"), str::to_owned);
+    let draft = Draft { id: DraftId::new(*id), on: state(on), kind, source, version: 0 };
+    let base = following("base").map(|n| n.parse().expect("a number"));
+    Command::PutDraft {
+        draft,
+        after: following("after").map(DraftId::new),
+        in_place: rest.contains(&"in"),
+        base,
+    }
 }
 
 fn parse(line: &str, ticket: Ticket) -> Input {
@@ -135,6 +148,13 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["undraft", id] => command(Command::DeleteDraft { draft: DraftId::new(*id) }),
         ["label", id, label] => command(Command::Label { state: state(id), label: Some((*label).into()) }),
         ["delete", id] => command(Command::DeleteState { state: state(id), subtree: false }),
+        ["delete", "subtree", id] => command(Command::DeleteState { state: state(id), subtree: true }),
+        ["stand", at] => command(Command::Stand { state: state(at), name: None }),
+        [who, "stands", at] => {
+            let standing = Standing { scope: "run", state: state(at), name: None };
+            Input::Stand(ticket, visitor(who), standing)
+        }
+        [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
         ["reset"] => command(Command::Reset),
@@ -179,6 +199,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         ["alarm", "again", id] => Input::Rang(Alarm::SaveAgain(state(id))),
         ["alarm", "save"] => Input::Rang(Alarm::Save),
+        ["alarm", "people"] => Input::Rang(Alarm::People),
         ["alarm", "measure"] => Input::Rang(Alarm::Measure),
         ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
@@ -292,6 +313,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
         Effect::Trust => "trust all".into(),
         Effect::Measure(processes) => format!("measure {}", processes.len()),
+        Effect::Wake(after, Alarm::People) => format!("wake in {} ms: tell of people", after.as_millis()),
         Effect::Wake(
             _,
             Alarm::Ready(_)
@@ -357,7 +379,11 @@ fn event_text(event: &Event) -> Option<String> {
         }
         Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
         Event::DraftsChanged { on, drafts } => {
-            format!("drafts on {on}: {}", list(&drafts.iter().map(|d| &d.id).collect::<Vec<_>>()))
+            let one = |d: &Draft| match d.version {
+                1 => d.id.to_string(),
+                later => format!("{}.{later}", d.id),
+            };
+            format!("drafts on {on}: {}", list(&drafts.iter().map(one).collect::<Vec<_>>()))
         }
         Event::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
         Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),

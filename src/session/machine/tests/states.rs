@@ -623,3 +623,140 @@ fn a_fork_that_hangs_is_ended_and_told() {
          p4 gone",
     ));
 }
+
+#[test]
+fn a_subtree_goes_as_a_whole_with_what_runs_in_it() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p3 ready
+            s1 is in Memory
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 7: b Ok s2
+            p2 forks p4, frozen
+        p4 ready
+            s2 is in Memory
+        run c on s1
+            p3 forks p5, head
+            p5 runs c
+        run d on s2
+            p2 runs d
+        p2 began
+            d began
+        run e after d
+        draft t s2 code
+            drafts on s2: [t]
+            answer 15: done
+        v1 stands s2
+            people: [v1@s2]
+            answer 16: is v1
+        delete subtree s1
+            kill p5
+            answer 11: c Interrupted KeyboardInterrupt: the state it ran against was deleted
+            kill p2
+            answer 12: d Interrupted KeyboardInterrupt: the state it ran against was deleted
+            answer 14: e Interrupted RunAborted: the run before it left no state
+            kill p4
+            kill p3
+            people: [v1@initial]
+            removed [s2 s1] [d b c a e]
+            answer 17: done
+        p2 gone
+        delete subtree s1
+            answer 19: refused, not_found: find state s1: there is none in this notebook
+        delete subtree initial
+            answer 20: refused, conflict: delete state initial: every notebook grows from it
+        initial
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 ok
+         p3 ready
+         run b on s1
+         p2 began
+         p2 ok
+         p4 ready
+         run c on s1
+         run d on s2
+         p2 began
+         run e after d
+         draft t s2 code
+         v1 stands s2
+         delete subtree s1
+         p2 gone
+         delete subtree s1
+         delete subtree initial",
+    ));
+}
+
+#[test]
+fn a_subtree_takes_deleted_states_along() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 5: b Ok s2
+            p2 forks p4, frozen
+        run c on s2
+            p2 runs c
+        p2 began
+            c began
+        p2 ok
+            answer 8: c Ok s3
+            p2 forks p5, frozen
+        delete s1
+            kill p3
+            s1 is in Deleted
+            answer 11: done
+        delete subtree s2
+            kill p5
+            kill p2
+            kill p4
+            removed [s3 s2 s1] [c b a]
+            answer 12: done
+        initial Freezing
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         p2 ok
+         run c on s2
+         p2 began
+         p2 ok
+         delete s1
+         delete subtree s2",
+    ));
+}

@@ -156,7 +156,7 @@ impl World {
             14 => run(&some_run, Base::State(state)),
             15..=16 => Command::LookAtVariables { state },
             17 => Command::DropAttempt { exec_id: exec(&some_run) },
-            18 => Command::DeleteState { state, subtree: false },
+            18 => Command::DeleteState { state, subtree: chance.below(3) == 0 },
             _ if chance.below(20) == 0 => Command::Reset,
             _ => Command::AnswerInput { exec_id: exec(&some_run), text: String::new() },
         };

@@ -1,0 +1,139 @@
+//! Text as a terminal would show it: colours, and `\r` that begins a line again.
+
+use super::escaped;
+
+/// How the text is to look from here on.
+#[derive(Clone, Default, PartialEq)]
+struct Look {
+    bold: bool,
+    dim: bool,
+    italic: bool,
+    underline: bool,
+    front: Option<String>,
+    back: Option<String>,
+}
+
+/// The HTML of a text.
+pub(super) fn to_html(text: &str) -> String {
+    let (mut written, mut look, mut plain) = (String::new(), Look::default(), String::new());
+    let text = last_words(text);
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('\u{1b}') {
+        plain.push_str(&rest[..at]);
+        let (codes, after) = sequence(&rest[at + 1..]);
+        rest = after;
+        let Some(codes) = codes else { continue };
+        let mut changed = look.clone();
+        changed.take(&codes);
+        if changed != look {
+            flush(&mut written, &look, &mut plain);
+            look = changed;
+        }
+    }
+    plain.push_str(rest);
+    flush(&mut written, &look, &mut plain);
+    written
+}
+
+/// Of each line, what stood after the last `\r`: what a progress bar ended with.
+fn last_words(text: &str) -> String {
+    if !text.contains('\r') {
+        return text.to_owned();
+    }
+    let last = |line: &str| {
+        let line = line.trim_end_matches('\r');
+        line.rsplit('\r').next().unwrap_or_default().to_owned()
+    };
+    text.split('\n').map(last).collect::<Vec<_>>().join("\n")
+}
+
+fn flush(written: &mut String, look: &Look, plain: &mut String) {
+    let text: String = plain.drain(..).filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();
+    if *look == Look::default() || text.is_empty() {
+        written.push_str(&escaped(&text));
+        return;
+    }
+    let mut style = String::new();
+    let mut add = |is_on: bool, css: &str| style.push_str(if is_on { css } else { "" });
+    add(look.bold, "font-weight:600;");
+    add(look.dim, "opacity:.7;");
+    add(look.italic, "font-style:italic;");
+    add(look.underline, "text-decoration:underline;");
+    let colour = |what: &str, value: &Option<String>| value.as_ref().map(|v| format!("{what}:{v};"));
+    style.extend(colour("color", &look.front));
+    style.extend(colour("background", &look.back));
+    written.push_str(&format!("<span style=\"{style}\">{}</span>", escaped(&text)));
+}
+
+/// The numbers of a sequence that sets the look (none for another), and what follows it.
+fn sequence(text: &str) -> (Option<Vec<u32>>, &str) {
+    match text.as_bytes().first() {
+        Some(b'[') => {
+            let inside = &text[1..];
+            let Some(end) = inside.find(|c: char| ('@'..='~').contains(&c)) else { return (None, "") };
+            let codes = inside[..end].split(';').map(|n| n.parse().unwrap_or(0)).collect();
+            (inside[end..].starts_with('m').then_some(codes), &inside[end + 1..])
+        }
+        // A title or a link: up to BEL or ESC \.
+        Some(b']') => match text.find(['\u{7}', '\u{1b}']) {
+            Some(end) if text[end..].starts_with("\u{1b}\\") => (None, &text[end + 2..]),
+            Some(end) => (None, text.get(end + 1..).unwrap_or_default()),
+            None => (None, ""),
+        },
+        Some(_) => (None, text.char_indices().nth(1).map_or("", |(at, _)| &text[at..])),
+        None => (None, ""),
+    }
+}
+
+impl Look {
+    fn take(&mut self, codes: &[u32]) {
+        let mut codes = codes.iter().copied();
+        while let Some(code) = codes.next() {
+            match code {
+                0 => *self = Self::default(),
+                1 => self.bold = true,
+                2 => self.dim = true,
+                3 => self.italic = true,
+                4 => self.underline = true,
+                22 => (self.bold, self.dim) = (false, false),
+                23 => self.italic = false,
+                24 => self.underline = false,
+                30..=37 => self.front = Some(named(code - 30)),
+                90..=97 => self.front = Some(named(code - 82)),
+                40..=47 => self.back = Some(named(code - 40)),
+                100..=107 => self.back = Some(named(code - 92)),
+                38 => self.front = wide(&mut codes),
+                48 => self.back = wide(&mut codes),
+                39 => self.front = None,
+                49 => self.back = None,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// One of the sixteen colours that the page has names for.
+fn named(index: u32) -> String {
+    format!("var(--ansi-{index})")
+}
+
+/// The colour after 38 or 48.
+fn wide(codes: &mut impl Iterator<Item = u32>) -> Option<String> {
+    let rgb = |r: u32, g: u32, b: u32| Some(format!("rgb({} {} {})", r.min(255), g.min(255), b.min(255)));
+    match codes.next()? {
+        2 => rgb(codes.next()?, codes.next()?, codes.next()?),
+        5 => match codes.next()? {
+            index @ 0..=15 => Some(named(index)),
+            index @ 16..=231 => {
+                let level = |n: u32| if n == 0 { 0 } else { 55 + 40 * n };
+                let cube = index - 16;
+                rgb(level(cube / 36), level(cube / 6 % 6), level(cube % 6))
+            }
+            index => {
+                let grey = 8 + 10 * index.saturating_sub(232);
+                rgb(grey, grey, grey)
+            }
+        },
+        _ => None,
+    }
+}

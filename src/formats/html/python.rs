@@ -1,0 +1,71 @@
+//! Python with its keywords, texts, numbers and comments marked. For eyes only: it need not be right about every program.
+
+use super::escaped;
+
+const KEYWORDS: &[&str] = &[
+    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
+    "except", "False", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "None",
+    "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield",
+];
+
+/// The HTML of a program.
+pub(super) fn to_html(code: &str) -> String {
+    let mut written = String::with_capacity(code.len() * 2);
+    let mut rest = code;
+    while let Some(c) = rest.chars().next() {
+        let (length, class) = token(rest, c);
+        let text = escaped(&rest[..length]);
+        match class {
+            Some(class) => written.push_str(&format!("<span class=\"{class}\">{text}</span>")),
+            None => written.push_str(&text),
+        }
+        rest = &rest[length..];
+    }
+    written
+}
+
+/// How long the token is that a text begins with, and what it is.
+fn token(text: &str, first: char) -> (usize, Option<&'static str>) {
+    let while_is = |is: fn(char) -> bool| text.find(|c: char| !is(c)).unwrap_or(text.len());
+    let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
+    if first == '#' {
+        return (text.find('\n').unwrap_or(text.len()), Some("comment"));
+    }
+    if first.is_ascii_digit() {
+        let is = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+        return (while_is(is), Some("number"));
+    }
+    if first.is_alphabetic() || first == '_' {
+        let length = while_is(is_in_name);
+        let word = &text[..length];
+        let is_prefix = length <= 2 && word.chars().all(|c| "rRbBuUfFtT".contains(c));
+        if is_prefix && let Some(quoted) = quoted(&text[length..]) {
+            return (length + quoted, Some("string"));
+        }
+        return (length, KEYWORDS.contains(&word).then_some("keyword"));
+    }
+    match quoted(text) {
+        Some(length) => (length, Some("string")),
+        None => (first.len_utf8(), None),
+    }
+}
+
+/// How long the text in quotes is that a program begins with.
+fn quoted(text: &str) -> Option<usize> {
+    let long = ["\"\"\"", "'''"].into_iter().find(|q| text.starts_with(q));
+    let quote = long.or_else(|| ["\"", "'"].into_iter().find(|q| text.starts_with(q)))?;
+    let mut at = quote.len();
+    while let Some(c) = text[at..].chars().next() {
+        if text[at..].starts_with(quote) {
+            return Some(at + quote.len());
+        }
+        if c == '\n' && long.is_none() {
+            return Some(at);
+        }
+        at += c.len_utf8();
+        if c == '\\' {
+            at += text[at..].chars().next().map_or(0, char::len_utf8);
+        }
+    }
+    Some(text.len())
+}

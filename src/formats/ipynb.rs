@@ -1,0 +1,276 @@
+//! Jupyter's notebook files: written as nbformat 4.5, read as 4.x, and as 3 (`old`).
+
+use super::{Cell, Document, FormatError, is_id, is_json, markdown, old, text_of};
+use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
+use serde_json::{Map, Value, json};
+
+/// How many pictures and how much of them one document may take into its text, in bytes of base64.
+const MAX_PICTURE_BYTES: usize = 256 * 1024;
+const MAX_PICTURES_BYTES: usize = 2 * 1024 * 1024;
+
+const HOW: &str = "open it in Jupyter and save it again, or ask whoever made it";
+
+/// The file of a document, as Jupyter writes it: indented by one, texts as lists of lines.
+pub(super) fn write(document: &Document) -> String {
+    let cells: Vec<Value> = document.cells.iter().map(cell_to_json).collect();
+    let file = json!({
+        "cells": cells,
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3 (Ratoon)", "language": "python", "name": "python3"},
+            "language_info": {
+                "codemirror_mode": {"name": "ipython", "version": 3},
+                "file_extension": ".py",
+                "mimetype": "text/x-python",
+                "name": "python",
+                "nbconvert_exporter": "python",
+                "pygments_lexer": "ipython3",
+            },
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    });
+    let mut text = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(
+        &mut text,
+        serde_json::ser::PrettyFormatter::with_indent(b" "),
+    );
+    // Writing values to memory cannot fail.
+    let _ = serde::Serialize::serialize(&file, &mut writer);
+    text.push(b'\n');
+    String::from_utf8(text).unwrap_or_default()
+}
+
+fn cell_to_json(cell: &Cell) -> Value {
+    let mut own = Map::new();
+    let is_code = cell.kind == DraftKind::Code;
+    own.insert("cell_type".into(), if is_code { "code" } else { "markdown" }.into());
+    own.insert("id".into(), cell.id.clone().into());
+    own.insert("metadata".into(), json!({}));
+    own.insert("source".into(), lines(&cell.source));
+    if is_code {
+        own.insert("execution_count".into(), cell.exec_count.into());
+        own.insert("outputs".into(), cell.outputs.iter().map(output_to_json).collect());
+    }
+    Value::Object(own)
+}
+
+fn output_to_json(output: &Output) -> Value {
+    match output {
+        Output::Stream { name, text } => json!({
+            "output_type": "stream",
+            "name": match name { StreamName::Stdout => "stdout", StreamName::Stderr => "stderr" },
+            "text": lines(text),
+        }),
+        Output::DisplayData { data, metadata, display_id: _ } => {
+            json!({"output_type": "display_data", "data": bundle_to_json(data), "metadata": metadata})
+        }
+        Output::ExecuteResult { data, metadata, execution_count } => json!({
+            "output_type": "execute_result",
+            "data": bundle_to_json(data),
+            "metadata": metadata,
+            "execution_count": execution_count,
+        }),
+        Output::Error(error) => json!({
+            "output_type": "error",
+            "ename": error.ename,
+            "evalue": error.evalue,
+            "traceback": error.traceback,
+        }),
+    }
+}
+
+fn bundle_to_json(data: &MimeBundle) -> Map<String, Value> {
+    let to_json = |(mime, value): (&String, &Value)| {
+        let is_text =
+            mime.starts_with("text/") || mime.starts_with("image/svg") || mime.ends_with("javascript");
+        let value = match value {
+            value if is_json(mime) => value.clone(),
+            value if is_text => lines(&text_of(value)),
+            value => text_of(value).into(),
+        };
+        (mime.clone(), value)
+    };
+    data.iter().map(to_json).collect()
+}
+
+/// A text as a list of its lines, each with its end.
+fn lines(text: &str) -> Value {
+    text.split_inclusive('\n').map(Value::from).collect()
+}
+
+/// Reads a file of version 3 or 4.
+pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let file: Value = serde_json::from_slice(bytes).map_err(|error| {
+        let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
+        let why = if is_list { "it is not JSON".to_owned() } else { format!("its JSON is broken: {error}") };
+        FormatError::new(why, "take a whole .ipynb file")
+    })?;
+    let Value::Object(file) = file else {
+        return Err(FormatError::new("it is JSON, but no notebook: the outermost is no object", HOW));
+    };
+    let number = |key: &str| file.get(key).and_then(Value::as_u64);
+    match number("nbformat") {
+        Some(4) => new(&file),
+        Some(3) => old::read(&file),
+        Some(version @ (1 | 2)) => {
+            let why = format!("it is of version {version} of the format, of the year 2011 or 2012");
+            Err(FormatError::new(why, "open it in Jupyter and save it again"))
+        }
+        Some(version) => {
+            let why = format!("it is of version {version} of the format, and this Ratoon knows 3 and 4");
+            Err(FormatError::new(why, "save it as version 4, or use a newer Ratoon"))
+        }
+        None => Err(FormatError::new("it is JSON, but no notebook: `nbformat` is missing", HOW)),
+    }
+}
+
+fn new(file: &Map<String, Value>) -> Result<Document, FormatError> {
+    let cells = list(file, "cells", "the file")?;
+    let mut document = Document::default();
+    let mut room = MAX_PICTURES_BYTES;
+    for (i, cell) in cells.iter().enumerate() {
+        let place = format!("cell {}", i + 1);
+        let cell = object(cell, &place)?;
+        let kind = word(cell, "cell_type", &place)?;
+        let mut source = source(cell, "source", &place)?;
+        let mut own = match kind {
+            "code" => {
+                let mut own = Cell::new(DraftKind::Code, source);
+                own.exec_count = count(cell.get("execution_count"));
+                own.outputs = outputs(cell, &place, output)?;
+                own
+            }
+            "markdown" => {
+                if let Some(Value::Object(attachments)) = cell.get("attachments") {
+                    source = markdown::with_pictures(&source, attachments, |bytes| {
+                        let fits = bytes <= MAX_PICTURE_BYTES.min(room);
+                        room -= if fits { bytes } else { 0 };
+                        fits
+                    });
+                    if source.contains("](attachment:") {
+                        document.left_out.push(format!("{place}: a picture that is too large"));
+                    }
+                }
+                Cell::new(DraftKind::Markdown, source)
+            }
+            "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source)),
+            other => {
+                let why = format!("{place} is of the kind {other:?}, which no notebook has");
+                return Err(FormatError::new(why, HOW));
+            }
+        };
+        own.id = cell.get("id").and_then(Value::as_str).filter(|id| is_id(id)).unwrap_or_default().to_owned();
+        document.cells.push(own);
+    }
+    Ok(document)
+}
+
+fn output(output: &Map<String, Value>, place: &str) -> Result<Output, FormatError> {
+    let bundle = || -> Result<(MimeBundle, MimeBundle), FormatError> {
+        let data = match output.get("data") {
+            Some(data) => object(data, &format!("`data` of {place}"))?,
+            None => return Err(missing("data", place)),
+        };
+        let joined = |(mime, value): (&String, &Value)| {
+            let value = if is_json(mime) { value.clone() } else { text_of(value).into() };
+            (mime.clone(), value)
+        };
+        let metadata = output.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        Ok((data.iter().map(joined).collect(), metadata))
+    };
+    Ok(match word(output, "output_type", place)? {
+        "stream" => stream(output, "name", place)?,
+        "display_data" | "update_display_data" => {
+            let (data, metadata) = bundle()?;
+            Output::DisplayData { data, metadata, display_id: None }
+        }
+        "execute_result" => {
+            let (data, metadata) = bundle()?;
+            let execution_count = count(output.get("execution_count")).unwrap_or_default();
+            Output::ExecuteResult { data, metadata, execution_count }
+        }
+        "error" => error(output),
+        other => {
+            let why = format!("{place} is of the kind {other:?}, which no output has");
+            return Err(FormatError::new(why, HOW));
+        }
+    })
+}
+
+/// What was printed; `key` says on which stream.
+pub(super) fn stream(output: &Map<String, Value>, key: &str, place: &str) -> Result<Output, FormatError> {
+    let is_error = output.get(key).and_then(Value::as_str) == Some("stderr");
+    let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
+    Ok(Output::stream(name, source(output, "text", place)?))
+}
+
+/// A traceback.
+pub(super) fn error(output: &Map<String, Value>) -> Output {
+    let text = |key: &str| output.get(key).map(text_of).unwrap_or_default();
+    let traceback = output.get("traceback").and_then(Value::as_array);
+    let traceback = traceback.map(|lines| lines.iter().map(text_of).collect()).unwrap_or_default();
+    Output::Error(RunError { ename: text("ename"), evalue: text("evalue"), traceback })
+}
+
+/// The outputs of a cell, each read by `one`.
+pub(super) fn outputs(
+    cell: &Map<String, Value>,
+    place: &str,
+    one: impl Fn(&Map<String, Value>, &str) -> Result<Output, FormatError>,
+) -> Result<Vec<Output>, FormatError> {
+    if cell.get("outputs").is_none_or(Value::is_null) {
+        return Ok(Vec::new());
+    }
+    let read = |(i, output): (usize, &Value)| {
+        let place = format!("output {} of {place}", i + 1);
+        one(object(output, &place)?, &place)
+    };
+    list(cell, "outputs", place)?.iter().enumerate().map(read).collect()
+}
+
+/// The number in `In[n]`.
+pub(super) fn count(value: Option<&Value>) -> Option<u32> {
+    value.and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
+}
+
+pub(super) fn missing(key: &str, place: &str) -> FormatError {
+    FormatError::new(format!("`{key}` is missing in {place}"), HOW)
+}
+
+pub(super) fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, FormatError> {
+    value.as_object().ok_or_else(|| FormatError::new(format!("{place} is no object"), HOW))
+}
+
+pub(super) fn list<'a>(
+    object: &'a Map<String, Value>,
+    key: &str,
+    place: &str,
+) -> Result<&'a Vec<Value>, FormatError> {
+    let value = object.get(key).ok_or_else(|| missing(key, place))?;
+    value.as_array().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is no list"), HOW))
+}
+
+pub(super) fn word<'a>(
+    object: &'a Map<String, Value>,
+    key: &str,
+    place: &str,
+) -> Result<&'a str, FormatError> {
+    let value = object.get(key).ok_or_else(|| missing(key, place))?;
+    value.as_str().ok_or_else(|| FormatError::new(format!("`{key}` of {place} is no text"), HOW))
+}
+
+/// A text that may stand as a list of its lines.
+pub(super) fn source(object: &Map<String, Value>, key: &str, place: &str) -> Result<String, FormatError> {
+    match object.get(key) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Array(parts)) if parts.iter().all(Value::is_string) => {
+            Ok(parts.iter().filter_map(Value::as_str).collect())
+        }
+        Some(_) => {
+            let why = format!("`{key}` of {place} is neither a text nor a list of lines");
+            Err(FormatError::new(why, HOW))
+        }
+        None => Err(missing(key, place)),
+    }
+}

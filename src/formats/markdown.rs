@@ -1,0 +1,82 @@
+//! Markdown: what other formats put into it, and the HTML that it comes to. HTML that stands in it is shown, not obeyed.
+
+use super::text_of;
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
+use serde_json::{Map, Value};
+
+/// Pictures that a page of ours shows.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// A text that is no markdown, as markdown that shows it as it is.
+pub(super) fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}\n{text}\n{fence}")
+}
+
+/// Puts pictures that came beside a text into it, as long as `fits` takes their bytes.
+pub(super) fn with_pictures(
+    text: &str,
+    attachments: &Map<String, Value>,
+    mut fits: impl FnMut(usize) -> bool,
+) -> String {
+    let mut text = text.to_owned();
+    for (name, bundle) in attachments {
+        let marks = [format!("](attachment:{name})"), format!("](attachment:{})", name.replace(' ', "%20"))];
+        let Some(bundle) = bundle.as_object() else { continue };
+        let found = PICTURES.iter().find_map(|mime| Some((mime, bundle.get(*mime)?)));
+        let Some((mime, data)) = found else { continue };
+        let data: String = text_of(data).split_whitespace().collect();
+        let count: usize = marks[..if marks[0] == marks[1] { 1 } else { 2 }]
+            .iter()
+            .map(|mark| text.matches(mark.as_str()).count())
+            .sum();
+        let is_base64 = data.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+        if count == 0 || !is_base64 || !fits(count * data.len()) {
+            continue;
+        }
+        for mark in &marks {
+            text = text.replace(mark, &format!("](data:{mime};base64,{data})"));
+        }
+    }
+    text
+}
+
+/// The HTML of a text. Nothing in it is fetched, and nothing runs.
+pub(super) fn to_html(text: &str) -> String {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut left_out = 0_usize;
+    let tame = Parser::new_ext(text, options).filter_map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+        Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
+        Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
+        Event::Start(Tag::Image { dest_url, title, id, link_type }) => {
+            // A picture from elsewhere is not fetched: what it is called stands in its place.
+            let is_here = PICTURES.iter().any(|mime| dest_url.starts_with(&format!("data:{mime};base64,")));
+            if !is_here || left_out > 0 {
+                left_out += 1;
+                return None;
+            }
+            Some(Event::Start(Tag::Image { dest_url, title, id, link_type }))
+        }
+        Event::End(TagEnd::Image) if left_out > 0 => {
+            left_out -= 1;
+            None
+        }
+        Event::Start(Tag::Link { dest_url, title, id, link_type }) => {
+            let dest_url = if goes_somewhere(&dest_url, link_type) { dest_url } else { CowStr::from("#") };
+            Some(Event::Start(Tag::Link { dest_url, title, id, link_type }))
+        }
+        other => Some(other),
+    });
+    let mut written = String::new();
+    html::push_html(&mut written, tame);
+    written
+}
+
+/// Links lead where a browser goes, and run nothing.
+fn goes_somewhere(to: &str, link_type: LinkType) -> bool {
+    let to = to.to_ascii_lowercase();
+    link_type == LinkType::Email
+        || ["http://", "https://", "mailto:", "#"].iter().any(|begin| to.starts_with(begin))
+}

@@ -1,0 +1,296 @@
+//! FILES of other programs: a notebook's line as `.ipynb`, `.py` and `.html`, and `.ipynb` and `.py` as a new notebook.
+//!
+//! Pure: from values to text and back. `Document` is what all formats have in common: cells in a line.
+
+mod html;
+mod ipynb;
+mod markdown;
+mod old;
+mod script;
+#[cfg(test)]
+mod tests;
+
+use crate::notebook::{
+    Asked, Base, Draft, DraftId, DraftKind, ExecId, MimeBundle, Notebook, Output, Outputs, Refused, Run,
+    RunStatus, StateId,
+};
+use std::collections::HashSet;
+
+/// How many cells a file may have: as many as a notebook may have drafts.
+const MAX_CELLS: usize = 10_000;
+/// How much text all cells of a file may have, in bytes: as much as a notebook's drafts may.
+const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
+/// How much text one cell may have, in bytes.
+const MAX_CELL_BYTES: usize = 1024 * 1024;
+
+/// A format that a line of a notebook can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Jupyter's: cells with their outputs.
+    Ipynb,
+    /// A Python program, its cells divided by `# %%`.
+    Script,
+    /// One page to be read and printed.
+    Html,
+}
+
+impl Format {
+    /// By its word, which is also how its files' names end.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Ipynb, Self::Script, Self::Html].into_iter().find(|format| format.word() == word)
+    }
+
+    /// How its files' names end.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ipynb => "ipynb",
+            Self::Script => "py",
+            Self::Html => "html",
+        }
+    }
+
+    /// Its media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Ipynb => "application/x-ipynb+json",
+            Self::Script => "text/x-python; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+}
+
+/// Why a file cannot be taken in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct FormatError {
+    /// What is wrong, and where.
+    pub why: String,
+    /// What to do about it.
+    pub how: String,
+    /// Whether it is right, but too much.
+    pub is_too_large: bool,
+}
+
+impl FormatError {
+    fn new(why: impl Into<String>, how: impl Into<String>) -> Self {
+        Self { why: why.into(), how: how.into(), is_too_large: false }
+    }
+
+    fn too_large(why: impl Into<String>) -> Self {
+        Self { why: why.into(), how: "take in a part of it".into(), is_too_large: true }
+    }
+}
+
+impl From<FormatError> for Refused {
+    fn from(error: FormatError) -> Self {
+        let code = if error.is_too_large { "too_large" } else { "bad_request" };
+        Self::new(code, "take in the file", error.why, error.how)
+    }
+}
+
+/// A line of cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Its title: the notebook's name.
+    pub name: String,
+    /// Top to bottom.
+    pub cells: Vec<Cell>,
+    /// What was in the file and was not taken in, as sentences.
+    pub left_out: Vec<String>,
+}
+
+/// One cell of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Tells it from the others; valid in a file of Jupyter's, or empty when there is none.
+    pub id: String,
+    /// Code or markdown.
+    pub kind: DraftKind,
+    /// Its text.
+    pub source: String,
+    /// What it printed and showed, when it ran.
+    pub outputs: Vec<Output>,
+    /// The number in `In[n]`.
+    pub exec_count: Option<u32>,
+}
+
+impl Cell {
+    fn new(kind: DraftKind, source: impl Into<String>) -> Self {
+        Self { id: String::new(), kind, source: source.into(), outputs: Vec::new(), exec_count: None }
+    }
+}
+
+impl Document {
+    /// The line that ends in a state, and the drafts that hang on that state.
+    pub fn of(notebook: &Notebook, state: &StateId) -> Self {
+        let mut cells = Vec::new();
+        for state in notebook.lineage(state) {
+            let run = state.exec_id.as_ref().and_then(|id| notebook.run(id));
+            for (i, text) in state.prose.iter().enumerate() {
+                let cell = Cell::new(DraftKind::Markdown, text);
+                cells.push(Cell { id: format!("{}-{}", state.id, i + 1), ..cell });
+            }
+            let Some(run) = run else { continue };
+            let of_draft = run.draft.as_ref().map_or(state.id.as_str(), DraftId::as_str);
+            cells.push(Cell {
+                id: of_draft.to_owned(),
+                outputs: run.outputs.items().to_vec(),
+                exec_count: Some(state.exec_count),
+                ..Cell::new(DraftKind::Code, &run.code)
+            });
+        }
+        for draft in notebook.drafts_on(state) {
+            let came = notebook
+                .runs()
+                .find(|r| r.status == RunStatus::Imported && r.draft.as_ref() == Some(&draft.id));
+            let came = came.filter(|_| draft.kind == DraftKind::Code);
+            cells.push(Cell {
+                id: draft.id.as_str().to_owned(),
+                outputs: came.map(|run| run.outputs.items().to_vec()).unwrap_or_default(),
+                exec_count: came.and_then(|run| run.exec_count),
+                ..Cell::new(draft.kind, draft.source)
+            });
+        }
+        with_ids(&mut cells);
+        Self { name: notebook.name().to_owned(), cells, left_out: Vec::new() }
+    }
+
+    /// The document in a format.
+    pub fn write(&self, format: Format) -> String {
+        match format {
+            Format::Ipynb => ipynb::write(self),
+            Format::Script => script::write(self),
+            Format::Html => html::write(self),
+        }
+    }
+
+    /// Reads a file in a format.
+    ///
+    /// # Errors
+    /// When it is not in that format, or too large.
+    pub fn read(bytes: &[u8], format: Format) -> Result<Self, FormatError> {
+        let document = match format {
+            Format::Ipynb => ipynb::read(bytes)?,
+            Format::Script => script::read(bytes)?,
+            Format::Html => {
+                let how = "take the .ipynb or the .py";
+                return Err(FormatError::new("a page cannot be made a notebook again", how));
+            }
+        };
+        check(&document)?;
+        Ok(document)
+    }
+
+    /// A new notebook of these cells: they are drafts on its root, and what they printed elsewhere stands below them.
+    /// `new_id` makes ids for cells that have none, and for the runs.
+    pub fn into_notebook(mut self, name: &str, now_ms: f64, new_id: &mut dyn FnMut() -> String) -> Notebook {
+        let mut notebook = Notebook::new(name, now_ms);
+        let mut taken = HashSet::new();
+        for cell in &mut self.cells {
+            if cell.id.is_empty() || !taken.insert(cell.id.clone()) {
+                cell.id = new_id();
+                taken.insert(cell.id.clone());
+            }
+        }
+        for cell in self.cells {
+            let id = DraftId::new(cell.id);
+            if cell.kind == DraftKind::Code && !(cell.outputs.is_empty() && cell.exec_count.is_none()) {
+                notebook.add_run(Run {
+                    exec_count: cell.exec_count,
+                    outputs: kept(cell.outputs),
+                    ..imported(ExecId::new(format!("imported-{}", new_id())), id.clone(), &cell.source)
+                });
+            }
+            let (on, kind) = (StateId::root(), cell.kind);
+            notebook.append_draft(Draft { id, on, kind, source: cell.source, version: 1 });
+        }
+        notebook
+    }
+}
+
+/// A run that never was: it carries what a draft's cell printed elsewhere.
+fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
+    let on = Base::State(StateId::root());
+    Run {
+        exec_id,
+        on: on.clone(),
+        code: code.to_owned(),
+        status: RunStatus::Imported,
+        draft: Some(draft),
+        exec_count: None,
+        outputs: Outputs::default(),
+        error: None,
+        prompt: None,
+        started_at: None,
+        duration_ms: None,
+        state: None,
+        asked: Asked { on, new_state_name: None },
+    }
+}
+
+/// Outputs within the limit of a run; what is beyond it is said.
+fn kept(items: Vec<Output>) -> Outputs {
+    let mut outputs = Outputs::default();
+    for item in items {
+        outputs.push(item);
+    }
+    outputs.note_dropped();
+    outputs
+}
+
+fn check(document: &Document) -> Result<(), FormatError> {
+    if document.cells.len() > MAX_CELLS {
+        let why = format!("it has {} cells, more than {MAX_CELLS}", document.cells.len());
+        return Err(FormatError::too_large(why));
+    }
+    if let Some(at) = document.cells.iter().position(|cell| cell.source.len() > MAX_CELL_BYTES) {
+        let why = format!("cell {} has more than {MAX_CELL_BYTES} bytes of text", at + 1);
+        return Err(FormatError::too_large(why));
+    }
+    let bytes: usize = document.cells.iter().map(|cell| cell.source.len()).sum();
+    if bytes > MAX_TEXT_BYTES {
+        let why = format!("its cells have {bytes} bytes of text, more than {MAX_TEXT_BYTES}");
+        return Err(FormatError::too_large(why));
+    }
+    Ok(())
+}
+
+/// Jupyter's ids have 1 to 64 letters, digits, `-` and `_`.
+fn is_id(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+}
+
+/// Gives every cell an id that is valid and its own.
+fn with_ids(cells: &mut [Cell]) {
+    let mut taken = HashSet::new();
+    for (at, cell) in cells.iter_mut().enumerate() {
+        if is_id(&cell.id) && taken.insert(cell.id.clone()) {
+            continue;
+        }
+        let free = (at + 1..).map(|n| format!("cell-{n}")).find(|id| !taken.contains(id));
+        cell.id = free.unwrap_or_default();
+        taken.insert(cell.id.clone());
+    }
+}
+
+/// The text of a representation; a list of lines is one text, and other JSON is written out.
+fn text_of(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) if parts.iter().all(Value::is_string) => {
+            parts.iter().filter_map(Value::as_str).collect()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Whether a mime type's data is JSON, and not text.
+fn is_json(mime: &str) -> bool {
+    mime == "application/json" || mime.ends_with("+json")
+}
+
+/// A representation of a bundle as text.
+fn text_in(bundle: &MimeBundle, mime: &str) -> Option<String> {
+    bundle.get(mime).map(text_of)
+}

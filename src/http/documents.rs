@@ -1,0 +1,132 @@
+//! Notebooks as files of other programs: one line of a notebook to take away, and a file to make a notebook of.
+
+use super::ask::{find, param, to_its_end};
+use super::body::each_chunk;
+use super::error::{ErrorBody, HttpError};
+use super::exchange::{file_name, permit};
+use super::guard::query_value;
+use super::routes::Found;
+use super::{Door, limits};
+use crate::formats::{Document, Format};
+use crate::notebook::Refused;
+use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Serialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+use utoipa::ToSchema;
+
+/// A notebook that was made of a file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Imported {
+    /// Its name.
+    name: String,
+    /// What was in the file and is not in the notebook, as sentences.
+    left_out: Vec<String>,
+}
+
+/// Sends the line that ends in a state, with its drafts, as a file: an `.ipynb` with outputs, a `.py`, or a page to read.
+#[utoipa::path(
+    get, path = "/api/notebooks/{name}/states/{id}/document", tag = "notebooks",
+    params(
+        ("name" = String, Path), ("id" = String, Path, description = "Name or id"),
+        ("as" = Option<String>, Query, description = "`ipynb` (default), `py` or `html`"),
+    ),
+    responses(
+        (status = 200, description = "The file", content_type = "application/x-ipynb+json"),
+        (status = 400, description = "There is no such format", body = ErrorBody),
+        (status = 404, description = "No such notebook or state", body = ErrorBody),
+        (status = 503, description = "Too many files are coming and going", body = ErrorBody),
+    )
+)]
+pub(crate) async fn document(
+    request: HttpRequest,
+    door: web::Data<Door>,
+    found: Found,
+) -> Result<HttpResponse, HttpError> {
+    let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
+    let Some(format) = Format::from_word(&word) else {
+        let how = "take `ipynb`, `py` or `html`";
+        return Err(HttpError::bad_request("write a file", format!("there is no format {word:?}"), how));
+    };
+    let session = Door::notebook(&door, param(&found, 0)).await?;
+    let state = find(&session, param(&found, 1)).await?.id;
+    let permit = permit(&door)?;
+    let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
+    let lost = |_| HttpError::internal("a part of the server failed");
+    let text = web::block(move || document.write(format)).await.map_err(lost)?;
+    drop(permit);
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, format.media_type()))
+        .insert_header((CONTENT_DISPOSITION, file_name(session.name(), &format!(".{}", format.word()))))
+        .body(text))
+}
+
+/// Makes a new notebook of a file. Its cells are drafts on the root, and what they printed elsewhere stands below them.
+/// Nothing runs.
+#[utoipa::path(
+    post, path = "/api/notebooks/import", tag = "notebooks",
+    params(("name" = String, Query, description = "What the notebook is to be called")),
+    request_body(
+        content = String, content_type = "application/json",
+        description = "The `.ipynb`; or, as `text/x-python`, a program whose cells begin with `# %%`"
+    ),
+    responses(
+        (status = 201, description = "It is there", body = Imported),
+        (status = 400, description = "It is no such file, or the name cannot be used", body = ErrorBody),
+        (status = 409, description = "There is a notebook of this name", body = ErrorBody),
+        (status = 413, description = "The file is too long", body = ErrorBody),
+    )
+)]
+pub(crate) async fn import(
+    request: HttpRequest,
+    body: web::Payload,
+    door: web::Data<Door>,
+) -> Result<HttpResponse, HttpError> {
+    let Some(name) = query_value(request.query_string(), "name") else {
+        let how = "add `?name=` with the name that the notebook is to have";
+        return Err(HttpError::bad_request("make a notebook of a file", "it has no name", how));
+    };
+    limits::check_notebook_name(&name)?;
+    is_free(&door, &name)?;
+    let permit = permit(&door)?;
+    let is_script = request.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/"));
+    let format = if is_script { Format::Script } else { Format::Ipynb };
+    let mut bytes = Vec::new();
+    each_chunk(&request, body.into_inner(), async |chunk| {
+        bytes.extend_from_slice(&chunk);
+        Ok(())
+    })
+    .await?;
+    let imported = to_its_end(take_in(door, name, bytes, format)).await?;
+    drop(permit);
+    Ok(HttpResponse::Created().json(imported))
+}
+
+async fn take_in(
+    door: web::Data<Door>,
+    name: String,
+    bytes: Vec<u8>,
+    format: Format,
+) -> Result<Imported, HttpError> {
+    let lost = |_| HttpError::internal("a part of the server failed");
+    let _one = door.changes_links.lock().await;
+    let sessions = door.sessions.clone();
+    let made = web::block(move || -> Result<Imported, Refused> {
+        let mut document = Document::read(&bytes, format)?;
+        let left_out = std::mem::take(&mut document.left_out);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
+        let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
+        sessions.create(&document.into_notebook(&name, now, &mut new_id))?;
+        Ok(Imported { name, left_out })
+    });
+    Ok(made.await.map_err(lost)??)
+}
+
+/// Whether a name may be given to a new notebook.
+pub(super) fn is_free(door: &Door, name: &str) -> Result<(), Refused> {
+    if !door.has(name) {
+        return Ok(());
+    }
+    let (what, why) = (format!("use the name {name:?}"), "there is a notebook of this name");
+    Err(Refused::new("conflict", what, why, "choose another name"))
+}

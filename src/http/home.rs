@@ -1,0 +1,209 @@
+//! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied, removed.
+
+use super::ask::{param, to_its_end};
+use super::body::Json;
+use super::documents::is_free;
+use super::error::{ErrorBody, HttpError};
+use super::guard::{Caller, query_value};
+use super::routes::Found;
+use super::{Door, limits};
+use crate::notebook::{Living, Notebook, Refused};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The answer to `GET /api/notebooks`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Notebooks {
+    /// The names of the notebooks, open or in the directory, sorted.
+    notebooks: Vec<String>,
+    /// What is known of each, in the same order.
+    about: Vec<About>,
+}
+
+/// A notebook in the list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct About {
+    name: String,
+    /// How many of its cells left a state; none when that cannot be told now.
+    states: Option<u64>,
+    /// How much it takes on disk, in bytes.
+    bytes: u64,
+    /// When it was last written to, in milliseconds since the Unix epoch.
+    last_used: Option<f64>,
+    /// Whether it has processes.
+    is_open: bool,
+    /// How many of its cells run or wait to run.
+    running: u64,
+    /// Whether it is the one that the server was started with, which stays as long as the server.
+    is_start: bool,
+}
+
+/// Another name.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewName {
+    /// The name.
+    to: String,
+    /// Whether cells that run may be stopped for it.
+    #[serde(default)]
+    stop: bool,
+}
+
+/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is asked for.
+#[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
+pub(crate) async fn notebooks(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
+    let names = door.names_for(caller.access()?);
+    let about = about_all(&door, names.clone()).await?;
+    Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about }))
+}
+
+async fn about_all(door: &web::Data<Door>, names: Vec<String>) -> Result<Vec<About>, HttpError> {
+    let (sessions, start) = (door.sessions.clone(), door.start.name().to_owned());
+    let look = move || -> Vec<About> {
+        let about = |name: String| {
+            let (seen, is_open) = (sessions.look(&name), sessions.get(&name).is_some());
+            let (is_start, running) = (name == start, 0);
+            About {
+                name,
+                states: seen.states,
+                bytes: seen.bytes,
+                last_used: seen.last_used,
+                is_open,
+                running,
+                is_start,
+            }
+        };
+        names.into_iter().map(about).collect()
+    };
+    let mut all = web::block(look).await.map_err(|_| HttpError::internal("a part of the server failed"))?;
+    for about in &mut all {
+        let Some(session) = door.sessions.get(&about.name) else { continue };
+        // One that is being closed just now is not open.
+        if let Ok((states, running)) = session.read(counts).await {
+            (about.states, about.running) = (Some(states), running);
+        }
+    }
+    Ok(all)
+}
+
+/// How many cells left a state that is there, and how many run or wait.
+fn counts(notebook: &Notebook) -> (u64, u64) {
+    let states = notebook.states().filter(|s| s.parent.is_some() && s.living != Living::Deleted).count();
+    let running = notebook.runs().filter(|run| !run.status.has_ended()).count();
+    (states as u64, running as u64)
+}
+
+/// Gives a notebook another name. Its pages are told where it went; its share links go on to work.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/rename", tag = "notebooks", params(("name" = String, Path)),
+    request_body = NewName,
+    responses(
+        (status = 200, description = "It has the name", body = super::api::Named),
+        (status = 400, description = "The name cannot be used", body = ErrorBody),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 409, description = "The name is taken, cells run, or it is the start notebook", body = ErrorBody),
+    )
+)]
+pub(crate) async fn rename(
+    door: web::Data<Door>,
+    found: Found,
+    Json(wish): Json<NewName>,
+) -> Result<HttpResponse, HttpError> {
+    let (name, NewName { to, stop }) = (param(&found, 0).to_owned(), wish);
+    limits::check_notebook_name(&to)?;
+    to_its_end(async move {
+        let _one = door.changes_links.lock().await;
+        may_go(&door, &name, stop, "rename").await?;
+        is_free(&door, &to)?;
+        door.sessions.rename(&name, &to).await?;
+        door.keys.rebind(&name, &to);
+        Ok(HttpResponse::Ok().json(super::api::Named { name: to }))
+    })
+    .await
+}
+
+/// Copies a notebook, with its states, outputs and drafts, but without its share links and what tasks keep. Cells that
+/// run go on.
+#[utoipa::path(
+    post, path = "/api/notebooks/{name}/duplicate", tag = "notebooks", params(("name" = String, Path)),
+    request_body = NewName,
+    responses(
+        (status = 201, description = "The copy is there", body = super::api::Named),
+        (status = 400, description = "The name cannot be used", body = ErrorBody),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 409, description = "The name is taken", body = ErrorBody),
+    )
+)]
+pub(crate) async fn duplicate(
+    door: web::Data<Door>,
+    found: Found,
+    Json(wish): Json<NewName>,
+) -> Result<HttpResponse, HttpError> {
+    let (name, to) = (param(&found, 0).to_owned(), wish.to);
+    limits::check_notebook_name(&to)?;
+    to_its_end(async move {
+        let _one = door.changes_links.lock().await;
+        is_there(&door, &name)?;
+        is_free(&door, &to)?;
+        door.sessions.duplicate(&name, &to).await?;
+        Ok(HttpResponse::Created().json(super::api::Named { name: to }))
+    })
+    .await
+}
+
+/// Removes a notebook with all that belongs to it. Its pages are told, its share links end.
+#[utoipa::path(
+    delete, path = "/api/notebooks/{name}", tag = "notebooks",
+    params(
+        ("name" = String, Path),
+        ("stop" = Option<bool>, Query, description = "Whether cells that run may be stopped for it"),
+    ),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "No such notebook", body = ErrorBody),
+        (status = 409, description = "Cells run, or it is the start notebook", body = ErrorBody),
+    )
+)]
+pub(crate) async fn remove(
+    request: HttpRequest,
+    door: web::Data<Door>,
+    found: Found,
+) -> Result<HttpResponse, HttpError> {
+    let name = param(&found, 0).to_owned();
+    let stop = query_value(request.query_string(), "stop").is_some_and(|v| v == "true");
+    to_its_end(async move {
+        let _one = door.changes_links.lock().await;
+        may_go(&door, &name, stop, "delete").await?;
+        door.sessions.remove(&name).await?;
+        door.keys.forget(&name);
+        Ok(HttpResponse::NoContent().finish())
+    })
+    .await
+}
+
+fn is_there(door: &Door, name: &str) -> Result<(), Refused> {
+    if door.has(name) {
+        return Ok(());
+    }
+    let what = format!("find notebook {name:?}");
+    Err(Refused::new("not_found", what, "there is no notebook of this name", "look at the list again"))
+}
+
+/// Whether a notebook may be closed for good.
+async fn may_go(door: &Door, name: &str, stop: bool, deed: &str) -> Result<(), Refused> {
+    is_there(door, name)?;
+    let what = format!("{deed} notebook {name:?}");
+    if name == door.start.name() {
+        let how = "copy it, or start Ratoon with another notebook first";
+        return Err(Refused::new("conflict", what, "the server was started with it", how));
+    }
+    let Some(session) = door.sessions.get(name) else { return Ok(()) };
+    let running = session.read(counts).await.map_or(0, |(_, running)| running);
+    if running == 0 || stop {
+        return Ok(());
+    }
+    let cells =
+        if running == 1 { "one of its cells runs".into() } else { format!("{running} of its cells run") };
+    Err(Refused::new("conflict", what, cells, "wait for them, stop them, or say `stop`"))
+}

@@ -1,0 +1,34 @@
+//! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network to take it from.
+
+use super::Door;
+use super::ask::param;
+use super::error::HttpError;
+use super::routes::Found;
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{HttpResponse, web};
+
+/// Finds the JavaScript library of a plotting package in the environment that cells run in. It is sent as plain text: our
+/// own page cannot run it.
+#[utoipa::path(
+    get, path = "/api/libraries/{library}", tag = "notebooks",
+    params(("library" = String, Path, description = "`plotly`, `vega`, `bokeh`, `bokeh-gl`, `bokeh-widgets`, `bokeh-tables` or `bokeh-mathjax`")),
+    responses(
+        (status = 200, description = "Its text", content_type = "text/plain"),
+        (status = 204, description = "There is none of this name, or the environment does not have it"),
+    )
+)]
+pub(crate) async fn library(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
+    let name = param(&found, 0).to_owned();
+    // One at a time: each is a process.
+    let _one = door.libraries.lock().await;
+    let sessions = door.sessions.clone();
+    let text = web::block(move || sessions.library(&name))
+        .await
+        .map_err(|_| HttpError::internal("a part of the server failed"))?;
+    Ok(match text {
+        Some(text) => {
+            HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=utf-8")).body(text)
+        }
+        None => HttpResponse::NoContent().finish(),
+    })
+}

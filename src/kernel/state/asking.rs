@@ -1,0 +1,96 @@
+//! What is asked about a state: its variables, what could be typed on, what an object is. The Python part is in `looking.py`,
+//! `fingerprint.py` and `asking.py`; all of it runs in forks that are thrown away.
+
+use super::checkpoint::bytes_of;
+use crate::blobs::Digest;
+use crate::kernel::protocol::{Found, Marks, Sought};
+use crate::notebook::{Completion, Inspection, Variable};
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::ffi::CStr;
+
+/// In the order in which they import each other.
+const MODULES: &[(&CStr, &CStr, &str)] = &[
+    (c"_ratoon_fingerprint", c"<ratoon fingerprint>", include_str!("fingerprint.py")),
+    (c"_ratoon_looking", c"<ratoon looking>", include_str!("looking.py")),
+    (c"_ratoon_asking", c"<ratoon asking>", include_str!("asking.py")),
+];
+
+/// The Python part, loaded in the root.
+#[derive(Debug)]
+pub(super) struct Asking {
+    looking: Py<PyModule>,
+    asking: Py<PyModule>,
+}
+
+#[derive(Deserialize)]
+struct Completions {
+    from: u32,
+    to: u32,
+    items: Vec<Completion>,
+}
+
+impl Asking {
+    /// Loads the Python part, after the shell.
+    pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
+        let native = PyModule::new(py, "_ratoon_native")?;
+        native.add_function(wrap_pyfunction!(digest, &native)?)?;
+        py.import("sys")?.getattr("modules")?.set_item("_ratoon_native", &native)?;
+        let mut modules = Vec::new();
+        for (name, file, text) in MODULES {
+            let text = std::ffi::CString::new(*text)?;
+            modules.push(PyModule::from_code(py, &text, file, name)?.unbind());
+        }
+        let [.., looking, asking] = modules.as_slice() else {
+            return Err(pyo3::exceptions::PyImportError::new_err("no module"));
+        };
+        Ok(Self { looking: looking.clone_ref(py), asking: asking.clone_ref(py) })
+    }
+
+    /// Loads a part of what the completer needs, while nobody waits; whether there is another.
+    pub(super) fn prime(&self, py: Python<'_>, step: u32) -> bool {
+        // It is only for speed.
+        self.asking.call_method1(py, "prime", (step,)).and_then(|more| more.extract(py)).unwrap_or(false)
+    }
+
+    /// The user's variables.
+    pub(super) fn look(&self, py: Python<'_>) -> Vec<Variable> {
+        let json = self.looking.call_method0(py, "look");
+        read(py, json).unwrap_or_default()
+    }
+
+    /// What tells the user's variables from those of another state; none when there are too many.
+    pub(super) fn marks(&self, py: Python<'_>) -> Option<Marks> {
+        let json = self.looking.call_method0(py, "marks");
+        read(py, json).flatten()
+    }
+
+    /// Answers a question about a place in code; what cannot be found out is an empty answer.
+    pub(super) fn find(&self, py: Python<'_>, sought: Sought, code: &str, cursor: u32) -> Found {
+        match sought {
+            Sought::Completions => {
+                let json = self.asking.call_method1(py, "complete", (code, cursor));
+                let nothing = Completions { from: cursor, to: cursor, items: Vec::new() };
+                let Completions { from, to, items } = read(py, json).unwrap_or(nothing);
+                Found::Completions { from, to, items }
+            }
+            Sought::Object => {
+                let json = self.asking.call_method1(py, "inspect", (code, cursor));
+                Found::Object(read::<Option<Box<Inspection>>>(py, json).flatten())
+            }
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(py: Python<'_>, json: PyResult<Py<PyAny>>) -> Option<T> {
+    let json: String = json.and_then(|json| json.extract(py)).ok()?;
+    serde_json::from_str(&json).ok()
+}
+
+/// The BLAKE3 digest of some memory, in hex.
+#[pyfunction]
+fn digest(memory: PyBuffer<u8>) -> PyResult<String> {
+    Ok(Digest::of(bytes_of(&memory)?).to_string())
+}

@@ -1,0 +1,120 @@
+"""Makes plots, charts and progress bars of the well-known libraries appear under their cell.
+
+Each library is set right just when it is imported, and only where the user has not chosen otherwise; none of it is imported
+here. Not by environment variables (MPLBACKEND, PLOTLY_RENDERER), which scripts started from a cell would inherit.
+"""
+
+import os
+import sys
+import types
+
+INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
+
+
+def prepare():
+    """Waits for the imports."""
+    sys.meta_path.insert(0, _Prepared())
+
+
+class _Prepared:
+    """Finds a module as the others do, and does something before or after it is loaded."""
+
+    def __init__(self):
+        self._before = {"matplotlib.pyplot": _plot_inline}
+        self._after = {
+            "plotly.io._renderers": _plotly,
+            "bokeh.io.notebook": _bokeh,
+            "tqdm.std": _tqdm,
+            "tqdm.notebook": _tqdm_notebook,
+        }
+
+    def find_spec(self, name, path=None, target=None):
+        before = self._before.pop(name, None)
+        if before is not None:
+            before()
+        after = self._after.pop(name, None)
+        if after is None:
+            return None
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, after)
+                return spec
+        return None
+
+
+class _Loader:
+    """A module's own loader, and what comes after it."""
+
+    def __init__(self, own, after):
+        self._own = own
+        self._after = after
+
+    def __getattr__(self, name):
+        return getattr(self._own, name)
+
+    def create_module(self, spec):
+        return self._own.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._own
+        self._own.exec_module(module)
+        try:
+            self._after(module)
+        except Exception:
+            pass  # a version that is built otherwise: it shows what it shows elsewhere
+
+
+def _plot_inline():
+    import matplotlib
+
+    # What the user already chose by `matplotlib.use` is a text.
+    own = dict.__getitem__(matplotlib.rcParams, "backend")
+    if "MPLBACKEND" not in os.environ and not (isinstance(own, str) and own):
+        matplotlib.use(INLINE_BACKEND)
+
+
+def _plotly(module):
+    """Each figure is HTML that stands by itself and names plotly.js by its public address. The page gives the frame the
+    plotly.js of this very package instead: nothing is loaded from there, and an output holds no 5 MB of library."""
+    if "PLOTLY_RENDERER" not in os.environ:
+        module.renderers.default = "colab"
+    if module.nbformat is None:
+        # It only asks whether a notebook is there to take the figure.
+        module.nbformat = types.SimpleNamespace(__version__="5.0.0")
+
+
+def _bokeh(module):
+    """`show` shows below the cell, as after `output_notebook()`; each plot stands by itself, as plotly's do."""
+    from bokeh.io.state import curstate
+
+    def load(resources, verbose, hide_banner, load_timeout):
+        pass
+
+    def show(obj, state, notebook_handle):
+        from bokeh.embed import file_html
+        from bokeh.resources import CDN
+        from IPython.display import display
+
+        display({"text/html": file_html(obj, CDN), "text/plain": repr(obj)}, raw=True)
+
+    def application(app, state, notebook_url, **_):
+        raise NotImplementedError("a Bokeh application needs a server of its own: `bokeh serve`")
+
+    # What bokeh.io is about to install for notebooks.
+    module.load_notebook, module.show_doc, module.show_app = load, show, application
+    curstate().output_notebook()
+
+
+def _tqdm(module):
+    """Without its monitor: that is a thread, which no branch has, and all that it does is to redraw bars that stand still."""
+    module.tqdm.monitor_interval = 0
+
+
+def _tqdm_notebook(module):
+    """Bars of text: those of widgets would stand still on the page."""
+    from tqdm.std import tqdm, trange
+
+    module.tqdm = module.tqdm_notebook = tqdm
+    module.trange = module.tnrange = trange

@@ -1,0 +1,21 @@
+//! Outputs that came in a file: each stands below its draft, and goes with it.
+
+use super::Machine;
+use crate::notebook::{Event, ExecId, RunStatus};
+
+impl Machine {
+    /// Forgets the outputs from files whose drafts are gone: run into a state, deleted, or lost with what they hung on.
+    pub(super) fn sweep_imported(&mut self) {
+        let is_left = |run: &&crate::notebook::Run| {
+            let has_draft = run.draft.as_ref().is_some_and(|draft| self.notebook.draft(draft).is_some());
+            run.status == RunStatus::Imported && !has_draft
+        };
+        let runs: Vec<ExecId> = self.notebook.runs().filter(is_left).map(|run| run.exec_id.clone()).collect();
+        for run in &runs {
+            self.notebook.drop_attempt(run);
+        }
+        if !runs.is_empty() {
+            self.publish(Event::Removed { states: Vec::new(), runs });
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! What is done to whole notebooks on their shelf, the directory that holds them: made from a file, looked at, renamed,
+//! copied, removed.
+//!
+//! A notebook has its name when it is whole, and loses it before anything of it goes: what is made or removed lies under
+//! a name that is no notebook's, and is swept at the next start if that comes in between.
+
+use super::key::{InstallKey, Seal};
+use super::load::load_links;
+use super::lock::Lock;
+use super::open::{Paths, examine, make, open_tables, there, transaction};
+use super::tables::{Fault, LINKS, META, Tables};
+use super::write::Writer;
+use super::{StoreError, parts_of};
+use crate::blobs::Blobs;
+use crate::notebook::{KeptLink, Notebook, Parts};
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// What is being made, and what is being removed, is called so, with letters that are never used again.
+const COMING: &str = ".ratoon-coming-";
+const GOING: &str = ".ratoon-going-";
+
+/// What can be said of a notebook without opening it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shelved {
+    /// How many of its cells left a state; none when another program has it open, or it cannot be read.
+    pub states: Option<u64>,
+    /// How much it takes on disk, what it shares with copies included.
+    pub bytes: u64,
+    /// When it was last written to, in milliseconds since the Unix epoch.
+    pub last_used: Option<f64>,
+}
+
+/// Reads a notebook that no program has open. Nothing is changed.
+///
+/// # Errors
+/// When another program has it open, or it is no notebook, or damaged as a whole.
+pub fn read(dir: &Path, name: &str) -> Result<Notebook, StoreError> {
+    let found = examine(&Paths::of(dir), None, name)?;
+    let created_at = found.loaded.parts.states.first().map_or(0.0, |root| root.created_at);
+    Ok(Notebook::from_parts(found.loaded.parts, created_at))
+}
+
+/// Makes a notebook of what is given. It has its name when it is whole and on disk.
+///
+/// # Errors
+/// When there is something of this name already, or the disk refuses.
+pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), StoreError> {
+    let paths = Paths::of(dir);
+    is_free(&paths)?;
+    let (coming, lock) = begin(&paths)?;
+    let written = write_new(&coming, &parts_of(notebook)).map_err(|fault| coming.fault(fault));
+    let done = written.and_then(|()| take_name(&coming.dir, &paths));
+    drop(lock);
+    done.inspect_err(|_| clear(&coming.dir))
+}
+
+fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
+    make(paths)?;
+    let mut writer = Writer::new(Tables::open(&paths.database())?, Blobs::at(&paths.blobs()));
+    writer.begin()?;
+    writer.whole(parts)?;
+    writer.settle()?;
+    writer.commit()?;
+    writer.tables.settle_on_close(true);
+    writer.tables.empty_log()
+}
+
+/// Copies the database of a notebook that is not open, and its blobs, to a new name.
+///
+/// # Errors
+/// When another program has it open, the name is taken, or the disk refuses.
+pub fn duplicate(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let source = Paths::of(from);
+    if !from.is_dir() {
+        return Err(source.refused("there is no such directory", "look for another spelling of its name"));
+    }
+    let lock = Lock::take(from)?;
+    let tables = open_tables(&source)?;
+    let done = copy(&source, to, |database| tables.copy_to(database).map_err(|fault| fault.why));
+    drop(lock);
+    done
+}
+
+/// Copies a notebook: `copy_database` writes what is in its database to a path. The copy has neither its links, nor its
+/// browser sessions, nor what tasks keep.
+pub(super) fn copy(
+    from: &Paths,
+    to: &Path,
+    copy_database: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), StoreError> {
+    let paths = Paths::of(to);
+    is_free(&paths)?;
+    let (coming, lock) = begin(&paths)?;
+    let refused = |why: String| paths.refused(why, "make room on the disk and try again");
+    let done = copy_database(&coming.database())
+        .and_then(|()| copy_blobs(&from.blobs(), &coming.blobs()).map_err(|error| error.to_string()))
+        .and_then(|()| fs::create_dir_all(coming.temporary()).map_err(|error| error.to_string()))
+        .map_err(refused)
+        .and_then(|()| take_name(&coming.dir, &paths));
+    drop(lock);
+    done.inspect_err(|_| clear(&coming.dir))
+}
+
+/// Blobs never change, so that two notebooks may hold the same file.
+fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for folder in fs::read_dir(from)? {
+        let folder = folder?;
+        if !folder.file_type()?.is_dir() {
+            continue;
+        }
+        let own = to.join(folder.file_name());
+        fs::create_dir_all(&own)?;
+        for file in fs::read_dir(folder.path())? {
+            let file = file?;
+            let (path, own) = (file.path(), own.join(file.file_name()));
+            if fs::hard_link(&path, &own).is_err() {
+                fs::copy(&path, &own)?;
+                File::open(&own)?.sync_all()?;
+            }
+        }
+        File::open(&own)?.sync_all()?;
+    }
+    File::open(to)?.sync_all()
+}
+
+/// Gives a notebook that is not open another name. Its share links go with it.
+///
+/// # Errors
+/// When another program has it open, the name is taken, or the disk refuses; then it has its old name.
+pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), StoreError> {
+    let (old, new) = (Paths::of(from), Paths::of(to));
+    is_free(&new)?;
+    if !from.is_dir() {
+        return Err(old.refused("there is no such directory", "look for another spelling of its name"));
+    }
+    let lock = Lock::take(from)?;
+    // Links are bound to a name. They get the new one first: should the rename then not come, they are good for nothing,
+    // and never for another notebook.
+    bind_links(&old, names, key)?;
+    let done = take_name(from, &new);
+    if done.is_err() {
+        // What cannot be put back now are links, which can be made again.
+        let _ = bind_links(&old, (names.1, names.0), key);
+    }
+    drop(lock);
+    done
+}
+
+/// Signs the links that are good for one name for another; all others go.
+fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), StoreError> {
+    let fault = |fault| paths.fault(fault);
+    let mut tables = open_tables(paths)?;
+    let (version, newest) = tables.version().map_err(fault)?;
+    if version != newest {
+        return Err(paths.refused("it is of another version", "open it once, then rename it"));
+    }
+    let links = load_links(&mut tables, key).map_err(fault)?;
+    // Browser sessions are kept with the notebook that a server was started with.
+    let links = links.into_iter().filter(|link| link.notebook == from && link.scope != "session");
+    let links: Vec<KeptLink> = links.map(|link| KeptLink { notebook: to.to_owned(), ..link }).collect();
+    let id = tables.get(&META, &["notebook_id".into()]).map_err(fault)?;
+    let id = id.and_then(|row| row[1].text().map(str::to_owned)).unwrap_or_default();
+    let seal = Seal::new(key, &id);
+    transaction(&mut tables, |tables| tables.replace_all(&LINKS, super::thread::link_rows(&links, &seal)))
+        .map_err(fault)?;
+    tables.settle_on_close(true);
+    tables.empty_log().map_err(fault)
+}
+
+/// Removes a notebook that is not open.
+///
+/// # Errors
+/// When another program has it open, or the disk refuses to let go of its name.
+pub fn remove(dir: &Path) -> Result<(), StoreError> {
+    let paths = Paths::of(dir);
+    if !dir.is_dir() {
+        return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
+    }
+    let lock = Lock::take(dir)?;
+    let going = beside(dir, GOING);
+    let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
+    fs::rename(dir, &going).map_err(refused)?;
+    sync_parent(dir).map_err(refused)?;
+    drop(lock);
+    // It has lost its name, which is what was wished; the rest goes now, or at the next start.
+    clear(&going);
+    Ok(())
+}
+
+/// Whether a program has a notebook open.
+pub fn is_open(dir: &Path) -> bool {
+    dir.is_dir() && Lock::take_at_once(dir).is_err()
+}
+
+/// What can be said of a notebook. One that is `open` here is not counted: who has it open knows better.
+pub fn look(dir: &Path, is_open: bool) -> Shelved {
+    let paths = Paths::of(dir);
+    let written = |path: PathBuf| {
+        let time = fs::metadata(path).ok()?.modified().ok()?;
+        Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs_f64() * 1000.0)
+    };
+    let (database, log) = (written(paths.database()), written(paths.log()));
+    let last_used = [database, log].into_iter().flatten().max_by(f64::total_cmp);
+    let states = if is_open { None } else { count(&paths) };
+    Shelved { states, bytes: size(dir), last_used }
+}
+
+fn count(paths: &Paths) -> Option<u64> {
+    let _lock = Lock::take_at_once(&paths.dir).ok()?;
+    if !there(paths).ok()? {
+        return None;
+    }
+    open_tables(paths).ok()?.count_states().ok()
+}
+
+/// What a directory takes on disk, in bytes. What cannot be read counts nothing.
+fn size(path: &Path) -> u64 {
+    let Ok(about) = fs::symlink_metadata(path) else { return 0 };
+    let inside = || fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
+    about.blocks() * 512 + if about.is_dir() { inside() } else { 0 }
+}
+
+/// Removes what earlier starts left half made or half removed. Not what another program is at.
+pub fn sweep(shelf: &Path) {
+    for entry in fs::read_dir(shelf).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
+        if is_left && Lock::take_at_once(&entry.path()).is_ok() {
+            clear(&entry.path());
+        }
+    }
+}
+
+/// A place beside a notebook's for one that comes, locked.
+fn begin(paths: &Paths) -> Result<(Paths, Lock), StoreError> {
+    let coming = Paths::of(&beside(&paths.dir, COMING));
+    // Who can read the notebook can read what its code printed.
+    DirBuilder::new().mode(0o700).create(&coming.dir).map_err(|error| {
+        let how = if error.kind() == ErrorKind::NotFound {
+            "make that directory first"
+        } else {
+            "look who may write there"
+        };
+        paths.refused(error.to_string(), how)
+    })?;
+    let lock = Lock::take(&coming.dir)?;
+    Ok((coming, lock))
+}
+
+fn beside(dir: &Path, begin: &str) -> PathBuf {
+    dir.with_file_name(format!("{begin}{}", uuid::Uuid::new_v4().simple()))
+}
+
+/// Renames a directory to a name that must be free, for good.
+fn take_name(from: &Path, to: &Paths) -> Result<(), StoreError> {
+    match renameat2(AT_FDCWD, from, AT_FDCWD, &to.dir, RenameFlags::RENAME_NOREPLACE) {
+        Ok(()) => {}
+        Err(nix::Error::EEXIST) => return Err(taken(to)),
+        // This file system cannot do both in one step.
+        Err(nix::Error::EINVAL | nix::Error::ENOSYS) => {
+            is_free(to)?;
+            fs::rename(from, &to.dir).map_err(|e| to.refused(e.to_string(), "look who may write there"))?;
+        }
+        Err(error) => return Err(to.refused(error.desc(), "look who may write there")),
+    }
+    sync_parent(&to.dir).map_err(|e| to.refused(e.to_string(), "look at the disk"))
+}
+
+fn is_free(paths: &Paths) -> Result<(), StoreError> {
+    if fs::symlink_metadata(&paths.dir).is_ok() { Err(taken(paths)) } else { Ok(()) }
+}
+
+fn taken(paths: &Paths) -> StoreError {
+    let name = paths.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    StoreError {
+        what: format!("use the name of {name}"),
+        why: "there is something of this name already".into(),
+        how: "choose another name".into(),
+    }
+}
+
+fn sync_parent(dir: &Path) -> io::Result<()> {
+    match dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}
+
+fn clear(dir: &Path) {
+    // What stays is swept at the next start.
+    let _ = fs::remove_dir_all(dir);
+}

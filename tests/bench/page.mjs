@@ -1,0 +1,358 @@
+// Opens the pages of Ratoon, JupyterLab and marimo in one Chromium, in turns, and prints what it measured as one JSON line:
+// {"samples": {row: {contestant: [numbers]}}, "notes": [text]}. See page.py, which starts it and makes rows of it.
+//
+// usage: node page.mjs '{"turns": 5, "runs": 40, "ratoon": […], "jupyter": […], "marimo": […]}'   commands as lists of words
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBrowser } from '../browser/browser.mjs';
+
+const LINES = 100_000;
+/** How long a page may take for anything, in milliseconds. */
+const LIMIT = 60_000;
+/** After its server answers, it is left alone for so long: what it still does by itself is not part of an opening. */
+const REST = 2_500;
+
+const options = JSON.parse(process.argv[2]);
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+/** Wall time in milliseconds, on the clock that pages in a browser on this machine have, too. */
+const clock = () => performance.timeOrigin + performance.now();
+
+/**
+ * A contestant: how its server is started on a folder and a port, where its notebook is, where its cells are, and where in
+ * the page results and printed text stand.
+ */
+const CONTESTANTS = {
+    Ratoon: {
+        async prepare() {},
+        command: (dir, port) => [...options.ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench'],
+        url: (port) => `http://127.0.0.1:${port}/n/main?token=bench`,
+        editor: '.cell[data-fresh] .cm-content',
+        outputs: '.output',
+        complete: 'Tab',
+        popup: '.cm-tooltip-autocomplete li',
+    },
+    JupyterLab: {
+        prepare: (dir) => writeFile(join(dir, 'main.ipynb'), JSON.stringify(NOTEBOOK)),
+        command: (dir, port) => [...options.jupyter, '--no-browser', '--allow-root', `--ServerApp.root_dir=${dir}`, `--ServerApp.port=${port}`, '--ServerApp.port_retries=0', '--IdentityProvider.token='],
+        url: (port) => `http://127.0.0.1:${port}/lab/tree/main.ipynb`,
+        editor: '.jp-Notebook .jp-Cell:last-of-type .cm-content',
+        outputs: '.jp-OutputArea-output',
+        complete: 'Tab',
+        popup: '.jp-Completer:not(.lm-mod-hidden) .jp-Completer-item',
+    },
+    marimo: {
+        prepare: (dir) => writeFile(join(dir, 'main.py'), 'import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    return\n\n\nif __name__ == "__main__":\n    app.run()\n'),
+        command: (dir, port) => [...options.marimo, 'edit', '--headless', '--no-token', '--skip-update-check', '--port', `${port}`, join(dir, 'main.py')],
+        url: (port) => `http://127.0.0.1:${port}/`,
+        editor: '.marimo-cell .cm-content',
+        outputs: '.marimo-cell .output-area, .marimo-cell .console-output-area, .output, [data-testid="console-output-area"]',
+        complete: 'Control+Space',
+        popup: '.cm-tooltip-autocomplete li',
+    },
+};
+const NOTEBOOK = {
+    cells: [{ cell_type: 'code', id: 'first', execution_count: null, metadata: {}, outputs: [], source: [] }],
+    metadata: { kernelspec: { display_name: 'Python 3', language: 'python', name: 'python3' }, language_info: { name: 'python' } },
+    nbformat: 4,
+    nbformat_minor: 5,
+};
+
+const samples = {};
+const notes = [];
+const add = (row, name, ...values) => ((samples[row] ??= {})[name] ??= []).push(...values);
+
+/** How to stop each server that runs. */
+const running = new Set();
+for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.on(signal, async () => {
+        await Promise.all([...running].map((stop) => stop()));
+        process.exit(1);
+    });
+}
+
+async function freePort() {
+    const server = createServer();
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    const { port } = server.address();
+    await new Promise((done) => server.close(done));
+    return port;
+}
+
+/** Starts a contestant's server in a folder of its own, and waits until it answers. */
+async function start(name) {
+    const contestant = CONTESTANTS[name];
+    const dir = await mkdtemp(join(tmpdir(), 'ratoon-page-'));
+    await contestant.prepare(dir);
+    const port = await freePort();
+    const [program, ...words] = contestant.command(dir, port);
+    const home = Object.fromEntries(['JUPYTER_DATA_DIR', 'JUPYTER_RUNTIME_DIR', 'JUPYTER_CONFIG_DIR', 'JUPYTERLAB_WORKSPACES_DIR', 'JUPYTERLAB_SETTINGS_DIR', 'IPYTHONDIR', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME']
+        .map((variable) => [variable, join(dir, `.${variable.toLowerCase()}`)]));
+    const started = clock();
+    // A group of its own, so that its kernels end with it.
+    const child = spawn(program, words, { cwd: dir, env: { ...process.env, ...home }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said = (said + text).slice(-4000)));
+    const ended = new Promise((done) => child.once('exit', done));
+    const stop = async () => {
+        running.delete(stop);
+        const kill = (signal) => {
+            try {
+                process.kill(-child.pid, signal);
+            } catch {
+                // It has ended.
+            }
+        };
+        kill('SIGTERM');
+        await Promise.race([ended, pause(10_000)]);
+        kill('SIGKILL');
+        await ended;
+        await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    };
+    running.add(stop);
+    const url = contestant.url(port);
+    while (clock() < started + LIMIT) {
+        const answer = await fetch(url, { method: 'GET' }).catch(() => null);
+        await answer?.arrayBuffer();
+        if (answer) return { url, started, stop };
+        if (child.exitCode !== null) break;
+        await pause(5);
+    }
+    await stop();
+    throw new Error(`the server of ${name} does not answer: ${said}`);
+}
+
+/** Runs in each page before its own scripts: when the key was pressed, when a text stood in an output, what took long. */
+function watch(outputs) {
+    const longest = { tasks: [] };
+    try {
+        new PerformanceObserver((list) => longest.tasks.push(...list.getEntries().map((one) => [one.startTime, one.duration]))).observe({ type: 'longtask', buffered: true });
+    } catch {
+        // Not in a frame that may not.
+    }
+    let key = 0;
+    addEventListener('keydown', (event) => {
+        if (event.key === 'Enter' && event.shiftKey) key = event.timeStamp;
+    }, true);
+    const last = () => [...document.querySelectorAll(outputs)].reverse();
+    globalThis.bench = {
+        tasksFrom: (from) => longest.tasks.filter(([start, duration]) => start + duration > from).map(([, duration]) => duration),
+        get key() {
+            return key;
+        },
+        /** When an output reads so; the times of the key and of that, on the page's clock. */
+        result: (text) => new Promise((done) => {
+            const look = () => {
+                const now = performance.now();
+                if (!last().some((one) => one.textContent.trim() === text)) return;
+                observer.disconnect();
+                done({ key, seen: now, at: performance.timeOrigin + now });
+            };
+            const observer = new MutationObserver(look);
+            observer.observe(document, { subtree: true, childList: true, characterData: true });
+            look();
+        }),
+        /** When the end of some output reads so. It is asked for twenty times a second, as the text is long. */
+        end: (text) => new Promise((done) => {
+            const look = () => {
+                if (last().some((one) => one.textContent.slice(-200).includes(text))) done({ key, seen: performance.now() });
+                else setTimeout(look, 50);
+            };
+            look();
+        }),
+        /** Scrolls what scrolls the long output from its beginning to its end in a second; milliseconds between pictures. */
+        scroll: async () => {
+            const long = last().sort((a, b) => b.scrollHeight - a.scrollHeight)[0];
+            const around = [long, ...long.querySelectorAll('*')].slice(0, 50);
+            for (let at = long.parentElement; at; at = at.parentElement) around.push(at);
+            const room = (one) => (/auto|scroll/.test(getComputedStyle(one).overflowY) || one === document.scrollingElement ? one.scrollHeight - one.clientHeight : 0);
+            const box = around.sort((a, b) => room(b) - room(a))[0];
+            const gaps = [];
+            const frame = () => new Promise(requestAnimationFrame);
+            let before = await frame();
+            for (let i = 0; i <= 60; i += 1) {
+                box.scrollTop = (room(box) * i) / 60;
+                const now = await frame();
+                gaps.push(now - before);
+                before = now;
+            }
+            return { gaps, height: room(box) };
+        },
+    };
+}
+
+/** A fresh context with the notebook in it, as soon as one can type; what went over the line is counted. */
+async function open(browser, name, url) {
+    const { editor, outputs } = CONTESTANTS[name];
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const page = await context.newPage();
+    page.setDefaultTimeout(LIMIT);
+    await page.addInitScript(watch, outputs);
+    const line = { requests: 0, bytes: 0 };
+    const cdp = await context.newCDPSession(page);
+    await cdp.send('Network.enable');
+    cdp.on('Network.requestWillBeSent', () => (line.requests += 1));
+    cdp.on('Network.loadingFinished', ({ encodedDataLength }) => (line.bytes += encodedDataLength));
+    const began = clock();
+    await page.goto(url, { waitUntil: 'commit' });
+    await page.locator(editor).last().waitFor();
+    return { page, context, began, line };
+}
+
+/** Types into the cell at the end and runs it. */
+async function run(page, name, code, wait) {
+    const at = page.locator(CONTESTANTS[name].editor).last();
+    await at.click();
+    await page.keyboard.insertText(code);
+    await page.keyboard.press('Shift+Enter');
+    return page.evaluate(wait[0], wait[1]);
+}
+
+const result = (text) => [(wanted) => bench.result(wanted), text];
+
+/** Cold open to the first result, and what it took. */
+async function cold(browser, name) {
+    const server = await start(name);
+    try {
+        await pause(REST);
+        const { page, context, began, line } = await open(browser, name, server.url);
+        const typed = clock();
+        const { at } = await run(page, name, '1+1', result('2'));
+        const times = await page.evaluate(() => {
+            const paint = (kind) => performance.getEntriesByType('paint').find((one) => one.name === kind)?.startTime ?? NaN;
+            const [navigation] = performance.getEntriesByType('navigation');
+            return { origin: performance.timeOrigin, paint: paint('first-paint'), content: paint('first-contentful-paint'), dom: navigation.domContentLoadedEventEnd };
+        });
+        const since = (time) => times.origin + time - began;
+        add('open', name, (at - began) / 1000);
+        add('typing', name, (typed - began) / 1000);
+        add('paint', name, since(times.paint));
+        add('content', name, since(times.content));
+        add('dom', name, since(times.dom));
+        add('bytes', name, line.bytes / 1024);
+        add('requests', name, line.requests);
+        await context.close();
+    } finally {
+        await server.stop();
+    }
+}
+
+/** From the start of the server's process to the first result. */
+async function whole(browser, name) {
+    const server = await start(name);
+    try {
+        const { page, context } = await open(browser, name, server.url);
+        const { at } = await run(page, name, '1+1', result('2'));
+        add('start', name, (at - server.started) / 1000);
+        await context.close();
+    } finally {
+        await server.stop();
+    }
+}
+
+const quantile = (values, q) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
+
+/** In pages that stay open: a key to its result, in turns; then a long text in each. */
+async function live(browser) {
+    const opened = {};
+    const servers = [];
+    try {
+        for (const name of names) {
+            await attempt('an open page', name, async () => {
+                const server = await start(name);
+                servers.push(server);
+                opened[name] = await open(browser, name, server.url);
+                await run(opened[name].page, name, '1+1', result('2'));
+            });
+        }
+        const there = names.filter((name) => opened[name]);
+        for (let turn = 0; turn < options.runs + 3; turn += 1) {
+            for (const name of there) {
+                await attempt('a key to its result', name, async () => {
+                    const { page } = opened[name];
+                    await page.bringToFront();
+                    const { key, seen } = await run(page, name, `${1000 + turn}+1000`, result(`${2000 + turn}`));
+                    if (turn >= 3) add('key', name, seen - key);
+                });
+            }
+        }
+        for (const name of there) {
+            await attempt('completion', name, () => complete(opened[name].page, name));
+            await attempt(`${LINES} lines`, name, () => lines(opened[name].page, name));
+        }
+    } finally {
+        for (const { context } of Object.values(opened)) await context.close();
+        for (const server of servers) await server.stop();
+    }
+}
+
+/** From the key that asks for completions to the first of them. */
+async function complete(page, name) {
+    const { editor, complete: key, popup } = CONTESTANTS[name];
+    await page.bringToFront();
+    const at = page.locator(editor).last();
+    for (let turn = 0; turn < 6; turn += 1) {
+        await at.click();
+        await page.keyboard.press('Control+a');
+        await page.keyboard.insertText('imp');
+        await pause(300);
+        const began = clock();
+        await page.keyboard.press(key);
+        await page.locator(popup).first().waitFor({ timeout: 5000 });
+        if (turn > 0) add('completion', name, clock() - began);
+        await page.keyboard.press('Escape');
+    }
+    await at.click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Delete');
+}
+
+async function lines(page, name) {
+    await page.bringToFront();
+    const { key, seen } = await run(page, name, `for i in range(${LINES}): print(i)`, [(wanted) => bench.end(wanted), `${LINES - 1}`]);
+    await pause(1000);
+    const tasks = await page.evaluate((from) => bench.tasksFrom(from), key);
+    add('lines', name, (seen - key) / 1000);
+    add('longest', name, Math.max(0, ...tasks));
+    add('long', name, tasks.reduce((sum, one) => sum + one, 0));
+    const { gaps, height } = await page.evaluate(() => bench.scroll());
+    if (height < LINES) notes.push(`${name}: of the long text only ${Math.round(height)} px can be scrolled`);
+    add('scroll', name, quantile(gaps, 0.95));
+}
+
+/** What cannot be done with a contestant leaves its row empty and says why. */
+async function attempt(what, name, act) {
+    if (failed.has(`${what} ${name}`)) return;
+    try {
+        let timer;
+        const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`not done within ${LIMIT / 1000} s`)), LIMIT)));
+        await Promise.race([act(), late]).finally(() => clearTimeout(timer));
+    } catch (error) {
+        failed.add(`${what} ${name}`);
+        process.stderr.write(`${name}: ${what}: ${error.message ?? error}\n`);
+        notes.push(`${name}: ${what}: ${String(error.message ?? error).split('\n')[0]}`);
+    }
+}
+
+const failed = new Set();
+const names = Object.keys(CONTESTANTS);
+const browser = await openBrowser();
+try {
+    // The first of each fills the disk's cache.
+    for (let turn = -1; turn < options.turns; turn += 1) {
+        for (const name of names) {
+            await attempt('a cold opening', name, () => cold(browser, name));
+            if (turn === -1) for (const row of Object.values(samples)) delete row[name];
+        }
+    }
+    for (let turn = 0; turn < Math.ceil(options.turns / 2); turn += 1) {
+        for (const name of names) await attempt('from the start', name, () => whole(browser, name));
+    }
+    await live(browser);
+} finally {
+    await browser.close();
+}
+process.stdout.write(`${JSON.stringify({ samples, notes, browser: browser.version() })}\n`);

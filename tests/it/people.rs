@@ -1,0 +1,171 @@
+//! Several people at one notebook: where they stand, drafts that they both change, and whole subtrees that go.
+
+use crate::cells::Room;
+use crate::request::Request;
+use crate::server::{TOKEN, TestServer};
+use crate::wire::Wire;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+fn people(message: &Value) -> Option<&Vec<Value>> {
+    message["people"].as_array()
+}
+
+/// Waits until the people are so many; answers them.
+fn until_there_are(socket: &mut Wire, count: usize) -> Vec<Value> {
+    let message = socket.hear_until(|m| people(m).is_some_and(|all| all.len() == count));
+    people(&message).cloned().unwrap_or_default()
+}
+
+fn view_link(server: &TestServer) -> (String, String) {
+    let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
+    (link["id"].as_str().unwrap().to_owned(), link["token"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn who_stands_somewhere_is_seen_by_the_others_until_the_socket_closes() {
+    let server = TestServer::start();
+    let a = server.run("initial", "x = 1");
+    let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
+    let stands = ada.command(1, r#""do":"stand","state":"initial","name":"Ada""#);
+    assert_eq!(stands["kind"], "standing");
+    let seen = until_there_are(&mut bob, 1);
+    assert_eq!(seen[0], json!({"id": stands["id"], "name": "Ada", "scope": "owner", "state": "initial"}));
+
+    assert_eq!(bob.command(1, r#""do":"stand","state":"nowhere""#)["code"], "not_found");
+    let own = bob.command(2, &format!(r#""do":"stand","state":"{}""#, a.state()));
+    let seen = until_there_are(&mut ada, 2);
+    assert_eq!((&seen[1]["id"], &seen[1]["name"], &seen[1]["state"]), (&own["id"], &Value::Null, &json!(a.state())));
+    assert_eq!(bob.command(3, r#""do":"stand","state":"initial""#)["id"], own["id"], "one socket is one person");
+
+    // Whoever comes later sees them at once.
+    let mut late = Wire::socket(&server, TOKEN);
+    let snapshot = late.hear_until(|m| m["snapshot"].is_object());
+    assert_eq!(snapshot["snapshot"]["people"].as_array().unwrap().len(), 2);
+
+    drop(bob);
+    assert_eq!(until_there_are(&mut ada, 1)[0]["name"], "Ada");
+    let listed = server.owner(Request::get("/api/notebooks/main")).json();
+    assert_eq!(listed["people"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn only_over_a_socket_can_one_stand_somewhere_and_under_a_short_name() {
+    let server = TestServer::start();
+    let wish = Request::post("/api/notebooks/main/commands", r#"{"do":"stand","state":"initial"}"#);
+    let answer = server.owner(wish);
+    assert_eq!((answer.status, &answer.json()["code"]), (400, &json!("bad_request")));
+    assert!(answer.json()["how"].as_str().unwrap().contains("WebSocket"));
+    let mut socket = Wire::socket(&server, TOKEN);
+    let long = format!(r#""do":"stand","state":"initial","name":"{}""#, "x".repeat(41));
+    assert_eq!(socket.command(1, &long)["code"], "bad_request");
+    let unseen = r#""do":"stand","state":"initial","name":"A\u202eda""#;
+    assert_eq!(socket.command(2, unseen)["code"], "bad_request");
+}
+
+#[test]
+fn a_viewer_is_seen_and_is_gone_when_the_link_is_taken_back() {
+    let server = TestServer::start();
+    let (id, token) = view_link(&server);
+    let (mut owner, mut viewer) = (Wire::socket(&server, TOKEN), Wire::socket(&server, &token));
+    assert_eq!(viewer.command(1, r#""do":"stand","state":"initial","name":"Vi""#)["kind"], "standing");
+    assert_eq!(until_there_are(&mut owner, 1)[0]["scope"], "view");
+    let began = Instant::now();
+    assert_eq!(server.owner(Request::new("DELETE", &format!("/api/links/{id}"))).status, 204);
+    assert_eq!(viewer.closing(), Some(4401));
+    until_there_are(&mut owner, 0);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn who_stood_at_a_state_that_goes_stands_at_what_it_grew_from() {
+    let server = TestServer::start();
+    let a = server.run("initial", "x = 1");
+    let b = server.run(a.state(), "x = 2");
+    let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
+    ada.command(1, &format!(r#""do":"stand","state":"{}""#, b.state()));
+    assert_eq!(until_there_are(&mut bob, 1)[0]["state"], b.state());
+    bob.command(1, &format!(r#""do":"delete_state","state":"{}""#, b.state()));
+    ada.hear_until(|m| people(m).is_some_and(|all| all[0]["state"] == a.state()));
+    bob.command(2, r#""do":"reset""#);
+    ada.hear_until(|m| people(m).is_some_and(|all| all[0]["state"] == "initial"));
+}
+
+/// A change of draft `d`.
+fn put(socket: &mut Wire, id: u64, source: &str, base: u64) -> Value {
+    let draft = json!({"id": "d", "on": "initial", "kind": "code", "source": source});
+    socket.command(id, &format!(r#""do":"put_draft","in_place":true,"base":{base},"draft":{draft}"#))
+}
+
+#[test]
+fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_the_server() {
+    let room = Room::new();
+    let mut server = TestServer::in_dir(room.path());
+    let (mut ada, mut bob) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
+    let version = |server: &TestServer| {
+        server.owner(Request::get("/api/notebooks/main")).json()["drafts"][0]["version"].as_u64().unwrap()
+    };
+    assert_eq!(put(&mut ada, 1, "a", 0)["kind"], "done");
+    assert_eq!(put(&mut ada, 2, "ab", 1)["kind"], "done");
+    assert_eq!(put(&mut bob, 1, "ax", 1)["code"], "conflict");
+    // What led to the refusal was heard before it: here is what to lay one's own text together with.
+    assert_eq!(put(&mut bob, 2, "abx", 2)["kind"], "done");
+    let heard = ada.hear_until(|m| m["drafts"][0]["version"] == 3);
+    assert_eq!(heard["drafts"][0]["source"], "abx");
+    server.signal(Signal::SIGKILL);
+    server.wait();
+
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(version(&server), 3);
+    let mut ada = Wire::socket(&server, TOKEN);
+    assert_eq!(put(&mut ada, 1, "late", 2)["code"], "conflict");
+    assert_eq!(ada.command(2, r#""do":"delete_draft","draft":"d""#)["kind"], "done");
+    assert_eq!(put(&mut ada, 3, "late", 3)["code"], "not_found");
+}
+
+#[test]
+fn a_draft_that_became_a_state_is_not_made_again_by_what_was_typed_meanwhile() {
+    let server = TestServer::start();
+    let mut socket = Wire::socket(&server, TOKEN);
+    put(&mut socket, 1, "x = 1", 0);
+    let run = r#""do":"run","exec_id":"r","code":"x = 1","on":{"state":"initial"},"draft":"d""#;
+    assert_eq!(socket.command(2, run)["status"], "ok");
+    for base in [0, 1] {
+        assert_eq!(put(&mut socket, 3, "x = 12", base)["code"], "not_found");
+    }
+    assert_eq!(server.owner(Request::get("/api/notebooks/main")).json()["drafts"], json!([]));
+}
+
+#[test]
+fn a_subtree_goes_with_what_runs_in_it_and_the_rest_stays() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let a = server.run("initial", "x = 1");
+    let b = server.run(a.state(), "x = 2");
+    let c = server.run(b.state(), "x = 3");
+    let beside = server.run(a.state(), "y = 1");
+    let going = server.begin(c.state(), "open('began', 'w').close()\nwhile True: pass");
+    room.wait_for("began");
+    let mut socket = Wire::socket(&server, TOKEN);
+    socket.say(&format!(r#"{{"id":1,"do":"delete_state","subtree":true,"state":"{}"}}"#, b.state()));
+    let removed = socket.hear_until(|m| m["event"] == "removed");
+    let mut gone: Vec<&str> = removed["states"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let mut wanted = [b.state(), c.state()];
+    (gone.sort_unstable(), wanted.sort_unstable());
+    assert_eq!(gone, wanted, "all in one event");
+    assert_eq!(going.end().ename(), "KeyboardInterrupt");
+    assert_eq!(server.states(), ["initial", a.state(), beside.state()]);
+    assert_eq!(server.run(beside.state(), "print(x + y)").text(), "2\n");
+}
+
+#[test]
+fn the_first_state_is_deleted_by_its_ancestors_call_only() {
+    let server = TestServer::start();
+    for subtree in [true, false] {
+        let wish = format!(r#"{{"do":"delete_state","state":"initial","subtree":{subtree}}}"#);
+        let answer = server.owner(Request::post("/api/notebooks/main/commands", &wish));
+        assert_eq!((answer.status, &answer.json()["code"]), (409, &json!("conflict")));
+    }
+    assert_eq!(server.owner(Request::new("DELETE", "/states/initial")).status, 200);
+}

@@ -1,0 +1,94 @@
+// The table of keys: how presses become commands, what the palette offers, how keys are written.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addCommands, allCommands, choosable, Keys, keysOf, namesOf, shownKey } from '../../web/commands.js';
+import { Selection } from '../../web/selection.js';
+import { fit } from '../../web/text/fuzzy.js';
+
+const press = (key, more = {}) => ({ key, code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+const at = { view: null };
+const act = () => {};
+
+addCommands([
+    { id: 'above', title: 'Insert above', key: 'a', mode: 'cell', act },
+    { id: 'remove', title: 'Remove', key: 'd d', mode: 'cell', act },
+    { id: 'down', title: 'Down', key: ['ArrowDown', 'j'], mode: 'cell', act },
+    { id: 'never', title: 'Never now', key: 'q', mode: 'cell', when: () => false, act },
+    { id: 'find', title: 'Find in all cells', key: 'Mod-f', act },
+    { id: 'quiet', title: 'Only a key', key: 'Mod-x', isQuiet: true, act },
+]);
+
+const ids = (entries) => entries.map(({ id }) => id);
+
+test('a press does what the table says for where the focus is, and only what can be done now', () => {
+    const keys = new Keys();
+    assert.deepEqual(ids(keys.press('cell', ['a'], 0, at)), ['above']);
+    assert.deepEqual(ids(keys.press('editor', ['a'], 0, at)), []);
+    assert.deepEqual(ids(keys.press('anywhere', ['Mod-f'], 0, at)), ['find']);
+    assert.deepEqual(ids(keys.press('cell', ['q'], 0, at)), []);
+    assert.deepEqual(ids(keys.press('cell', ['j'], 0, at)), ['down']);
+});
+
+test('two presses of a key are one command when they come soon, in the same mode, with nothing between', () => {
+    const keys = new Keys();
+    assert.deepEqual(ids(keys.press('cell', ['d'], 0, at)), []);
+    assert.equal(keys.isWaiting, true);
+    assert.deepEqual(ids(keys.press('cell', ['d'], 300, at)), ['remove']);
+    assert.equal(keys.isWaiting, false, 'a third press begins anew');
+    assert.deepEqual(ids(keys.press('cell', ['d'], 400, at)), []);
+    assert.deepEqual(ids(keys.press('cell', ['d'], 2000, at)), [], 'too late');
+    assert.deepEqual(ids(keys.press('cell', ['a'], 2100, at)), ['above']);
+    assert.deepEqual(ids(keys.press('cell', ['d'], 2200, at)), [], 'something was between');
+    assert.deepEqual(ids(keys.press('editor', ['d'], 2300, at)), [], 'in an editor it is a letter');
+});
+
+test('presses are named by what is printed on the key, and by where it lies', () => {
+    assert.deepEqual(namesOf(press('V', { shiftKey: true, code: 'KeyV' })), ['Shift-v']);
+    assert.deepEqual(namesOf(press('P', { shiftKey: true, ctrlKey: true })), ['Mod-Shift-p']);
+    assert.deepEqual(namesOf(press('f', { metaKey: true })), ['Mod-f']);
+    assert.deepEqual(namesOf(press('?', { shiftKey: true })), ['?']);
+    assert.deepEqual(namesOf(press('/', { shiftKey: true, ctrlKey: true, code: 'Digit7' })), ['Mod-/'], 'a keyboard on which / needs Shift');
+    assert.ok(namesOf(press('_', { shiftKey: true, ctrlKey: true, code: 'Minus' })).includes('Mod-Shift-Minus'));
+    assert.ok(namesOf(press('ф', { code: 'KeyA' })).includes('a'), 'letters of another alphabet');
+    assert.deepEqual(namesOf(press(' ', { shiftKey: true })), ['Shift-Space']);
+});
+
+test('keys are written as people read them', () => {
+    assert.equal(shownKey('Mod-Shift-ArrowUp', false), 'Ctrl-Shift-↑');
+    assert.equal(shownKey('Mod-Shift-ArrowUp', true), '⌘⇧↑');
+    assert.equal(shownKey('d d', false), 'D D');
+    assert.equal(shownKey('Mod--', false), 'Ctrl--');
+});
+
+test('the palette offers what can be done, used last first, and no mere keys', () => {
+    assert.deepEqual(ids(choosable(at, [])), ['above', 'remove', 'down', 'find']);
+    assert.deepEqual(ids(choosable(at, ['find', 'down'])), ['find', 'down', 'above', 'remove']);
+    addCommands([{ id: 'find', title: 'Search', key: 'Mod-f', act }]);
+    assert.equal(allCommands().filter(({ id }) => id === 'find').length, 1, 'who adds it again takes its place');
+    assert.deepEqual(keysOf(allCommands().find(({ id }) => id === 'find')), ['Mod-f']);
+});
+
+test('a few letters find a title; beginnings of words and whole words come first', () => {
+    const best = (typed, titles) => titles.filter((title) => fit(typed, title) !== null).sort((a, b) => fit(typed, b) - fit(typed, a));
+    assert.deepEqual(best('ica', ['Insert a cell above', 'Indicate', 'Copy']), ['Indicate', 'Insert a cell above']);
+    assert.deepEqual(best('run', ['Turn around', 'Run all drafts', 'Undo']), ['Run all drafts', 'Turn around']);
+    assert.equal(best('rad', ['Replace a word', 'Run all drafts'])[0], 'Run all drafts');
+    assert.equal(fit('xyz', 'Run all drafts'), null);
+});
+
+test('a selection grows from where it began, and is one cell again when the focus goes elsewhere', () => {
+    const all = ['a', 'b', 'c', 'd'];
+    const selection = new Selection();
+    selection.only('b');
+    selection.extend('b', 'c');
+    selection.extend('c', 'd');
+    assert.deepEqual(selection.keys(all), ['b', 'c', 'd']);
+    selection.extend('d', 'a');
+    assert.deepEqual(selection.keys(all), ['a', 'b']);
+    selection.moved('a');
+    assert.deepEqual(selection.keys(all), ['a', 'b'], 'the focus came where the selection ended');
+    selection.moved('d');
+    assert.deepEqual(selection.keys(all), ['d']);
+    assert.deepEqual(selection.keys(['x']), []);
+});

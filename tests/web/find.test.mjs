@@ -1,0 +1,76 @@
+// What is found in texts, what replaces it, and what the editor knows of Python by itself.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { patternOf, placeFrom, placesIn, replaceIn } from '../../web/find.js';
+import { toPoints, toUnits } from '../../web/text/points.js';
+import { asksByItself, callAt, isInCode, magicLines } from '../../web/text/python.js';
+
+const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
+const found = (text, pattern) => placesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
+
+test('a text is found as it stands, with case, as a word, as a pattern', () => {
+    assert.deepEqual(found('X = x[0]', query('x')), ['X', 'x']);
+    assert.deepEqual(found('X = x[0]', query('x', { isCase: true })), ['x']);
+    assert.deepEqual(found('a.b + a*b', query('a.b')), ['a.b']);
+    assert.deepEqual(found('df_x, x, x2, größex', query('x', { isWord: true })), ['x']);
+    assert.deepEqual(found('x1 x22', query('x\\d+', { isRegex: true })), ['x1', 'x22']);
+    assert.deepEqual(found('abc', query('x*', { isRegex: true })), [], 'nothing is no place');
+    assert.equal(query(''), null);
+    assert.equal(typeof query('(', { isRegex: true }), 'string');
+});
+
+test('all places are replaced, or one; groups of a pattern are filled in, and only of a pattern', () => {
+    assert.equal(replaceIn('a b a', query('a'), '$&x', false), '$&x b $&x');
+    assert.equal(replaceIn('a b a', query('a'), 'c', false, 4), 'a b c');
+    assert.equal(replaceIn('f(x, y)', query('(\\w), (?<last>\\w)', { isRegex: true }), '$<last>, $1$$\\n', true), 'f(y, x$\n)');
+    assert.equal(replaceIn('a1', query('(\\w)(\\d)(z)?', { isRegex: true }), '$2$1$3$9', true), '1a$9');
+});
+
+test('one walks from place to place and round the ends', () => {
+    const places = [{ cell: 0, from: 3 }, { cell: 0, from: 9 }, { cell: 2, from: 0 }];
+    assert.equal(placeFrom(places, { cell: 0, at: 4 }, 1), 1);
+    assert.equal(placeFrom(places, { cell: 1, at: 0 }, 1), 2);
+    assert.equal(placeFrom(places, { cell: 2, at: 1 }, 1), 0);
+    assert.equal(placeFrom(places, { cell: 2, at: 0 }, -1), 1);
+    assert.equal(placeFrom(places, { cell: 0, at: 3 }, -1), 2);
+    assert.equal(placeFrom([], { cell: 0, at: 0 }, 1), -1);
+    assert.equal(placeFrom([], { cell: 0, at: 0 }, -1), -1);
+});
+
+test('places are counted in code points for the server', () => {
+    const text = '🌱 = "é"';
+    assert.equal(toPoints(text, 2), 1);
+    assert.equal(toUnits(text, 1), 2);
+    for (const units of [0, 2, 5, text.length]) assert.equal(toUnits(text, toPoints(text, units)), units);
+    assert.equal(toUnits(text, 99), text.length);
+});
+
+const call = (text) => callAt(text.replace('|', ''), text.indexOf('|'));
+
+test('the call whose arguments are typed is known, and which argument', () => {
+    assert.deepEqual(call('f(|'), { from: 1, argument: 0, keyword: null });
+    assert.deepEqual(call('f(a, [1, 2], g(3, 4), |)'), { from: 1, argument: 3, keyword: null });
+    assert.deepEqual(call('f(a, g(3, |'), { from: 6, argument: 1, keyword: null });
+    assert.deepEqual(call('df.plot(x="a, (b", kind=|'), { from: 7, argument: 1, keyword: 'kind' });
+    assert.deepEqual(call('rows[0](|'), { from: 7, argument: 0, keyword: null });
+    assert.deepEqual(call('f(1 == |'), { from: 1, argument: 0, keyword: null });
+    for (const none of ['f(1)|', 'f |', '(1, |', 'def f(|', 'class A(|', 'if (|', 'f([1, |', 'f("|', 'f("a, |b")', "f('''a\n|", 'f(  # why, |', 'print (|']) assert.equal(call(none), null, none);
+});
+
+test('strings and comments are not code', () => {
+    const isCode = (text) => isInCode(text.replace('|', ''), text.indexOf('|'));
+    for (const code of ['x|', '"a"|', "'it''s'|", 'x = 1  # c\ny|', '"""a"""|', "r'\\'|  "]) assert.equal(isCode(code), code !== "r'\\'|  ", code);
+    for (const text of ['"|', '"|"', '# x|', '"""a\n|', "'\\'|'"]) assert.equal(isCode(text), false, text);
+});
+
+test('lines of IPython are told from Python', () => {
+    assert.deepEqual(magicLines('%matplotlib inline\nx = (1\n % 2)\n!ls\ny = """\n%no\n"""\ndf?\nx %= 2'), [0, 3, 7]);
+    assert.deepEqual(magicLines('\n%%bash\necho 1\n'), [1, 2, 3]);
+    assert.deepEqual(magicLines('files = !ls\nx = 1'), []);
+});
+
+test('completions are asked for behind a dot and from two letters on', () => {
+    for (const yes of ['df.', 'df.he', 'pr', 'x = gr', 'f(größ', '"a".', 'rows[0].']) assert.equal(asksByItself(yes), true, yes);
+    for (const no of ['', 'x', 'x = 1', '3.', '12', 'a + b', 'x = 1e']) assert.equal(asksByItself(no), false, no);
+});

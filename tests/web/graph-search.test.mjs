@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Nodes } from '../../web/graph-nodes.js';
+import { search, termsOf } from '../../web/graph-search.js';
+import { Growing } from './graph-growing.mjs';
+
+const changes = (added, changed = []) => ({ changes: { added, changed, removed: [], more: 0 } });
+
+/** Five cells, a failed and a running one. */
+function notebook() {
+    const growing = new Growing();
+    const a = growing.run('initial', 'ok', changes(['df']), 'df = load("a.csv")');
+    const b = growing.run(a, 'ok', changes([], ['df']), 'df.dropna(inplace=True)');
+    const c = growing.run(b, 'ok', changes(['df_small']), 'df_small = df.head()');
+    const d = growing.run(c, 'ok', { ...changes(['Model']), label: 'Best df so far' }, 'Model = fit(x)');
+    growing.run(d, 'error', {}, 'df.nope()');
+    growing.begin(d, 'train(Model)');
+    const nodes = new Nodes();
+    nodes.update(growing.model);
+    return nodes.list;
+}
+
+const found = (query) => search(notebook(), query).map(({ at }) => at);
+
+test('a name finds first where it was changed last, then whatever names it, newest first', () => {
+    assert.deepEqual(search(notebook(), 'df'), [{ at: 2, changes: 'df' }, { at: 1, changes: 'df' }, { at: 5, changes: null }, { at: 4, changes: null }, { at: 3, changes: null }]);
+});
+
+test('var: asks for what cells made or changed, by how it begins', () => {
+    assert.deepEqual(search(notebook(), 'var:df'), [{ at: 3, changes: 'df_small' }, { at: 2, changes: 'df' }, { at: 1, changes: 'df' }]);
+    assert.deepEqual(found('var:Mod'), [4]);
+    assert.deepEqual(found('var:mod'), [], 'names are told apart by their case');
+});
+
+test('labels, failures, what runs, and all of them together', () => {
+    assert.deepEqual(found('label:best'), [4]);
+    assert.deepEqual(found('failed'), [5]);
+    assert.deepEqual(found('running'), [6]);
+    assert.deepEqual(found('FIT model'), [4]);
+    assert.deepEqual(found('df failed'), [5]);
+    assert.deepEqual(found('nothing like it'), []);
+    assert.deepEqual(found('   '), []);
+});
+
+test('a query is read word by word', () => {
+    assert.deepEqual(termsOf(' var:x label:Y Failed a:b '), [{ kind: 'var', text: 'x' }, { kind: 'label', text: 'Y' }, { kind: 'failed', text: '' }, { kind: 'any', text: 'a:b' }]);
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { libraryOf, plotlyHtml, vegaHtml } from '../../web/text/libraries.js';
+import { withLinks } from '../../web/text/links.js';
+import { formulaAt, withFormulas } from '../../web/text/math.js';
+import { asBytes, choose, endingOf, imageAddress } from '../../web/text/mime.js';
+import { taken } from '../../web/text/traceback.js';
+
+test('the richest representation is shown', () => {
+    const how = (bundle) => choose(bundle).how;
+    assert.equal(how({ 'text/plain': 'x', 'text/html': '<b>' }), 'frame');
+    assert.equal(how({ 'text/plain': 'x', 'image/svg+xml': '<svg/>' }), 'image');
+    assert.equal(how({ 'text/plain': 'x', 'text/latex': '$x$' }), 'latex');
+    assert.equal(how({ 'text/plain': 'x', 'application/pdf': 'JVBERi0=' }), 'file');
+    assert.equal(how({ 'text/plain': 'x', 'application/octet-stream': 'AAAA' }), 'file');
+    assert.equal(how({ 'text/plain': 'x', 'application/vnd.whatever+json': { a: 1 } }), 'text');
+    assert.equal(how({ 'application/vnd.whatever+json': { a: 1 } }), 'json');
+    assert.equal(how({ 'text/plain': 'x' }), 'text');
+    assert.deepEqual(choose({}), { how: 'text', mime: 'text/plain', data: '' });
+    assert.deepEqual(choose({ 'text/plain': ['a\n', 'b'] }).data, 'a\nb');
+    assert.deepEqual(choose({ 'application/json': { a: [1] }, 'text/plain': 'x' }).data, { a: [1] });
+});
+
+test('a widget is shown by what it says of itself', () => {
+    const view = { 'application/vnd.jupyter.widget-view+json': { model_id: 'x' } };
+    assert.deepEqual(choose({ ...view, 'text/plain': 'IntSlider()' }), { how: 'widget', mime: 'application/vnd.jupyter.widget-view+json', data: { 'text/plain': 'IntSlider()' } });
+    assert.deepEqual(choose(view).data, { 'text/plain': '' });
+});
+
+test('plots that are data become what draws them, and cannot end the script that holds them', () => {
+    const evil = { data: [{ name: '</script><script>alert(1)</script>\u2028' }], layout: {} };
+    for (const text of [plotlyHtml(evil), vegaHtml(evil, true), choose({ 'application/vnd.plotly.v1+json': evil, 'text/html': 'other' }).data]) {
+        assert.equal(text.match(/<\/script>/g).length, 2);
+        assert.doesNotMatch(text, /\u2028/);
+    }
+    assert.match(choose({ 'application/vnd.vegalite.v5+json': {} }).data, /mode: 'vega-lite'/);
+    assert.match(choose({ 'application/vnd.vega.v6.json': {} }).data, /mode: 'vega'/);
+    assert.doesNotMatch(choose({ 'audio/wav': '"><script>' }).data, /<script>/);
+});
+
+test('public addresses of libraries mean what the user has installed', () => {
+    const known = {
+        'https://cdn.plot.ly/plotly-3.1.0.min.js': 'plotly',
+        'https://cdn.jsdelivr.net/npm/plotly.js-dist-min@2.35.2/plotly.min.js': 'plotly',
+        'https://cdn.bokeh.org/bokeh/release/bokeh-3.9.2.min.js': 'bokeh',
+        'https://cdn.bokeh.org/bokeh/release/bokeh-tables-3.9.2.min.js': 'bokeh-tables',
+        'https://cdn.jsdelivr.net/npm/vega@6?noext': 'nothing',
+        'https://cdn.jsdelivr.net/npm/vega-lite@6.1.0?noext': 'nothing',
+        'https://cdn.jsdelivr.net/npm/vega-embed@7?noext': 'vega',
+        'https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.5/MathJax.js?config=TeX': 'nothing',
+    };
+    for (const [url, name] of Object.entries(known)) assert.equal(libraryOf(url), name, url);
+    for (const url of ['https://evil.example/x.js', 'https://cdn.plot.ly.evil.example/x.js', 'https://evil.example/?/plotly@3', '']) assert.equal(libraryOf(url), null, url);
+});
+
+test('addresses in text, without the marks around them', () => {
+    const links = (text) => withLinks(text).filter((one) => one.isLink).map((one) => one.text);
+    assert.deepEqual(links('see https://a.b/c_(d). And (http://x.y/z?q=1)!'), ['https://a.b/c_(d)', 'http://x.y/z?q=1']);
+    assert.deepEqual(links('javascript://x ftp://y https:// none'), []);
+    assert.deepEqual(links('https://a.b\u202egnp.x'), ['https://a.b']);
+    assert.equal(withLinks('a https://b.c, d').map((one) => one.text).join(''), 'a https://b.c, d');
+});
+
+test('formulas are told from money', () => {
+    const tex = (text) => withFormulas(text).filter((part) => typeof part !== 'string').map((part) => part.tex);
+    assert.deepEqual(tex('costs $5 and $6, or $ 7$'), []);
+    assert.deepEqual(tex('$x$ and $a_1 + b$, $$c$$, \\(d\\), \\\\(e\\\\), \\[f\\]'), ['x', 'a_1 + b', 'c', 'd', 'e', 'f']);
+    assert.deepEqual(tex('\\begin{equation} x \\end{equation}!'), ['\\begin{equation} x \\end{equation}']);
+    assert.deepEqual(tex('\\begin{equation} x'), []);
+    assert.deepEqual(tex('$a\n\nb$'), []);
+    assert.equal(formulaAt('$$x$$', 0).isDisplay, true);
+    assert.equal(formulaAt(`$$${'x'.repeat(30000)}$$`, 0), null);
+});
+
+const FAILED = {
+    ename: 'ValueError', evalue: 'no\ngood', traceback: [
+        '\x1b[31m---------------------------------------------------------------------------\x1b[39m',
+        '\x1b[31mValueError\x1b[39m                                Traceback (most recent call last)',
+        '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[12]\x1b[39m\x1b[32m, line 4\x1b[39m, in \x1b[36mf\x1b[39m(x)\n\x1b[32m----> 4\x1b[39m raise ValueError()\n',
+        '\x1b[36mFile \x1b[39m\x1b[32m~/lib/x.py:3\x1b[39m, in g()\n      3 h()\n',
+        '\x1b[31mValueError\x1b[39m: no\ngood',
+    ],
+};
+
+test('an error is taken apart: its title, its frames, the lines of cells', () => {
+    const { title, frames, after } = taken(FAILED);
+    assert.equal(title, 'ValueError: no\ngood');
+    assert.equal(after, '');
+    assert.deepEqual(frames[0].place, { cell: 12, line: 4 });
+    assert.equal(frames[0].rest, ', in f(x)');
+    assert.deepEqual(frames.map((one) => one.isFrame), [true, true]);
+    assert.equal(frames[1].place, null);
+});
+
+test('a note on an error and a syntax error keep what they say', () => {
+    const noted = { ...FAILED, traceback: [...FAILED.traceback.slice(0, -1), 'ValueError: no\ngood\na note'] };
+    assert.equal(taken(noted).after, 'a note');
+    const syntax = { ename: 'SyntaxError', evalue: 'invalid syntax (1234.py, line 1)', traceback: ['  \x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[1]\x1b[39m\x1b[32m, line 1\x1b[39m\n    x = = 2\n        ^\n\x1b[31mSyntaxError\x1b[39m\x1b[31m:\x1b[39m invalid syntax\n'] };
+    const { frames } = taken(syntax);
+    assert.deepEqual(frames.map(({ place, text }) => [place, text]), [[{ cell: 1, line: 1 }, '    x = = 2\n        ^']]);
+    assert.deepEqual(taken({ ename: 'KernelDied', evalue: 'gone', traceback: [] }), { title: 'KernelDied: gone', frames: [], after: '' });
+    assert.deepEqual(taken({ ename: 'E', evalue: '', traceback: ['Input In [3], in <module>'] }).title, 'E');
+});
+
+test('images and files give their bytes', () => {
+    assert.match(imageAddress('image/svg+xml', '<svg width="1"><a>"#</a></svg>'), /^data:image\/svg\+xml,%3Csvg%20xmlns/);
+    assert.equal(imageAddress('image/png', 'aG\nk='), 'data:image/png;base64,aGk=');
+    assert.deepEqual([...asBytes('application/pdf', 'aGk=')], [104, 105]);
+    assert.deepEqual([...asBytes('image/svg+xml', 'hi')], [104, 105]);
+    assert.deepEqual([endingOf('image/jpeg'), endingOf('application/pdf'), endingOf('application/vnd.apache.parquet'), endingOf('image/svg+xml')], ['jpg', 'pdf', 'parquet', 'svg']);
+});

@@ -1,0 +1,322 @@
+// People at one notebook: how they are shown, how what they type is laid together, and what they delete and take back.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Drafts } from '../../web/drafts.js';
+import { countBelow, subtreeOf, UNDO_MS } from '../../web/deleting.js';
+import { Model } from '../../web/model.js';
+import { Page } from '../../web/page.js';
+import { colourOf, COLOURS, initialsOf, others, placeOf } from '../../web/people.js';
+import { edits, merge, placeAfter } from '../../web/text/merge.js';
+
+const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
+
+/** Chance that gives the same every time. */
+function chance(seed) {
+    let now = seed * 2654435761 % 2 ** 32;
+    return (n) => {
+        now = (now * 1664525 + 1013904223) % 2 ** 32;
+        return Math.floor(now / 2 ** 32 * n);
+    };
+}
+
+// Merging
+
+const apply = (text, all) => all.reduceRight((now, { from, to, insert }) => now.slice(0, from) + insert + now.slice(to), text);
+
+test('the changes between two texts turn one into the other, and cut no character in two', () => {
+    const below = chance(7);
+    const words = ['a', 'bb', 'x', ' = ', ' ', '\n', '😀', '😁', '+', 'foo', 'é'];
+    const text = () => Array.from({ length: below(14) }, () => words[below(words.length)]).join('');
+    for (let i = 0; i < 20_000; i += 1) {
+        const [before, after] = [text(), text()];
+        const all = edits(before, after);
+        assert.equal(apply(before, all), after);
+        for (const { insert } of all) assert.ok(insert.isWellFormed(), JSON.stringify([before, after, all]));
+    }
+});
+
+test('changes at different places of one line, and of different lines, are both there', () => {
+    assert.equal(merge('total = price * n', 'total = price * n + tax', 'the_total = price * n'), 'the_total = price * n + tax');
+    assert.equal(merge('a\nb\nc', 'a1\nb\nc', 'a\nb\nc1'), 'a1\nb\nc1');
+    assert.equal(merge('a b c d', 'A b C d', 'a B c D'), 'A B C D');
+    assert.equal(merge('one two three', 'two three', 'one two'), 'two', 'what either took away is gone');
+});
+
+test('at the same place both texts stand whole: first what was there first, but our own typing goes on', () => {
+    assert.equal(merge('', 'mine', 'theirs'), 'theirsmine');
+    assert.equal(merge('ab', 'abc', 'abX', 2), 'abcX');
+    assert.equal(merge('value', 'label', 'sum'), 'sumlabel', 'whole words');
+    assert.equal(merge('teh cat', 'the cat', 'the cat!'), 'the cat!', 'the same correction is made once');
+    assert.equal(merge('x', 'x😀', 'x😁'), 'x😁😀');
+});
+
+test('a place moves with the text before it', () => {
+    assert.equal(placeAfter(5, edits('hello world', 'oh hello world')), 8);
+    assert.equal(placeAfter(5, edits('hello world', 'hello, world')), 5, 'what is put in right there stands behind it');
+    assert.equal(placeAfter(8, edits('hello world', 'hello')), 5);
+});
+
+test('texts that differ wholly are compared quickly', () => {
+    const lines = (word) => Array.from({ length: 20_000 }, (_, i) => `${word}${i} = ${i}\n`).join('');
+    const began = performance.now();
+    edits(lines('a'), lines('b'));
+    assert.ok(performance.now() - began < 1000);
+});
+
+// Several clients, one draft
+
+/** The server's rule for drafts (src/session/machine/drafts.rs), and lines that deliver in order, late. */
+class World {
+    constructor(seed, clients) {
+        this.below = chance(seed);
+        this.now = 0;
+        this.count = 0;
+        this.due = [];
+        this.drafts = new Map();
+        this.clients = Array.from({ length: clients }, (_, i) => new Client(this, i));
+    }
+
+    at(delay, what) {
+        this.due.push([this.now + delay, (this.count += 1), what]);
+    }
+
+    async step() {
+        this.due.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+        const [[time, , what]] = this.due.splice(0, 1);
+        this.now = time;
+        what();
+        await null;
+        await null;
+    }
+
+    put({ draft, base }) {
+        const known = this.drafts.get(draft.id);
+        const refuse = (code) => ({ kind: 'refused', code, what: '', why: '', how: '' });
+        if (known && known.version !== base) return refuse('conflict');
+        if (!known && base > 0) return refuse('not_found');
+        const isSame = known && known.source === draft.source && known.kind === draft.kind;
+        this.drafts.set(draft.id, { ...draft, version: known ? known.version + (isSame ? 0 : 1) : 1 });
+        for (const client of this.clients) client.down({ event: 'drafts_changed', on: 's', drafts: structuredClone([...this.drafts.values()]) });
+        return { kind: 'done' };
+    }
+}
+
+class Client {
+    constructor(world, number) {
+        Object.assign(this, { world, number, typed: 0, downAt: 0, upAt: 0, editor: '' });
+        this.model = new Model();
+        this.model.load({ name: 'n', states: [], runs: [], drafts: [], trouble: null, people: [] });
+        this.drafts = new Drafts(this.model, (command) => this.up(command), {
+            changed: () => {},
+            refused: (reply) => assert.notEqual(reply.kind, 'refused'),
+            orphaned: () => assert.fail('no draft is lost'),
+            later: (what, ms) => {
+                const timer = { what };
+                world.at(ms, () => timer.what?.());
+                return timer;
+            },
+            notLater: (timer) => timer && (timer.what = null),
+        });
+    }
+
+    /** Messages overtake none before them. */
+    up(command) {
+        return new Promise((answer) => {
+            this.upAt = Math.max(this.upAt, this.world.now + this.world.below(400));
+            this.world.at(this.upAt - this.world.now, () => {
+                const reply = this.world.put(structuredClone(command));
+                this.down(null, () => answer(reply));
+            });
+        });
+    }
+
+    down(event, then) {
+        this.downAt = Math.max(this.downAt, this.world.now + this.world.below(400));
+        this.world.at(this.downAt - this.world.now, () => {
+            if (!event) return then();
+            this.drafts.hear(event.on, event.drafts);
+            return this.model.fold(event);
+        });
+    }
+
+    get text() {
+        return this.drafts.get('d')?.source ?? '';
+    }
+
+    /** The editor is painted now and then. */
+    paint() {
+        this.editor = this.text;
+    }
+
+    /** Types a character that nobody else types, somewhere, or takes one away. Answers what was taken away. */
+    type() {
+        const { below } = this.world;
+        const before = this.editor;
+        const at = below(3) ? below(before.length + 1) : before.length;
+        const takes = below(5) === 0 && at < before.length;
+        const typed = takes ? '' : String.fromCodePoint(0x4e00 + this.number * 2000 + (this.typed += 1));
+        const text = before.slice(0, at) + typed + before.slice(at + (takes ? 1 : 0));
+        this.editor = text;
+        this.drafts.put({ id: 'd', on: 's', kind: 'code', source: text }, null, before);
+        return { typed, taken: takes ? before[at] : '' };
+    }
+}
+
+test('however several people type into one draft, all come to the same text and nothing typed is lost', async () => {
+    for (let seed = 1; seed <= 150; seed += 1) {
+        const world = new World(seed, 2 + (seed % 2));
+        const [typed, taken] = [new Set(), new Set()];
+        for (let i = 0; i < 60; i += 1) {
+            world.at(world.below(6000), () => {
+                const client = world.clients[world.below(world.clients.length)];
+                if (world.below(3)) client.paint();
+                const done = client.type();
+                if (done.typed) typed.add(done.typed);
+                if (done.taken) taken.add(done.taken);
+            });
+        }
+        let steps = 0;
+        while (world.due.length) {
+            await world.step();
+            assert.ok((steps += 1) < 20_000, `seed ${seed}: it comes to rest`);
+        }
+        const texts = world.clients.map((client) => client.text);
+        assert.equal(new Set([...texts, world.drafts.get('d').source]).size, 1, `seed ${seed}: ${JSON.stringify(texts)}`);
+        const [text] = texts;
+        assert.equal(new Set(text).size, [...text].length, `seed ${seed}: nothing stands there twice`);
+        for (const one of typed) assert.equal(text.includes(one), !taken.has(one), `seed ${seed}: ${one}`);
+        for (const client of world.clients) assert.equal(client.drafts.local.size, 0, `seed ${seed}: nothing is left to send`);
+    }
+});
+
+test('two who go on typing at the same place do not tear each other’s words', async () => {
+    for (let seed = 1; seed <= 40; seed += 1) {
+        const world = new World(seed, 2);
+        const words = ['the quick brown fox', 'import pandas as pd'];
+        for (const [number, client] of world.clients.entries()) {
+            [...words[number]].forEach((letter, i) => world.at(50 + i * 120 + world.below(50), () => {
+                // As in an editor: the cursor stands behind what was typed, whatever comes.
+                const before = client.text;
+                const at = client.cursor === undefined ? 0 : client.cursor;
+                client.cursor = at + 1;
+                client.drafts.put({ id: 'd', on: 's', kind: 'code', source: before.slice(0, at) + letter + before.slice(at) }, null, before);
+            }));
+            const { hear } = client.drafts;
+            client.drafts.hear = (...heard) => {
+                const before = client.text;
+                hear.apply(client.drafts, heard);
+                if (client.cursor !== undefined) client.cursor = placeAfter(client.cursor, edits(before, client.text));
+            };
+        }
+        while (world.due.length) await world.step();
+        const text = world.drafts.get('d').source;
+        for (const word of words) assert.ok(text.includes(word), `seed ${seed}: ${text}`);
+    }
+});
+
+// People
+
+test('others are shown by name, or as guests that everybody counts alike', () => {
+    const person = (id, name, at = 'initial') => ({ id, name, scope: 'run', state: at });
+    const people = [person('v1', null), person('v2', 'Ada Lovelace'), person('v3', null), person('v4', 'Grace')];
+    assert.deepEqual(others(people, 'v1').map(({ called, initials }) => [called, initials]), [['Ada Lovelace', 'AL'], ['Guest 2', 'G2'], ['Grace', 'G']]);
+    assert.deepEqual(others(people, 'v2').map(({ called }) => called), ['Guest 1', 'Guest 2', 'Grace']);
+    assert.equal(others(people, null).length, 4);
+    assert.equal(initialsOf('  émile  du  châtelet '), 'ÉC');
+    assert.equal(new Set(Array.from({ length: COLOURS }, (_, i) => colourOf(`v${i + 9}`))).size, COLOURS);
+});
+
+test('where somebody stands is said by label or number', () => {
+    const model = new Model();
+    model.load({ name: 'n', states: [state('initial', null), state('a', 'initial', { exec_count: 3 }), state('b', 'a', { label: 'clean' })], runs: [], drafts: [], trouble: null, people: [] });
+    assert.deepEqual(['initial', 'a', 'b', 'gone'].map((id) => placeOf(model, id)), ['the start', 'cell 3', 'clean', 'the start']);
+});
+
+/** A page at initial → a → b → c, a → d, whose timers ring when they are told to. */
+function open(t, running = false) {
+    const [sent, answers, timers, questions, decisions] = [[], [], [], [], []];
+    const you = { called: null };
+    t.mock.method(globalThis, 'setTimeout', (what, ms) => timers.push({ what, ms }));
+    const page = new Page(new Model(), {
+        send: (command) => (sent.push(command), new Promise((answer) => answers.push(answer))),
+        changed: () => {}, now: () => {}, setAddress: () => {}, recall: () => undefined, remember: () => {},
+        called: () => you.called,
+        ask: (question) => (questions.push(question), new Promise((answer) => decisions.push(answer))),
+    });
+    page.allowed('owner');
+    page.connected('open');
+    const parents = { a: 'initial', b: 'a', c: 'b', d: 'a' };
+    const runs = running ? [{ exec_id: 'r', on: { state: 'b' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null }] : [];
+    page.loaded({ name: 'n', states: [state('initial', null), ...Object.entries(parents).map(([id, parent]) => state(id, parent))], runs, drafts: [], trouble: null, people: [] }, 'c');
+    const ring = async (ms) => {
+        for (const timer of timers.splice(0)) if (timer.ms === ms) timer.what();
+        await settle();
+    };
+    return { page, sent, answers, questions, decisions, timers, ring, you };
+}
+const settle = () => new Promise(setImmediate);
+
+test('where we stand is told a moment after we went there, once for all steps, and again on a new line', async (t) => {
+    const { page, sent, answers, ring, you } = open(t);
+    page.goTo('a');
+    page.goTo('d');
+    await ring(200);
+    assert.deepEqual(sent, [{ do: 'stand', state: 'd', name: null }]);
+    answers[0]({ kind: 'standing', id: 'v7' });
+    await settle();
+    page.happened({ event: 'people_changed', people: [{ id: 'v7', name: null, scope: 'owner', state: 'd' }, { id: 'v8', name: null, scope: 'view', state: 'a' }] });
+    assert.deepEqual(page.others().map(({ id }) => id), ['v8']);
+    page.connected('waiting');
+    page.connected('open');
+    you.called = 'Ada';
+    page.presence.moved();
+    await ring(200);
+    assert.deepEqual(sent[1], { do: 'stand', state: 'd', name: 'Ada' });
+    assert.equal(sent.length, 2);
+});
+
+test('a state is deleted when the moment in which it can be taken back is over', async (t) => {
+    const { page, sent, answers, ring, timers } = open(t);
+    assert.deepEqual([subtreeOf(page.model, 'a'), countBelow(page.model, 'a')], [['a', 'b', 'd', 'c'], 3]);
+    await page.deleteStates({ state: 'b', subtree: true });
+    assert.deepEqual([[...page.going], page.here, page.notice.text], [['b', 'c'], 'a', 'Deleted 2 states.']);
+    assert.deepEqual(sent, []);
+    page.notice.act.act();
+    assert.deepEqual([[...page.going], page.here, page.notice], [[], 'c', null]);
+    timers.length = 0;
+    await page.deleteStates({ state: 'c' });
+    await page.deleteStates({ state: 'd' });
+    assert.deepEqual(sent, [{ do: 'delete_state', state: 'c', subtree: false }], 'the next one sends the one before');
+    assert.deepEqual([...page.going], ['c', 'd']);
+    answers[0]({ kind: 'done' });
+    await settle();
+    assert.deepEqual([...page.going], ['d']);
+    page.deleting.commit();
+    assert.equal(sent[1].state, 'd');
+    await ring(UNDO_MS);
+    assert.equal(sent.filter((one) => one.do === 'delete_state').length, 2);
+    await page.deleteStates({ state: 'initial', subtree: true });
+    assert.equal(page.deleting.waiting, null, 'the root stays');
+});
+
+test('running at a state that is going takes the deletion back', async (t) => {
+    const { page, sent } = open(t);
+    await page.deleteStates({ state: 'c' });
+    page.goTo('c');
+    const fresh = page.cells().at(-1);
+    page.type(fresh, 'x');
+    page.run(page.cells().find(({ key }) => key === fresh.key), 'x');
+    await settle();
+    assert.deepEqual([...page.going], []);
+    assert.ok(!sent.some((one) => one.do === 'delete_state'));
+});
+
+test('a subtree in which something runs is not deleted without a question', async (t) => {
+    const { page, questions, decisions } = open(t, true);
+    const asked = page.deleteStates({ state: 'a', subtree: true });
+    assert.match(questions[0].why, /A cell is running there and will be stopped/);
+    decisions[0](false);
+    await asked;
+    assert.equal(page.going.size, 0);
+});

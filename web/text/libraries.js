@@ -1,0 +1,50 @@
+// @ts-check
+// Which library an address of a public network means, and plots that are data turned into what draws them. Pure.
+//
+// Outputs name plotly.js, BokehJS and Vega by such addresses. Nothing is loaded from there: the same library lies in the
+// user's Python packages, and the server finds it (docs/api.md).
+
+/**
+ * A library's name on the server; `nothing`: a script that is not needed, since another brings it or the plot does without.
+ * @typedef {'plotly' | 'bokeh' | 'bokeh-gl' | 'bokeh-widgets' | 'bokeh-tables' | 'bokeh-mathjax' | 'vega' | 'nothing'} Library
+ */
+
+const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} */ ([
+    [/^cdn\.plot\.ly\/plotly-/, () => 'plotly'],
+    [/\/plotly(?:\.js(?:-dist(?:-min)?)?)?(?:@|\/|$)/, () => 'plotly'],
+    [/^cdn\.bokeh\.org\/bokeh\/\w+\/bokeh(-gl|-widgets|-tables|-mathjax)?-\d/, ([, part]) => /** @type {Library} */ (`bokeh${part ?? ''}`)],
+    [/\/vega-embed(?:@|\/|$)/, () => 'vega'],
+    // Vega's parts come together with vega-embed.
+    [/\/vega(?:-lite|-lib)?(?:@|\/|$)/, () => 'nothing'],
+    [/\/mathjax[/@]/i, () => 'nothing'],
+]);
+
+/** What a user calls a library, and how it is installed. */
+export const PACKAGES = /** @type {Record<Library, [string, string]>} */ (Object.freeze({
+    plotly: ['plotly', 'plotly'], vega: ['Vega', 'vl-convert-python'], bokeh: ['Bokeh', 'bokeh'], 'bokeh-gl': ['Bokeh', 'bokeh'],
+    'bokeh-widgets': ['Bokeh', 'bokeh'], 'bokeh-tables': ['Bokeh', 'bokeh'], 'bokeh-mathjax': ['Bokeh', 'bokeh'], nothing: ['', ''],
+}));
+
+/** @param {string} url @returns {Library | null} */
+export function libraryOf(url) {
+    const address = url.replace(/^(?:https?:)?\/\//, '').replace(/[?#].*$/, '');
+    for (const [pattern, name] of ADDRESSES) {
+        const found = address.match(pattern);
+        if (found) return name(found);
+    }
+    return null;
+}
+
+/** Data as a script may hold it. @param {unknown} data */
+const literal = (data) => JSON.stringify(data).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+
+/** A plotly figure as HTML. @param {any} figure */
+export function plotlyHtml(figure) {
+    const { data = [], layout = {}, config = {} } = figure ?? {};
+    return `<div id="plot"></div><script src="https://cdn.plot.ly/plotly-latest.min.js"></script>
+        <script>Plotly.newPlot('plot', ${literal(data)}, ${literal(layout)}, ${literal({ responsive: true, ...config })})</script>`;
+}
+
+/** A Vega or Vega-Lite chart as HTML. @param {any} spec @param {boolean} isLite */
+export const vegaHtml = (spec, isLite) => `<div id="plot"></div><script src="https://cdn.jsdelivr.net/npm/vega-embed@7"></script>
+    <script>vegaEmbed('#plot', ${literal(spec)}, {mode: '${isLite ? 'vega-lite' : 'vega'}'})</script>`;

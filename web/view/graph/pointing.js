@@ -1,0 +1,91 @@
+// @ts-check
+// When the card of a row is shown: the pointer or the keyboard rests on the row, or a finger is held on it.
+
+/** In milliseconds. */
+const REST = 400;
+const NEXT = 90;
+const LEAVE = 220;
+const HOLD = 500;
+const CURSOR = 700;
+
+export class Pointing {
+    /** @param {{show: (row: number) => void, hide: () => void, isShown: () => boolean}} around */
+    constructor(around) {
+        this.around = around;
+        /** @type {ReturnType<typeof setTimeout> | undefined} */
+        this.timer = undefined;
+        this.row = -1;
+        /** The row that was clicked: it is looked at already. */
+        this.hushed = -1;
+        /** A finger was held long enough: what follows is no click. */
+        this.isHeld = false;
+        this.at = '';
+    }
+
+    /** @param {() => void} what @param {number} ms */
+    #later(what, ms) {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(what, ms);
+    }
+
+    stop() {
+        clearTimeout(this.timer);
+    }
+
+    /** The pointer moved. Where only the page moved below it, nobody pointed at anything. @param {PointerEvent} event @param {number} row -1 for none */
+    moved(event, row) {
+        const at = `${event.screenX} ${event.screenY}`;
+        if (event.pointerType === 'touch') return this.#slipped(at);
+        if (at === this.at || event.buttons > 0) return;
+        this.at = at;
+        if (row === this.row) return;
+        this.row = row;
+        if (row !== this.hushed) this.hushed = -1;
+        if (row < 0) this.left();
+        else if (row !== this.hushed) this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : REST);
+    }
+
+    /** @param {string} at */
+    #slipped(at) {
+        if (at !== this.at) this.stop();
+    }
+
+    /** The pointer left the rows or the card. */
+    left() {
+        this.row = -1;
+        this.#later(() => this.around.hide(), LEAVE);
+    }
+
+    /** It is in the card. */
+    stays() {
+        this.stop();
+    }
+
+    /** The row was clicked. @param {number} row */
+    clicked(row) {
+        this.stop();
+        this.hushed = row;
+        this.around.hide();
+    }
+
+    /** A finger came down. @param {PointerEvent} event @param {number} row */
+    pressed(event, row) {
+        this.isHeld = false;
+        if (event.pointerType !== 'touch') return;
+        this.at = `${event.screenX} ${event.screenY}`;
+        this.#later(() => {
+            this.isHeld = true;
+            this.around.show(row);
+        }, HOLD);
+    }
+
+    /** A finger went up. @param {PointerEvent} event */
+    released(event) {
+        if (event.pointerType === 'touch' && !this.isHeld) this.stop();
+    }
+
+    /** The keyboard stands on a row. @param {number} row */
+    walked(row) {
+        this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : CURSOR);
+    }
+}

@@ -1,0 +1,38 @@
+// @ts-check
+// What this tab keeps about single outputs, across reloads: their width, whether they are folded.
+
+/** So many; the oldest are forgotten. */
+const MOST = 500;
+
+const place = () => `ratoon.${document.getElementById('page')?.dataset.notebook ?? ''}.outputs`;
+
+/** @type {Map<string, any> | null} */
+let kept = null;
+
+function all() {
+    try {
+        kept ??= new Map(JSON.parse(sessionStorage.getItem(place()) ?? '[]'));
+    } catch {
+        kept = new Map();
+    }
+    return kept;
+}
+
+/** @param {string} key @returns {any} */
+export const recall = (key) => all().get(key);
+
+/** @param {string} key @param {any} value none: it is forgotten */
+export function keep(key, value) {
+    const map = all();
+    map.delete(key);
+    if (value !== undefined) map.set(key, value);
+    for (const old of map.keys()) {
+        if (map.size <= MOST) break;
+        map.delete(old);
+    }
+    try {
+        sessionStorage.setItem(place(), JSON.stringify([...map]));
+    } catch {
+        // A tab that may keep nothing forgets it at the next reload.
+    }
+}

@@ -1,0 +1,27 @@
+// @ts-check
+// Line numbers in all editors, or in none; remembered in this browser.
+
+import { Compartment, lineNumbers } from '../vendor/codemirror.js';
+
+const KEY = 'ratoon.lineNumbers';
+const place = new Compartment();
+/** @type {Set<import('../vendor/codemirror.js').EditorView>} */
+const editors = new Set();
+
+const isWanted = () => localStorage.getItem(KEY) === 'yes';
+const wanted = () => (isWanted() ? lineNumbers() : []);
+
+/** For one editor, which tells when it is there and when it goes. */
+export const numbers = () => place.of(wanted());
+
+/** @param {import('../vendor/codemirror.js').EditorView} view @returns {() => void} ends it */
+export function numbered(view) {
+    editors.add(view);
+    return () => editors.delete(view);
+}
+
+export function toggleNumbers() {
+    if (isWanted()) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, 'yes');
+    for (const view of editors) view.dispatch({ effects: place.reconfigure(wanted()) });
+}
