@@ -67,7 +67,7 @@ test('arrays and frames: what changed in them is said in numbers', real, async (
 test('cells, variables and outputs of two branches', async (t) => {
     const one = await at(t);
     assert.deepEqual(await texts('.compare-cell h4', one), ['~ changed Cell 2', '+ only in B Cell 4']);
-    assert.match(await one.locator('.folded').textContent(), /1 equal cell: plot\(model\)/);
+    assert.match(await one.locator('.equal-cells').textContent(), /1 equal cell: plot\(model\)/);
     assert.deepEqual(await texts('.compare-value h4 > code', one), ['df', 'X', 'model', 'score', 'title', 'draft', 'notes', 'best']);
     assert.match(await one.locator('.compare-value', { hasText: 'score' }).textContent(), /0\.8124.*0\.9071.*\+0\.0947 \(\+11\.7 %\)/s);
     const frame = one.locator('.compare-value').first();

@@ -102,7 +102,7 @@ export class App extends Component {
                     <div id="said" class="unseen" role="status"></div>
                     <${Follow} />
                 </main>
-                ${page.comparing.pair && html`<${Compare} page=${page} rev=${rev} />`}
+                ${page.comparing.pair && html`<${Compare} page=${page} acts=${this.acts} rev=${rev} />`}
                 <${FindPanel} finder=${this.acts.gestures.finder} />
                 ${page.variables.isShown && html`<${VariablesPane} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
