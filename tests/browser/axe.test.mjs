@@ -47,7 +47,7 @@ const cellMenu = (item) => async (page) => {
 const top = (button, item) => async (page) => {
     await page.getByRole('button', { name: button }).click();
     if (item) await page.getByRole('menuitem', { name: item }).click();
-    await page.waitForSelector(item ? 'dialog, .notice[data-open]' : '[role="menuitem"]');
+    await page.waitForSelector(item ? 'dialog, .notice[data-open]' : '[role="menuitem"], dialog');
 };
 
 /**
@@ -55,6 +55,36 @@ const top = (button, item) => async (page) => {
  * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, viewport?: object}?][]}
  */
 const STATES = [
+    ['completions below a signature', async (page) => {
+        await run(page, 'print(1, ra', 'Control+Space');
+        await page.waitForSelector('.completions li');
+        await page.keyboard.press('Escape');
+        await page.keyboard.type(', ra');
+        await page.waitForSelector('.tip');
+        await page.keyboard.press('Control+Space');
+        await page.waitForSelector('.completions li');
+    }],
+    ['what stands at the cursor', async (page) => {
+        await run(page, 'print', 'Shift+Tab');
+        await page.waitForSelector('.tip');
+        await page.keyboard.press('Shift+Tab');
+        await page.waitForSelector('.tip[data-size="whole"]');
+    }],
+    ['finding and replacing', async (page) => {
+        await page.keyboard.press('Control+h');
+        await page.keyboard.type('df');
+        await page.waitForSelector('.found-here');
+    }, { notebook: kept }],
+    ['the palette', async (page) => {
+        await page.keyboard.press('F1');
+        await page.waitForSelector('#commands li');
+    }, { notebook: kept }],
+    ['several cells selected, with line numbers', async (page) => {
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('l');
+        await page.keyboard.press('Shift+ArrowDown');
+        await page.waitForSelector('.cell[data-selected]');
+    }, { notebook: kept }],
     ['an empty notebook', async () => {}],
     ['a draft of code and one of text', async (page) => {
         await page.locator('.cell[data-fresh] .editor').click();
@@ -102,7 +132,6 @@ const STATES = [
     }, { notebook: branches }],
     ['the menu of a cell', cellMenu(), { notebook: branches }],
     ['sharing', top('Share')],
-    ['the list of links', top('Share', 'Links that were made')],
     ['more', top('More')],
     ['the shortcuts', top('More', 'Keyboard shortcuts')],
     ['starting over', top('More', 'Start over')],

@@ -36,8 +36,15 @@ fn who_stands_somewhere_is_seen_by_the_others_until_the_socket_closes() {
     assert_eq!(bob.command(1, r#""do":"stand","state":"nowhere""#)["code"], "not_found");
     let own = bob.command(2, &format!(r#""do":"stand","state":"{}""#, a.state()));
     let seen = until_there_are(&mut ada, 2);
-    assert_eq!((&seen[1]["id"], &seen[1]["name"], &seen[1]["state"]), (&own["id"], &Value::Null, &json!(a.state())));
-    assert_eq!(bob.command(3, r#""do":"stand","state":"initial""#)["id"], own["id"], "one socket is one person");
+    assert_eq!(
+        (&seen[1]["id"], &seen[1]["name"], &seen[1]["state"]),
+        (&own["id"], &Value::Null, &json!(a.state()))
+    );
+    assert_eq!(
+        bob.command(3, r#""do":"stand","state":"initial""#)["id"],
+        own["id"],
+        "one socket is one person"
+    );
 
     // Whoever comes later sees them at once.
     let mut late = Wire::socket(&server, TOKEN);
@@ -150,7 +157,8 @@ fn a_subtree_goes_with_what_runs_in_it_and_the_rest_stays() {
     let mut socket = Wire::socket(&server, TOKEN);
     socket.say(&format!(r#"{{"id":1,"do":"delete_state","subtree":true,"state":"{}"}}"#, b.state()));
     let removed = socket.hear_until(|m| m["event"] == "removed");
-    let mut gone: Vec<&str> = removed["states"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let mut gone: Vec<&str> =
+        removed["states"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let mut wanted = [b.state(), c.state()];
     (gone.sort_unstable(), wanted.sort_unstable());
     assert_eq!(gone, wanted, "all in one event");
