@@ -23,7 +23,7 @@ import { hasEnded } from './protocol.js';
  * @property {string | null} attempt the run it looks at besides
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
- * @property {boolean} mayRun
+ * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
  * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
  * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
  * @property {(state: string) => Draft[]} draftsOn
@@ -60,7 +60,7 @@ export function cellsOf(model, look) {
         if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run });
     }
     for (const draft of drafts) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), false));
-    if (look.mayRun && model.states.get(look.here)?.living !== 'deleted') {
+    if (look.mayType && model.states.get(look.here)?.living !== 'deleted') {
         const draft = /** @type {Draft} */ ({ id: look.freshId, on: look.here, kind: 'code', source: '' });
         cells.push({ ...draftCell(model, draft, draft.id, false), isFresh: true });
     }

@@ -78,8 +78,8 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId, mayRun, begun } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, mayRun, begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        const { here, attempt, edits, freshId, begun } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
     }
 
     /** The others who look at the notebook, as they are shown. */
@@ -346,10 +346,8 @@ export class Page {
         this.refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
     }
 
-    /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @param {{state: string, subtree?: boolean}} what */
-    deleteStates({ state, subtree = false }) {
-        return this.deleting.begin(state, subtree);
-    }
+    /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @type {(what: {state: string, subtree?: boolean}) => any} */
+    deleteStates = (what) => this.deleting.begin(what.state, what.subtree ?? false);
 
     /** @param {string} exec_id */
     async dropAttempt(exec_id) {

@@ -47,7 +47,7 @@ const cellMenu = (item) => async (page) => {
 const top = (button, item) => async (page) => {
     await page.getByRole('button', { name: button }).click();
     if (item) await page.getByRole('menuitem', { name: item }).click();
-    await page.waitForSelector(item ? 'dialog, .notice[data-open]' : '[role="menuitem"]');
+    await page.waitForSelector(item ? 'dialog, .notice[data-open]' : '[role="menuitem"], dialog');
 };
 
 /**
@@ -132,7 +132,6 @@ const STATES = [
     }, { notebook: branches }],
     ['the menu of a cell', cellMenu(), { notebook: branches }],
     ['sharing', top('Share')],
-    ['the list of links', top('Share', 'Links that were made')],
     ['more', top('More')],
     ['the shortcuts', top('More', 'Keyboard shortcuts')],
     ['starting over', top('More', 'Start over')],

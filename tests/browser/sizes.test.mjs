@@ -43,7 +43,7 @@ async function panes(page, isOpen) {
 
 /** What sticks out of the window or of its own box, and how wide a line of text may get. */
 const measure = (page) => page.evaluate(() => {
-    const out = [...document.querySelectorAll('.top *, .side, main, .notebook, .cell, .source, .outputs, .compare-page > *, .card')].filter((one) => {
+    const out = [...document.querySelectorAll('.top *, .side, main, .notebook, .cell, .source, .outputs, .compare-page > *, .side-card')].filter((one) => {
         const { left, right, width } = one.getBoundingClientRect();
         return width > 0 && getComputedStyle(one).visibility === 'visible' && (left < -1 || right > innerWidth + 1);
     }).map((one) => one.className || one.tagName);
@@ -70,7 +70,7 @@ test('a comparison fits into a phone, and into a large screen', async (t) => {
         const page = await open(t, { viewport: { width, height: 900 } }, 'compare=a2..b3');
         await page.waitForSelector('.compare-value');
         assert.deepEqual(await measure(page).then(({ out, scrolls }) => [out, scrolls]), [[], false]);
-        const [a, b] = await page.$$eval('.card', (cards) => cards.map((card) => card.getBoundingClientRect().top));
+        const [a, b] = await page.$$eval('.side-card', (cards) => cards.map((card) => card.getBoundingClientRect().top));
         assert.equal(a < b, width === 360, 'one below the other only where there is no width');
     }
 });

@@ -103,7 +103,7 @@ export class App extends Component {
                     <div id="said" class="unseen" role="status"></div>
                     <${Follow} />
                 </main>
-                ${page.comparing.pair && html`<${Compare} page=${page} rev=${rev} />`}
+                ${page.comparing.pair && html`<${Compare} page=${page} acts=${this.acts} rev=${rev} />`}
                 <${FindPanel} finder=${this.acts.gestures.finder} />
                 ${page.variables.isShown && html`<${VariablesPane} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
@@ -127,7 +127,7 @@ export class App extends Component {
         const { page } = this.props;
         const isStopping = page.stopping.has(runOf(cell)?.exec_id ?? '');
         const stamp = stampOf(cell, page.mayRun, isStopping);
-        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} isStopping=${isStopping} acts=${this.acts} />`;
+        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} acts=${this.acts} />`;
     }
 }
 

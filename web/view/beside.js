@@ -5,7 +5,7 @@ import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from '../words/compare.js';
 import { Outputs } from './outputs.js';
 
-/** @extends {Component<{pair: import('../compare.js').OutputPair}, {}>} */
+/** @extends {Component<{pair: import('../compare.js').OutputPair, acts: import('./keys.js').Acts}, {}>} */
 export class Beside extends Component {
     /** @type {HTMLElement | null} */
     place = null;
@@ -23,14 +23,14 @@ export class Beside extends Component {
         this.watch?.disconnect();
     }
 
-    /** @param {{pair: import('../compare.js').OutputPair}} props */
-    render({ pair: { runA, runB, isSame } }) {
+    /** @param {{pair: import('../compare.js').OutputPair, acts: import('./keys.js').Acts}} props */
+    render({ pair: { runA, runB, isSame }, acts }) {
         const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
         if (isSame && !runB?.outputs.length) return html`<p class="hint">${SAY.noOutput}</p>`;
         const column = (/** @type {'a' | 'b'} */ side, /** @type {import('../model.js').Run | undefined} */ run) => html`
             <div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
                 <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
-                ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${null} />` : html`<p class="hint">${SAY.noOutput}</p>`}
+                ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
             </div>`;
         if (isSame) return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="beside" data-one ref=${keep}>${column('b', runB)}</div>`;
         return html`<div class="beside" ref=${keep}>${column('a', runA)}${column('b', runB)}</div>`;

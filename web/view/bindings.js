@@ -5,6 +5,7 @@ import { addCommands } from '../commands.js';
 import { nextTheme } from '../theme.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { isText } from './cell.js';
+import { comparing } from './compare-commands.js';
 import { showPalette } from './palette.js';
 import { showShortcuts } from './sheet.js';
 import * as write from './writing.js';
@@ -15,7 +16,7 @@ import * as write from './writing.js';
 
 /** @param {Gestures} does */
 export function bindAll(does) {
-    addCommands([...running(does), ...moving(does), ...cells(does), ...writing(does), ...finding(does), ...whole(does)]);
+    addCommands([...running(does), ...moving(does), ...cells(does), ...writing(does), ...finding(does), ...whole(does), ...comparing(does)]);
 }
 
 /** @param {Gestures} does @returns {Entry[]} */

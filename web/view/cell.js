@@ -7,6 +7,7 @@ import { hasEnded } from '../protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
 import { COMPARE_WORDS } from '../words/compare.js';
+import { Crash } from './crash.js';
 import { Grip } from './drag.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
@@ -24,6 +25,7 @@ import { Outputs } from './outputs.js';
  * @property {CellData} cell
  * @property {string} stamp changes whenever anything of the cell looks different
  * @property {boolean} mayRun
+ * @property {boolean} mayType
  * @property {boolean} isStopping
  * @property {Acts} acts
  */
@@ -99,12 +101,12 @@ export class Cell extends Component {
     }
 
     /** @param {CellProps} props @param {{isEditing: boolean}} state */
-    render({ cell, mayRun, isStopping, acts }, { isEditing }) {
+    render({ cell, mayRun, mayType, isStopping, acts }, { isEditing }) {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = run?.status ?? 'new';
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
-        const isEditable = mayRun && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
+        const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
             <article class="cell" tabindex="0" aria-label=${nameOf(cell)} data-cell=${cell.key} data-kind=${cell.kind} data-status=${status}
                 data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null} data-text=${isText(cell) ? '' : null}
@@ -133,6 +135,7 @@ export class Cell extends Component {
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
                     ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
+                    ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;
     }

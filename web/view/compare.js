@@ -14,7 +14,7 @@ import { Diff, Sign } from './diff.js';
 /** @typedef {import('../protocol.js').State} State */
 /** @typedef {'a' | 'b'} Side */
 
-/** @extends {Component<{page: Page, rev: number}, {}>} */
+/** @extends {Component<{page: Page, acts: import('./keys.js').Acts, rev: number}, {}>} */
 export class Compare extends Component {
     /** @type {HTMLElement | null} */
     title = null;
@@ -47,7 +47,7 @@ export class Compare extends Component {
         this.props.page.comparing.close();
     }
 
-    /** @param {{page: Page, rev: number}} props */
+    /** @param {{page: Page, acts: import('./keys.js').Acts, rev: number}} props */
     render({ page }) {
         const { pair } = page.comparing;
         const a = page.model.states.get(pair?.a ?? '');
@@ -78,7 +78,7 @@ export class Compare extends Component {
             this.content = [
                 html`<${Code} key="code" page=${page} ...${found} />`,
                 html`<${Values} key=${`variables ${pair.a} ${pair.b}`} page=${page} a=${a} b=${b} before=${before} after=${after} />`,
-                html`<${Shown} key="outputs" pairs=${compareOutputs(page.model, pair, found.cells)} />`,
+                html`<${Shown} key="outputs" acts=${this.props.acts} pairs=${compareOutputs(page.model, pair, found.cells)} />`,
             ];
         }
         return this.content;
@@ -95,7 +95,7 @@ export function nameOf(page, state, other) {
 function Card({ page, side, state, other }) {
     const go = () => page.goTo(state.id);
     return html`
-        <div class="card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
+        <div class="side-card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
             <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
             <div class="card-what">
                 <span class=${state.label ? 'card-name' : 'card-name card-code'}>${nameOf(page, state, other)}</span>
@@ -115,7 +115,7 @@ function Code({ page, ancestor, shared, cells }) {
         <section>
             <h3>${SAY.code}</h3>
             <p class="hint">${ancestor && SAY.shared(shared, nameOf(page, ancestor))} ${differing.length === 0 && SAY.sameLine}</p>
-            ${folded(cells).map((cell) => (Array.isArray(cell) ? html`<p class="hint folded">${SAY.equalCells(cell.length)}: ${cell.map((one) => nameOf(page, one.b)).join(' · ')}</p>` : html`<${CellDiff} cell=${cell} />`))}
+            ${folded(cells).map((cell) => (Array.isArray(cell) ? html`<p class="hint equal-cells">${SAY.equalCells(cell.length)}: ${cell.map((one) => nameOf(page, one.b)).join(' · ')}</p>` : html`<${CellDiff} cell=${cell} />`))}
         </section>`;
 }
 
@@ -171,8 +171,8 @@ function obstacleOf(page, side, state, known) {
     return lacksNames(state) && html`<p class="hint">${SAY.lacks(name, missingOf(state).length)}</p>`;
 }
 
-/** @param {{pairs: import('../compare.js').OutputPair[]}} props */
-function Shown({ pairs }) {
+/** @param {{acts: import('./keys.js').Acts, pairs: import('../compare.js').OutputPair[]}} props */
+function Shown({ acts, pairs }) {
     return html`
         <section>
             <h3>${SAY.outputs}</h3>
@@ -181,7 +181,7 @@ function Shown({ pairs }) {
                 return html`<div class="compare-output" key=${`${pair.a.id} ${pair.b.id}`}>
                     <h4>${title}</h4>
                     ${pair.rows ? html`<${Diff} rows=${pair.rows} label=${`${SAY.outputs}, ${title}`} />${pair.isCut && html`<p class="hint">${SAY.cutShort(MOST_LINES)}</p>`}`
-                        : html`<${Beside} pair=${pair} />`}
+                        : html`<${Beside} pair=${pair} acts=${acts} />`}
                 </div>`;
             })}
         </section>`;

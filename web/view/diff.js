@@ -24,7 +24,7 @@ export class Diff extends Component {
                 ${parts.map((part, i) => {
                     if (!('folded' in part)) return line(part);
                     if (open.includes(i)) return part.folded.map(line);
-                    return html`<button class="fold" onClick=${toggle(i)}>${SAY.equalLines(part.folded.length)}</button>`;
+                    return html`<button class="diff-fold" onClick=${toggle(i)}>${SAY.equalLines(part.folded.length)}</button>`;
                 })}
                 </div>
             </div>`;

@@ -6,6 +6,9 @@ const count = (/** @type {number} */ n, /** @type {string} */ one, /** @type {st
 export const COMPARE_WORDS = Object.freeze({
     title: 'Compare two states',
     compareWith: 'Compare with…',
+    command: 'Compare the state of this cell with another…',
+    swapCommand: 'Swap the two states that are compared',
+    closeCommand: 'Close the comparison',
     compareVersions: 'Compare',
     compareVersionsHint: 'Compare with the other version of this cell',
     pick: (/** @type {string} */ name) => `Compare “${name}” with`,

@@ -1,0 +1,160 @@
+// Two states side by side, in a real browser: how one gets there and back, and what is seen.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { branches } from './fixture.mjs';
+import { choose, open, page, ran, run, sees, texts } from './harness.mjs';
+import { start } from './mock.mjs';
+
+const real = { skip: !process.env.RATOON_BIN };
+
+/** A page on two branches, on the comparison of their ends unless another address is given. */
+async function at(t, hash = 'compare=a2..b3', options = {}) {
+    const other = await start(0, branches());
+    t.after(() => other.stop());
+    const one = await open(other.url, options);
+    one.server = other;
+    await one.evaluate((to) => (location.hash = to), hash);
+    if (hash.startsWith('compare')) await one.waitForSelector('.compare-value, .compare .hint');
+    return one;
+}
+const hash = (one) => one.evaluate(() => decodeURIComponent(location.hash.slice(1)));
+
+test('the versions of a cell are compared by a click, and Esc leads back to where one was', async () => {
+    await run('x = 1\nprint("one", x)');
+    await ran(1);
+    await page.locator('.cell .cm-content').first().click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText('x = 2\nprint("one", x)');
+    await page.keyboard.press('Control+Enter');
+    await sees('version 2 of 2');
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.waitForSelector('.compare .diff-line');
+    assert.deepEqual(await texts('.compare-cell .diff-line code'), ['x = 1', 'x = 2', 'print("one", x)']);
+    assert.deepEqual([await texts('.compare-cell del'), await texts('.compare-cell ins')], [['1'], ['2']]);
+    await page.locator('.compare-value', { hasText: 'x' }).first().waitFor();
+    assert.match(await page.locator('.compare-value').first().textContent(), /changed.*x.*1.*→.*2.*\+1/s);
+    assert.match(await hash(page), /^compare=.+\.\..+$/);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Compare two states');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.compare', { state: 'detached' });
+    assert.doesNotMatch(await hash(page), /compare/);
+    await page.waitForFunction(() => document.activeElement.closest('.cell') !== null);
+    await page.goBack();
+    await page.waitForSelector('.compare');
+    await page.reload();
+    await page.waitForSelector('.compare .diff-line');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await sees('version 2 of 2');
+});
+
+test('arrays and frames: what changed in them is said in numbers', real, async () => {
+    const cell = (n) => `import numpy as np, matplotlib\nmatplotlib.use("agg")\na = np.arange(${n}.0)\nname = "same"`;
+    await run(cell(4));
+    await ran(1);
+    await page.locator('.cell .cm-content').first().click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(cell(6));
+    await page.keyboard.press('Control+Enter');
+    await sees('version 2 of 2');
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    const value = page.locator('.compare-value');
+    await value.first().waitFor();
+    assert.equal(await value.count(), 1);
+    assert.match(await value.textContent(), /a.*ndarray.*4.*6/s);
+});
+
+test('cells, variables and outputs of two branches', async (t) => {
+    const one = await at(t);
+    assert.deepEqual(await texts('.compare-cell h4', one), ['~ changed Cell 2', '+ only in B Cell 4']);
+    assert.match(await one.locator('.equal-cells').textContent(), /1 equal cell: plot\(model\)/);
+    assert.deepEqual(await texts('.compare-value h4 > code', one), ['df', 'X', 'model', 'score', 'title', 'draft', 'notes', 'best']);
+    assert.match(await one.locator('.compare-value', { hasText: 'score' }).textContent(), /0\.8124.*0\.9071.*\+0\.0947 \(\+11\.7 %\)/s);
+    const frame = one.locator('.compare-value').first();
+    assert.deepEqual(await frame.locator('table').last().locator('tbody th').allTextContents(), ['population', 'density', 'old_id']);
+    assert.match(await frame.textContent(), /2 equal columns/);
+    assert.equal(await one.locator('summary', { hasText: '2 equal' }).count(), 1);
+    assert.deepEqual(await texts('.compare-output .diff-line[data-sign="+"] code', one), ['epoch 2: loss 0.48', 'epoch 3: loss 0.31']);
+});
+
+test('plots stand next to each other at the same scale', async (t) => {
+    const one = await at(t);
+    const widths = () => one.$$eval('.compare-output .beside-one img', (images) => images.slice(0, 2).map((image) => image.clientWidth));
+    await one.waitForFunction(() => [...document.querySelectorAll('.compare-output .beside-one img')].every((image) => image.style.width));
+    for (const width of [1280, 900, 700]) {
+        await one.setViewportSize({ width, height: 800 });
+        await one.waitForFunction(() => [...document.querySelectorAll('.compare-output .beside-one img')].every((image) => image.clientWidth <= image.closest('.output').clientWidth + 1));
+        const [a, b] = await widths();
+        assert.ok(Math.abs(a / b - 2) < 0.05, `${a} and ${b} at ${width}`);
+    }
+});
+
+test('swapped, the other way round; the state one stands at stays', async (t) => {
+    const one = await at(t);
+    const here = await one.locator('.row[data-here]').getAttribute('data-node');
+    await one.getByRole('button', { name: 'Swap' }).click();
+    assert.equal(await hash(one), 'compare=b3..a2');
+    assert.deepEqual(await texts('.compare-cell h4', one), ['~ changed Cell 2', '− only in A Cell 4']);
+    assert.equal(await one.locator('.row[data-here]').getAttribute('data-node'), here);
+    await one.locator('.row[data-node="load"]').click();
+    await one.waitForSelector('.compare', { state: 'detached' });
+    assert.equal(await hash(one), 'load');
+});
+
+test('a state is chosen by what is typed', async (t) => {
+    const one = await at(t, 'b3');
+    await one.waitForSelector('.row[data-node="b3"][data-here]');
+    await choose(2, 'Compare with…', one);
+    await one.keyboard.type('dropna');
+    assert.deepEqual(await texts('.picks .pick-name', one), ['# Clean, then fit']);
+    await one.keyboard.press('Enter');
+    await one.waitForSelector('.compare');
+    assert.equal(await hash(one), 'compare=a1..b2');
+});
+
+test('a state without a process says so, and a replay brings its variables', async (t) => {
+    const one = await at(t, 'compare=away..b3');
+    await one.getByText('A has no process and no checkpoint.').waitFor();
+    assert.equal(await one.locator('.compare-cell').count(), 4, 'the code is compared all the same');
+    one.server.notebook.variables.away = [];
+    await one.getByRole('button', { name: 'Replay the cells of A' }).click();
+    await one.locator('dialog button[data-main]').click();
+    await one.locator('.compare-value').first().waitFor();
+});
+
+test('variables: sorted by keyboard, filtered, and a click on a number leads to the cell', async (t) => {
+    const one = await at(t, 'b3');
+    await one.getByRole('button', { name: 'Variables' }).click();
+    await one.waitForSelector('.right tbody tr');
+    const names = () => texts('.right tbody th', one);
+    const before = await names();
+    await one.getByRole('button', { name: 'Name', exact: true }).focus();
+    await one.keyboard.press('Enter');
+    assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'ascending');
+    assert.deepEqual(await names(), [...before].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })));
+    await one.keyboard.press('Enter');
+    assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'descending');
+    await one.keyboard.press('Enter');
+    assert.deepEqual(await names(), before);
+    await one.getByRole('searchbox').fill('ridge');
+    assert.deepEqual(await names(), ['model']);
+    await one.getByRole('button', { name: 'model was last changed by cell 2: go there' }).click();
+    await one.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Cell 2');
+});
+
+test('a thousand variables do not hold up the page', async (t) => {
+    const one = await at(t, 'b3');
+    const list = (shift) => Array.from({ length: 1000 }, (_, i) => ({ name: `v${i}`, type: 'int', repr: String(i + shift), size: null, bytes: 28, fingerprint: String(i + shift), summary: null }));
+    one.server.notebook.variables.b3 = list(0);
+    one.server.notebook.variables.b2 = list(0);
+    await one.getByRole('button', { name: 'Variables' }).click();
+    await one.waitForSelector('.right tbody tr');
+    assert.equal(await one.locator('.right tbody tr').count(), 300);
+    await one.getByRole('button', { name: 'Show 700 more' }).click();
+    await one.waitForFunction(() => document.querySelectorAll('.right tbody tr').length === 1000);
+    await one.getByRole('searchbox').fill('v99');
+    await one.waitForFunction(() => document.querySelectorAll('.right tbody tr').length === 11);
+    one.server.notebook.variables.a2 = list(1);
+    await one.evaluate(() => (location.hash = 'compare=a2..b3'));
+    await one.waitForFunction(() => document.querySelectorAll('.compare-value').length === 1000);
+});

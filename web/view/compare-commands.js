@@ -1,0 +1,18 @@
+// @ts-check
+// What the palette knows of comparing.
+
+import { COMPARE_WORDS as SAY } from '../words/compare.js';
+import { compareWith } from './pick.js';
+
+/** @param {{page: import('../page.js').Page}} does @returns {import('../commands.js').Entry[]} */
+export function comparing({ page }) {
+    const ranIn = (/** @type {import('../commands.js').Place} */ { view }) => (view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null);
+    return [
+        {
+            id: 'compare.with', title: SAY.command, group: 'graph', when: () => page.model.states.size > 1,
+            act: (at) => void compareWith(page, ranIn(at) ?? page.here),
+        },
+        { id: 'compare.swap', title: SAY.swapCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.swap() },
+        { id: 'compare.close', title: SAY.closeCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.close() },
+    ];
+}
