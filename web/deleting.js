@@ -95,5 +95,5 @@ export function subtreeOf(model, id) {
     return found;
 }
 
-/** How many states below one can still be run from. @param {Model} model @param {string} id */
-export const countBelow = (model, id) => subtreeOf(model, id).slice(1).filter((one) => model.states.get(one)?.living !== 'deleted').length;
+/** How many states below one are still there. @param {Model} model @param {string} id @param {Set<string>} [going] */
+export const countBelow = (model, id, going = new Set()) => subtreeOf(model, id).slice(1).filter((one) => model.states.get(one)?.living !== 'deleted' && !going.has(one)).length;

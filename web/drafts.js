@@ -45,8 +45,8 @@ export class Drafts {
         this.gone = new Set();
         /** Where our typing has come to in drafts of which the server has all. @type {Map<string, number>} */
         this.ends = new Map();
-        /** Who waits until all that was typed is sent. @type {(() => void)[]} */
-        this.waiting = [];
+        /** Kept when the last of what was typed is sent, for all who wait for that, in their order. @type {{done: () => void, kept: Promise<void>} | null} */
+        this.behind = null;
     }
 
     /** The drafts on a state, in order, as this page shows them. @param {string} state @returns {Draft[]} */
@@ -138,14 +138,26 @@ export class Drafts {
             local.sending -= 1;
             if (local.sent === sent) local.sent = null;
             if (this.local.get(id) === local) this.#answered(local, reply, { version: base + 1, ...sent });
-            if (!this.#isBehind()) for (const done of this.waiting.splice(0)) done();
+            this.#caughtUp();
             this.around.changed();
         });
     }
 
     /** Waits until the last of what was typed is sent; null where there is nothing to wait for. @returns {Promise<void> | null} */
     allSent() {
-        return this.#isBehind() ? new Promise((done) => this.waiting.push(done)) : null;
+        if (!this.#isBehind()) return null;
+        if (!this.behind) {
+            let done = () => {};
+            const kept = /** @type {Promise<void>} */ (new Promise((resolve) => (done = resolve)));
+            this.behind = { done, kept };
+        }
+        return this.behind.kept;
+    }
+
+    #caughtUp() {
+        if (this.#isBehind()) return;
+        this.behind?.done();
+        this.behind = null;
     }
 
     /** Whether something waits for the answer to what was sent before it. */

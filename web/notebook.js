@@ -34,6 +34,18 @@ function changed() {
     requestAnimationFrame(() => isDue && now());
 }
 
+let isAhead = false;
+
+/** What somebody may be waiting for is painted without waiting for the frame, but once per frame. @param {import('./protocol.js').Event} event */
+function happened(event) {
+    page.happened(event);
+    const isNews = event.event === 'run_ended' || (event.event === 'output_added' && event.output.output_type !== 'stream');
+    if (!isNews || isAhead || !isDue || document.hidden) return;
+    isAhead = true;
+    requestAnimationFrame(() => (isAhead = false));
+    now();
+}
+
 /** Paints before the next key can be pressed. */
 function now() {
     isDue = false;
@@ -68,7 +80,7 @@ const page = new Page(model, {
 
 const socket = new Socket(name, {
     onSnapshot: (snapshot) => page.loaded(snapshot, address()),
-    onEvent: (event) => page.happened(event),
+    onEvent: happened,
     onScope: (scope) => page.allowed(scope),
     onStatus: (status) => page.connected(status),
     onLeft: (to) => {
@@ -79,6 +91,7 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-addEventListener('pagehide', () => (page.drafts.flushAll(true), page.deleting.commit()));
+/** Before the line is cut: in `pagehide` alone it may be too late. */
+for (const going of ['beforeunload', 'pagehide']) addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
 keepInSight();
 now();

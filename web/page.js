@@ -59,8 +59,6 @@ export class Page {
         this.asked = new Map();
         /** Runs that were asked to stop once. @type {Set<string>} */
         this.stopping = new Set();
-        /** What the next run waits for. @type {Promise<void> | null} */
-        this.before = null;
         this.variables = new Variables(this, around);
         this.keeping = new Keeping(this, around);
         this.together = new Together();
@@ -243,10 +241,9 @@ export class Page {
         this.mine.set(command.exec_id, this.here);
         this.saveTab();
         this.around.changed();
-        // What it builds on goes first, and the runs keep their order.
-        this.before = this.drafts.allSent() ?? this.before;
-        if (this.before) await this.before;
-        this.before = null;
+        // What it builds on goes first.
+        const sent = this.drafts.allSent();
+        if (sent) await sent;
         const reply = await this.around.send(command);
         // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
@@ -323,12 +320,6 @@ export class Page {
         const on = isBeside ? this.here : cell.draft.on;
         const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
         return this.drafts.add({ id: newId(), on, kind, source }, after);
-    }
-
-    /** Makes an empty draft above another. @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string} */
-    insertAbove({ draft, isFresh }) {
-        const after = isFresh ? this.drafts.lastOn(draft.on) : this.drafts.before(draft);
-        return this.drafts.add({ id: newId(), on: draft.on, kind: 'code', source: '' }, after);
     }
 
     /** @param {string} code @returns {string} */

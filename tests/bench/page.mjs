@@ -12,7 +12,7 @@ import { openBrowser } from '../browser/browser.mjs';
 
 const LINES = 100_000;
 /** How long a page may take for anything, in milliseconds. */
-const LIMIT = 60_000;
+const LIMIT = 180_000;
 /** After its server answers, it is left alone for so long: what it still does by itself is not part of an opening. */
 const REST = 2_500;
 
@@ -22,8 +22,8 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const clock = () => performance.timeOrigin + performance.now();
 
 /**
- * A contestant: how its server is started on a folder and a port, where its notebook is, where its cells are, and where in
- * the page results and printed text stand.
+ * A contestant: how its server is started on a folder and a port, where its notebook is, what is there when a cell can be
+ * run, where its cells are, and where in the page results and printed text stand.
  */
 const CONTESTANTS = {
     Ratoon: {
@@ -39,7 +39,9 @@ const CONTESTANTS = {
         prepare: (dir) => writeFile(join(dir, 'main.ipynb'), JSON.stringify(NOTEBOOK)),
         command: (dir, port) => [...options.jupyter, '--no-browser', '--allow-root', `--ServerApp.root_dir=${dir}`, `--ServerApp.port=${port}`, '--ServerApp.port_retries=0', '--IdentityProvider.token='],
         url: (port) => `http://127.0.0.1:${port}/lab/tree/main.ipynb`,
-        editor: '.jp-Notebook .jp-Cell:last-of-type .cm-content',
+        // Who runs a cell earlier is asked for a kernel.
+        ready: '#jp-main-statusbar span:has-text("(ipykernel) | Idle")',
+        editor: '.jp-Notebook .jp-Cell .cm-content',
         outputs: '.jp-OutputArea-output',
         complete: 'Tab',
         popup: '.jp-Completer:not(.lm-mod-hidden) .jp-Completer-item',
@@ -49,7 +51,7 @@ const CONTESTANTS = {
         command: (dir, port) => [...options.marimo, 'edit', '--headless', '--no-token', '--skip-update-check', '--port', `${port}`, join(dir, 'main.py')],
         url: (port) => `http://127.0.0.1:${port}/`,
         editor: '.marimo-cell .cm-content',
-        outputs: '.marimo-cell .output-area, .marimo-cell .console-output-area, .output, [data-testid="console-output-area"]',
+        outputs: '.output-area, [data-testid="console-output-area"]',
         complete: 'Control+Space',
         popup: '.cm-tooltip-autocomplete li',
     },
@@ -186,7 +188,7 @@ function watch(outputs) {
 
 /** A fresh context with the notebook in it, as soon as one can type; what went over the line is counted. */
 async function open(browser, name, url) {
-    const { editor, outputs } = CONTESTANTS[name];
+    const { ready, editor, outputs } = CONTESTANTS[name];
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
     const page = await context.newPage();
     page.setDefaultTimeout(LIMIT);
@@ -198,6 +200,7 @@ async function open(browser, name, url) {
     cdp.on('Network.loadingFinished', ({ encodedDataLength }) => (line.bytes += encodedDataLength));
     const began = clock();
     await page.goto(url, { waitUntil: 'commit' });
+    if (ready) await page.locator(ready).first().waitFor();
     await page.locator(editor).last().waitFor();
     return { page, context, began, line };
 }

@@ -55,6 +55,36 @@ const top = (button, item) => async (page) => {
  * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, viewport?: object}?][]}
  */
 const STATES = [
+    ['completions below a signature', async (page) => {
+        await run(page, 'print(1, ra', 'Control+Space');
+        await page.waitForSelector('.completions li');
+        await page.keyboard.press('Escape');
+        await page.keyboard.type(', ra');
+        await page.waitForSelector('.tip');
+        await page.keyboard.press('Control+Space');
+        await page.waitForSelector('.completions li');
+    }],
+    ['what stands at the cursor', async (page) => {
+        await run(page, 'print', 'Shift+Tab');
+        await page.waitForSelector('.tip');
+        await page.keyboard.press('Shift+Tab');
+        await page.waitForSelector('.tip[data-size="whole"]');
+    }],
+    ['finding and replacing', async (page) => {
+        await page.keyboard.press('Control+h');
+        await page.keyboard.type('df');
+        await page.waitForSelector('.found-here');
+    }, { notebook: kept }],
+    ['the palette', async (page) => {
+        await page.keyboard.press('F1');
+        await page.waitForSelector('#commands li');
+    }, { notebook: kept }],
+    ['several cells selected, with line numbers', async (page) => {
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('l');
+        await page.keyboard.press('Shift+ArrowDown');
+        await page.waitForSelector('.cell[data-selected]');
+    }, { notebook: kept }],
     ['an empty notebook', async () => {}],
     ['a draft of code and one of text', async (page) => {
         await page.locator('.cell[data-fresh] .editor').click();

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { page, run, sees } from './harness.mjs';
 
 /** Of each piece of text of a failure: what it says, and its contrast to the ground that is painted behind it. */
-const contrasts = () => page.$$eval('.failure span, .failure .text', (all) => {
+const contrasts = () => page.$$eval('.failure :is(span, .title, .at, .line, .coloured)', (all) => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const paint = (colours) => {
         for (const colour of colours) {
@@ -24,7 +24,7 @@ const contrasts = () => page.$$eval('.failure span, .failure .text', (all) => {
 });
 
 test('every piece of a traceback can be read, in light and in dark', async () => {
-    await run('1/0', 'Control+Enter');
+    await run('def f(x):\n    return 1 / x  # a comment\nprint("text", f(0))', 'Control+Enter');
     await sees('ZeroDivisionError');
     for (const colorScheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme });

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { start } from './mock.mjs';
-import { drafts, focus, focused, forgive, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
+import { drafts, focused, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
 
 const sources = (on = page) => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor', on);
 const lines = (cell, on = page) => on.locator('.cell').nth(cell).locator('.cm-line').allTextContents();
@@ -56,9 +56,9 @@ test('Esc and Enter change the mode, which can be seen; letters are commands in 
     await focused([0, 'cell']);
     await keys('j', 'ArrowDown', 'ArrowUp');
     await focused([1, 'cell']);
-    assert.deepEqual(await sources(), ['one', 'twob', 'new', ''].map((text) => text || 'Write Python here. Shift-Enter runs it.'));
+    assert.deepEqual(await sources(), ['one', 'twob', 'new']);
     await keys('End');
-    await focused([4, 'cell']);
+    await focused([3, 'cell']);
     await keys('Home');
     await focused([0, 'cell']);
 });
@@ -196,7 +196,7 @@ test('0 0 starts over when it is confirmed, I I stops what runs, Ctrl-S saves an
 });
 
 test('outputs fold, line numbers come and go and are remembered, Space scrolls', async () => {
-    await run('print("""' + 'line\\n'.repeat(60) + '""")');
+    await run('print("line")\n'.repeat(40));
     await ran(1);
     await page.locator('.cell').nth(0).focus();
     const height = () => page.locator('.outputs').first().evaluate((one) => one.getBoundingClientRect().height);
@@ -348,7 +348,9 @@ test('the signature of a call follows the arguments, and goes when they are left
     const active = () => texts('.tip-active', on);
     await k.type('print(');
     await becomes(active, ['*values']);
-    await k.type('x, ');
+    await k.press('Escape');
+    await k.type('x, y');
+    await k.press('Backspace');
     await becomes(active, ['sep=" "']);
     assert.match(await on.locator('.cell').nth(1).locator('.cm-announced').textContent(), /parameter sep/);
     await k.press('ArrowLeft');
@@ -454,7 +456,6 @@ test('the palette finds every command by a few letters, does it where the focus 
     await becomes(chosen, ['Insert a cell below']);
     await keys('ArrowDown', 'ArrowUp', 'ArrowUp');
     await page.keyboard.insertText('no such thing');
-    await sees('').catch(() => {});
     await becomes(() => page.locator('#commands li').count(), 0);
     await keys('Escape');
     await focused([1, 'cell']);
@@ -490,7 +491,7 @@ test('drafts are moved by keys and by dragging, alone and together, and the focu
     await becomes(sources, ['one', 'two', 'three']);
     const grip = async (n) => {
         await page.locator('.cell').nth(n).hover();
-        const { x, y, width, height } = await page.locator('.cell').nth(n).locator('.grip').boundingBox();
+        const { x, y, width, height } = await page.locator('.cell').nth(n).locator('.drag-grip').boundingBox();
         return { x: x + width / 2, y: y + height / 2 };
     };
     await page.locator('.cell').nth(3).focus();
@@ -532,7 +533,6 @@ test('from the address to a branch with the keyboard alone', async () => {
     await keys('Shift+Enter');
     await ran(2);
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("two")', 'print("branch")']);
-    assert.ok(await focus());
 });
 
 test('who may only look is offered nothing that changes anything', async () => {
@@ -546,5 +546,4 @@ test('who may only look is offered nothing that changes anything', async () => {
     const offered = await texts('#commands .title', viewer);
     for (const never of ['Insert a cell below', 'Start over…', 'Find and replace in all cells', 'Run all drafts']) assert.ok(!offered.includes(never), never);
     assert.ok(offered.includes('Find in all cells'));
-    forgive(viewer, /never/);
 });

@@ -29,20 +29,20 @@ const walk = async (on, key, id) => {
 test('the card tells what a state is, beside the graph, and stays while the pointer is in it', story, async (t) => {
     const one = await at(short(), 'f', t);
     await row('j', one).hover();
-    await one.waitForSelector('.card');
-    const text = await one.locator('.card').textContent();
+    await one.waitForSelector('.node-card');
+    const text = await one.locator('.node-card').textContent();
     for (const word of ['Cell 5', 'model = fit(df, depth=9)', '+new: model', '2 min 11 s', 'minutes ago', 'In memory · 1.8 GB', 'holds a live thread']) assert.ok(text.includes(word), `${word} in ${text}`);
-    assert.ok(await one.locator('.card [data-code="number"]', { hasText: '9' }).count());
-    const [card, graph] = await Promise.all(['.card', '#graph'].map((name) => one.locator(name).boundingBox()));
+    assert.ok(await one.locator('.node-card [data-code="number"]', { hasText: '9' }).count());
+    const [card, graph] = await Promise.all(['.node-card', '#graph'].map((name) => one.locator(name).boundingBox()));
     assert.ok(card.x >= graph.x + graph.width, 'it covers nothing of the graph');
-    await one.locator('.card-code').hover();
+    await one.locator('.node-code').hover();
     await row('j', one).hover();
-    await one.locator('.card-code').hover();
-    assert.equal(await one.locator('.card').count(), 1);
+    await one.locator('.node-code').hover();
+    assert.equal(await one.locator('.node-card').count(), 1);
     await row('b', one).hover();
-    await one.waitForFunction(() => document.querySelector('.card')?.textContent.includes('read_csv'));
+    await one.waitForFunction(() => document.querySelector('.node-card')?.textContent.includes('read_csv'));
     await one.locator('main').hover({ position: { x: 800, y: 600 } });
-    await one.waitForSelector('.card', { state: 'detached' });
+    await one.waitForSelector('.node-card', { state: 'detached' });
 });
 
 test('to look is not to continue: a click stays in the graph, “Continue here” leads to the empty cell', story, async (t) => {
@@ -51,10 +51,10 @@ test('to look is not to continue: a click stays in the graph, “Continue here�
     await here('i', one);
     assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
     await row('j', one).hover();
-    await one.locator('.card').getByRole('button', { name: 'Continue here' }).click();
+    await one.locator('.node-card').getByRole('button', { name: 'Continue here' }).click();
     await here('j', one);
-    await focused([6, 'editor'], one);
-    assert.equal(await one.locator('.card').count(), 0);
+    await focused([5, 'editor'], one);
+    assert.equal(await one.locator('.node-card').count(), 0);
     await row('e', one).dblclick();
     await here('e', one);
     await focused([5, 'editor'], one);
@@ -65,11 +65,11 @@ test('a failed attempt: its error, and that it can be forgotten', story, async (
     const one = await at(short(), 'f', t);
     const attempt = one.locator('.row[data-status="error"]');
     await attempt.hover();
-    await one.waitForSelector('.card');
-    const text = await one.locator('.card').textContent();
+    await one.waitForSelector('.node-card');
+    const text = await one.locator('.node-card').textContent();
     assert.match(text, /Attempt.*failed.*depth=\).*ValueError: could not convert/s);
     assert.doesNotMatch(text, /Continue here/);
-    await one.locator('.card').getByRole('button', { name: 'Forget this attempt' }).click();
+    await one.locator('.node-card').getByRole('button', { name: 'Forget this attempt' }).click();
     await attempt.waitFor({ state: 'detached' });
 });
 
@@ -88,9 +88,9 @@ test('the keyboard walks the tree, stands, continues, opens the card and the men
     await one.keyboard.press('Enter');
     await here('h', one);
     await one.keyboard.press('Space');
-    await one.waitForFunction(() => document.activeElement.closest('.card'));
+    await one.waitForFunction(() => document.activeElement.closest('.node-card'));
     await one.keyboard.press('Escape');
-    await one.waitForSelector('.card', { state: 'detached' });
+    await one.waitForSelector('.node-card', { state: 'detached' });
     assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
     await one.keyboard.press('p');
     await row('h', one).locator('.pinned').waitFor();
@@ -106,7 +106,7 @@ test('the keyboard walks the tree, stands, continues, opens the card and the men
     await one.keyboard.press('Escape');
     assert.equal(await one.getByRole('menu').count(), 0);
     await one.keyboard.press('Enter');
-    await focused([6, 'editor'], one);
+    await focused([5, 'editor'], one);
 });
 
 test('a right click opens the menu at the pointer, within the window', story, async (t) => {
@@ -193,8 +193,33 @@ test('who stands where is seen', story, async (t) => {
         const { snapshot } = notebook;
         notebook.snapshot = () => ({ ...snapshot.call(notebook), people: [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }] });
     });
-    assert.deepEqual(await texts('.row[data-node="h"] .people i', one), ['A', 'S']);
-    assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, somebody/);
+    assert.deepEqual(await texts('.row[data-node="h"] .standing i', one), ['A', 'G1']);
+    assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, Guest 1/);
+});
+
+test('a second state is chosen to be compared: both are marked, and we stand where we stood', story, async (t) => {
+    const one = await at(short(), 'f', t);
+    await row('j', one).click({ modifiers: ['Shift'] });
+    await one.waitForSelector('.row[data-compared][data-node="j"]');
+    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['f', 'j']);
+    assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
+    await here('f', one);
+    await one.locator('#graph').focus();
+    await walk(one, 'ArrowUp', 'e');
+    await one.keyboard.press('Shift+Enter');
+    await one.waitForSelector('.row[data-compared][data-node="e"]');
+    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['e', 'f']);
+});
+
+test('what is being deleted is struck out until it is gone, or taken back', story, async (t) => {
+    const one = await at(short(), 'f', t);
+    await one.locator('#graph').focus();
+    await walk(one, 'End', 'k');
+    await one.keyboard.press('Delete');
+    await one.waitForSelector('.row[data-going][data-node="k"]');
+    await one.getByRole('button', { name: 'Undo' }).click();
+    await one.waitForFunction(() => !document.querySelector('.row[data-going]'));
+    assert.equal(await row('k', one).count(), 1);
 });
 
 test('the graph is as wide as one likes, and stays so', story, async (t) => {
@@ -226,14 +251,14 @@ test('on a phone a finger that is held opens the card as a sheet', story, async 
     const { x, y } = await row('e', one).boundingBox();
     const touch = await one.context().newCDPSession(one);
     await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x: x + 150, y: y + 15 }] });
-    await one.waitForSelector('.card[data-sheet]');
+    await one.waitForSelector('.node-card[data-sheet]');
     await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-    const box = await one.locator('.card').boundingBox();
+    const box = await one.locator('.node-card').boundingBox();
     assert.ok(box.x >= 0 && box.x + box.width <= 360 && box.y + box.height <= 740);
     await here('f', one);
-    await one.locator('.card').getByRole('button', { name: 'Stand here' }).tap();
+    await one.locator('.node-card').getByRole('button', { name: 'Stand here' }).tap();
     await here('e', one);
-    assert.equal(await one.locator('.card').count(), 0);
+    assert.equal(await one.locator('.node-card').count(), 0);
 });
 
 test('a thousand states: a branch, and a line that goes on in sight', story, async (t) => {
@@ -252,7 +277,7 @@ test('a thousand states: a branch, and a line that goes on in sight', story, asy
 });
 
 test('ten thousand states are scrolled through', story, async (t) => {
-    const one = await at(tenThousand(), 'n9990', t).catch(async () => null);
+    const one = await at(tenThousand(), 'n40', t);
     assert.ok(one, 'it is there');
     await one.getByRole('button', { name: 'Show every state' }).click();
     await one.waitForFunction(() => document.querySelector('.row')?.getAttribute('aria-setsize') === '10000');

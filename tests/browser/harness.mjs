@@ -29,10 +29,12 @@ afterEach(async () => {
     assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
 });
 
-export async function open(url, options) {
+/** A page on an address; `waits` until its notebook is there. */
+export async function open(url, options, waits = true) {
     const one = await openPage(browser, options);
     pages.push(one);
     await one.goto(url);
+    if (!waits) return one;
     await one.waitForSelector('.notebook[aria-busy="false"]');
     return one;
 }

@@ -39,8 +39,8 @@ test('a node says where its state lives: by its shape, and in words', story, asy
     assert.match(await named('load', one), /kept in memory/);
     await one.locator('.row[data-node="failed"]').hover();
     await one.locator('.row[data-node="clean"]').hover();
-    await one.locator('.card', { hasText: 'df.dropna()' }).waitFor();
-    assert.match(await one.locator('.card').textContent(), /In memory · 3.1 MB/);
+    await one.locator('.node-card', { hasText: 'df.dropna()' }).waitFor();
+    assert.match(await one.locator('.node-card').textContent(), /In memory · 3.1 MB/);
     await one.keyboard.press('Escape');
     assert.deepEqual(await Promise.all(['clean', 'disk', 'replay'].map((id) => filled(id, one))), [true, false, false]);
     assert.match(await (await mark('replay', one)).locator('.dot').evaluate((dot) => getComputedStyle(dot).strokeDasharray), /2\.5/);

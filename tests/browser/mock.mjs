@@ -52,8 +52,8 @@ async function serve(request, response) {
         if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
         if (request.method === 'DELETE') return (links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end());
         if (request.method === 'GET') return say(200, { links: [...links.values()] });
-        const { scope, notebook = 'main' } = JSON.parse(body);
-        const link = { id: randomUUID(), scope, notebook, label: null, created_at: Date.now(), expires_at: null, last_used: null };
+        const { scope, notebook = 'main', label = null, expires_in } = JSON.parse(body);
+        const link = { id: randomUUID(), scope, notebook, label, created_at: Date.now(), expires_at: expires_in ? Date.now() + 1000 * expires_in : null, last_used: null };
         links.set(link.id, link);
         return say(201, { ...link, token: scope, path: `/n/${notebook}?token=${scope}` });
     }
@@ -75,6 +75,8 @@ class Notebook {
         this.epoch = randomUUID();
         this.log = [];
         this.sockets = new Set();
+        this.people = [];
+        this.visitors = 0;
         this.name = name;
         this.stops = new Map();
         this.answers = new Map();
@@ -102,7 +104,7 @@ class Notebook {
     }
 
     snapshot() {
-        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts, trouble: this.trouble, people: [] };
+        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts, trouble: this.trouble, people: this.people };
     }
 
     join(socket, url, cookie) {
@@ -113,10 +115,14 @@ class Notebook {
         if (url.searchParams.get('epoch') === this.epoch && seq <= this.log.length) this.log.slice(seq).forEach(send);
         else send({ epoch: this.epoch, seq: this.log.length, snapshot: this.snapshot() });
         this.sockets.add(send);
-        socket.on('close', () => this.sockets.delete(send));
+        const person = { id: `v${(this.visitors += 1)}`, scope };
+        socket.on('close', () => {
+            this.sockets.delete(send);
+            if (this.people.some(({ id }) => id === person.id)) this.tellPeople(this.people.filter(({ id }) => id !== person.id));
+        });
         socket.on('message', async (text) => {
             const { id, ...command } = JSON.parse(text);
-            const reply = (await this[command.do]?.(command)) ?? { kind: 'done' };
+            const reply = (await this[command.do]?.(command, person)) ?? { kind: 'done' };
             send({ reply: id, ...reply });
         });
     }
@@ -233,8 +239,24 @@ class Notebook {
         return { kind: 'interrupted', interrupted: true };
     }
 
-    put_draft({ draft, after, in_place }) {
+    stand({ state, name = null }, { id, scope }) {
+        const person = { id, name, scope, state };
+        this.tellPeople(this.people.some((one) => one.id === id) ? this.people.map((one) => (one.id === id ? person : one)) : [...this.people, person]);
+        return { kind: 'standing', id };
+    }
+
+    tellPeople(people) {
+        this.people = people;
+        this.tell({ event: 'people_changed', people });
+    }
+
+    put_draft({ draft, after, in_place, base }) {
         const own = this.drafts.findIndex((d) => d.id === draft.id);
+        const known = this.drafts[own];
+        if (known && base !== undefined && base !== (known.version ?? 1)) return { ...this.refuse(`change draft ${draft.id}`, 'it has another version'), code: 'conflict' };
+        if (!known && base) return { ...this.refuse(`find draft ${draft.id}`, 'there is none'), code: 'not_found' };
+        const isSame = known?.source === draft.source && known?.kind === draft.kind;
+        draft.version = known ? (known.version ?? 1) + (isSame ? 0 : 1) : 1;
         if (in_place && own >= 0) this.drafts[own] = { ...draft, on: this.drafts[own].on };
         else {
             this.drafts = this.drafts.filter((d) => d.id !== draft.id);
@@ -242,6 +264,7 @@ class Notebook {
             this.drafts.splice(at >= 0 ? at + 1 : after ? this.drafts.length : Math.max(0, this.drafts.findIndex((d) => d.on === draft.on)), 0, draft);
         }
         this.tellDrafts(this.drafts.find((d) => d.id === draft.id).on);
+        return undefined;
     }
 
     delete_draft({ draft: id }) {
@@ -297,8 +320,16 @@ class Notebook {
         this.tell({ event: 'trouble_changed', trouble });
     }
 
-    delete_state({ state }) {
+    delete_state({ state, subtree = false }) {
         if (state === 'initial') return this.refuse('delete state initial', 'every notebook grows from it');
+        if (subtree) {
+            const gone = [state];
+            for (const id of gone) gone.push(...[...this.states.values()].filter((s) => s.parent === id).map((s) => s.id));
+            const runs = [...this.runs.values()].filter((run) => gone.includes(run.state) || gone.includes(run.on.state)).map((run) => run.exec_id);
+            for (const id of gone) this.states.delete(id);
+            for (const id of runs) this.runs.delete(id);
+            return this.tell({ event: 'removed', states: gone, runs });
+        }
         if ([...this.states.values()].some((s) => s.parent === state)) return this.change(state, { living: 'deleted' });
         const runs = [this.states.get(state).exec_id];
         this.states.delete(state);
@@ -322,7 +353,7 @@ class Notebook {
         this.questions.push({ do: 'complete', state, code, cursor });
         await pause(this.slowMs ?? 0);
         const before = [...code].slice(0, cursor).join('');
-        const typed = before.match(/(?:%|[\w.]*\.|["'])?[^\W]*$/u)[0];
+        const typed = before.match(/(?:%|[\w.]*\.|["'])?[\p{L}\p{N}_]*$/u)[0];
         const all = [...NAMES, ...this.look_at_variables({ state }).variables.map(({ name }) => ({ text: name, kind: 'instance', signature: null }))];
         const [items, word] = typed.startsWith('%') ? [MAGICS, typed] : typed.includes('.') ? [ATTRIBUTES, typed.split('.').at(-1)] : /^["']/.test(typed) ? [KEYS, typed] : [all, typed];
         return { kind: 'completions', from: cursor - [...word].length, to: cursor, items: items.filter(({ text }) => text.startsWith(word)) };

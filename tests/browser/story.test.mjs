@@ -18,7 +18,7 @@ test('runs three cells, goes back to the first, branches, and survives a reload 
     await ran(2);
     assert.deepEqual(await texts('.stream'), ['one', 'branch']);
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'print("branch")']);
-    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.getAttribute('transform').match(/\((\d+)/)[1]));
+    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
     assert.equal(new Set(lanes).size, 2, 'two branches stand in two lanes');
 
     await run('import time\nprint("before")\ntime.sleep(1.5)\nprint("after")');
@@ -179,6 +179,7 @@ test('everything can be done without a mouse', async () => {
     await ran(3);
     await page.keyboard.press('Escape');
     await page.keyboard.press('b');
+    await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.activeElement.closest('.cell[data-kind="draft"]:not([data-fresh])')?.matches(':has(.cm-content:focus)'));
     await page.keyboard.insertText('draft');
     await page.keyboard.press('Escape');
@@ -227,10 +228,10 @@ test('a label, a deleted state, and starting over', async () => {
     await page.locator('dialog input').fill('loaded "><b>data');
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.querySelector('.row:nth-of-type(2) .what')?.textContent === 'loaded "><b>data');
-    await menu(2, 'Delete this state…');
-    await page.getByRole('button', { name: 'Delete state' }).click();
+    await menu(2, 'Delete this state');
     await ran(2);
-    assert.equal((await rows()).length, 3);
+    await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Start over…' }).click();
     await page.getByRole('button', { name: 'Forget everything' }).click();

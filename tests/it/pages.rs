@@ -159,3 +159,18 @@ fn a_notebooks_name_in_the_page_is_text() {
     let bad = server.owner(Request::post("/api/notebooks", r#"{"name":"<img src=x>"}"#));
     assert_eq!((bad.status, bad.error_code().as_str()), (400, "bad_request"));
 }
+
+#[test]
+fn libraries_of_plots_come_out_of_the_environment_as_text() {
+    let server = TestServer::start();
+    let missing = server.owner(Request::get("/api/libraries/nothing-like-it"));
+    assert_eq!((missing.status, missing.body.len()), (204, 0));
+    assert_eq!(server.send(Request::get("/api/libraries/plotly")).status, 401);
+    let found = server.owner(Request::get("/api/libraries/plotly"));
+    if found.status == 204 {
+        return; // this Python has no plotly
+    }
+    assert_eq!((found.status, found.header("content-type")), (200, Some("text/plain; charset=utf-8")));
+    assert!(found.header("content-security-policy").unwrap().contains("sandbox"), "nothing of it runs in our origin");
+    assert!(found.text().contains("Plotly"));
+}

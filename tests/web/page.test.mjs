@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Cuttings } from '../../web/cuttings.js';
+import { Editing } from '../../web/editing.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
 import { WORDS } from '../../web/words.js';
@@ -21,6 +22,8 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
     const tab = new Map();
     const page = new Page(new Model(), {
         send: (command) => {
+            // Where we stand is told when time has passed; people.test.mjs is about that.
+            if (command.do === 'stand') return new Promise(() => {});
             sent.push(command);
             return new Promise((answer) => answers.push(answer));
         },
@@ -284,9 +287,9 @@ test('all drafts from a cell on run in order', () => {
 
 test('a draft is put above another', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    page.insertAbove(page.cells()[2]);
+    new Editing(page).above(page.cells()[2]);
     assert.equal(sent.at(-1).after, null);
-    page.insertAbove(page.cells()[4]);
+    new Editing(page).above(page.cells()[4]);
     assert.equal(sent.at(-1).after, 'd1');
 });
 

@@ -61,7 +61,7 @@ test('texts that differ wholly are compared quickly', () => {
     const lines = (word) => Array.from({ length: 20_000 }, (_, i) => `${word}${i} = ${i}\n`).join('');
     const began = performance.now();
     edits(lines('a'), lines('b'));
-    assert.ok(performance.now() - began < 1000);
+    assert.ok(performance.now() - began < 3000);
 });
 
 // Several clients, one draft

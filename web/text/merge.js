@@ -10,6 +10,8 @@
 /** Words, gaps and single signs: by these two texts are compared first, and what differs between them sign by sign. */
 const WORDS = /[\p{L}\p{N}_]+|[^\S\n]+|[^]/gu;
 const SIGNS = /[^]/gu;
+/** What differs in more units than this is not compared sign by sign. */
+const LONG = 4000;
 /** How many differences are looked for; texts that differ more are one replacement. */
 const MOST = 300;
 
@@ -18,13 +20,16 @@ const MOST = 300;
  * @param {string} before @param {string} after @returns {Edit[]}
  */
 export function edits(before, after) {
-    const whole = trimmed({ from: 0, to: before.length, insert: after }, before);
-    return pieces(whole, before, WORDS).flatMap((piece) => pieces(piece, before, SIGNS));
+    return words(before, after).flatMap((word) => pieces(word, before, SIGNS));
 }
+
+/** The same, as words that were put in the place of others. @param {string} before @param {string} after */
+const words = (before, after) => pieces(trimmed({ from: 0, to: before.length, insert: after }, before), before, WORDS);
 
 /** A replacement as several smaller ones, between what stays. @param {Edit} edit @param {string} before @param {RegExp} kind @returns {Edit[]} */
 function pieces(edit, before, kind) {
     if (edit.from === edit.to || edit.insert === '') return edit.from === edit.to && edit.insert === '' ? [] : [edit];
+    if (kind === SIGNS && edit.to - edit.from + edit.insert.length > LONG) return [edit];
     const old = before.slice(edit.from, edit.to).match(kind) ?? [];
     const now = edit.insert.match(kind) ?? [];
     const common = commonTokens(old, now);
@@ -52,11 +57,14 @@ function pieces(edit, before, kind) {
 export function merge(base, mine, theirs, held = -1) {
     if (mine === base || mine === theirs) return theirs;
     if (theirs === base) return mine;
-    const ours = edits(base, mine).map((edit) => ({ ...edit, rank: edit.from === held ? 0 : 2 }));
-    const others = edits(base, theirs).map((edit) => ({ ...edit, rank: 1 }));
+    const others = words(base, theirs);
     // The same word put in the place of the same word: both meant one thing.
     const isTwin = (/** @type {Edit} */ one) => one.to > one.from && others.some((other) => other.from === one.from && other.to === one.to && other.insert === one.insert);
-    const all = [...ours.filter((edit) => !isTwin(edit)), ...others].sort((a, b) => a.from - b.from || a.rank - b.rank);
+    const ours = words(base, mine).filter((word) => !isTwin(word)).flatMap((word) => pieces(word, base, SIGNS));
+    const all = [
+        ...ours.map((edit) => ({ ...edit, rank: edit.from === held ? 0 : 2 })),
+        ...others.flatMap((word) => pieces(word, base, SIGNS)).map((edit) => ({ ...edit, rank: 1 })),
+    ].sort((a, b) => a.from - b.from || a.rank - b.rank);
     let [text, at] = ['', 0];
     for (const { from, to, insert } of all) {
         text += base.slice(at, Math.max(at, from)) + insert;

@@ -22,7 +22,7 @@ export { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback } fr
 export { html } from 'htm/preact';
 `,
     codemirror: `
-export { Compartment, EditorSelection, EditorState, Prec, RangeSetBuilder, StateEffect, StateField, Transaction, Annotation } from '@codemirror/state';
+export { Compartment, EditorState, Prec, RangeSetBuilder, StateEffect, StateField, Transaction, Annotation } from '@codemirror/state';
 export { EditorView, Decoration, ViewPlugin, keymap, placeholder, highlightSpecialChars, lineNumbers, drawSelection, rectangularSelection, crosshairCursor, showTooltip, tooltips } from '@codemirror/view';
 export { defaultKeymap, history, historyKeymap, indentMore, indentLess, toggleComment } from '@codemirror/commands';
 export { HighlightStyle, syntaxHighlighting, bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
@@ -64,6 +64,8 @@ export async function buildVendor(/** @type {string} */ into) {
         const { metafile } = await build({
             stdin: { contents, resolveDir: ROOT, sourcefile: `${name}.entry.js` },
             absWorkingDir: ROOT,
+            // The packages' names are read from their paths, also where the folder is a link.
+            preserveSymlinks: true,
             outfile: join(into, `${name}.js`),
             bundle: true,
             format: 'esm',

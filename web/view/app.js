@@ -135,7 +135,7 @@ export class App extends Component {
 function After({ page }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
-    const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted');
+    const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
     const name = (/** @type {typeof state} */ child) => child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
     return html`
         <div class="after">

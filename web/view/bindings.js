@@ -86,8 +86,8 @@ function cells(does) {
         key({ id: 'cells.text', title: WORDS.toText, key: 'm', act: of((view) => does.turn(view, 'markdown')) }),
         key({ id: 'cells.code', title: WORDS.toCode, key: 'y', act: of((view) => does.turn(view, 'code')) }),
         ...[1, 2, 3, 4, 5, 6].map((level) => key({ id: `cells.heading.${level}`, title: WORDS.toHeading(level), sheet: WORDS.toAnyHeading, key: String(level), isQuiet: level > 3, act: of((view) => does.heading(view, level)) })),
-        key({ id: 'cells.up', title: WORDS.moveUp, key: ['Mod-Shift-ArrowUp', 'Alt-Shift-ArrowUp'], mode: both, act: of((view) => does.move(view, -1)) }),
-        key({ id: 'cells.down', title: WORDS.moveDown, key: ['Mod-Shift-ArrowDown', 'Alt-Shift-ArrowDown'], mode: both, act: of((view) => does.move(view, 1)) }),
+        key({ id: 'cells.up', title: WORDS.moveUp, key: 'Mod-Shift-ArrowUp', mode: both, act: of((view) => does.move(view, -1)) }),
+        key({ id: 'cells.down', title: WORDS.moveDown, key: 'Mod-Shift-ArrowDown', mode: both, act: of((view) => does.move(view, 1)) }),
         key({ id: 'cells.split', title: WORDS.split, key: ['Mod-Shift-Minus', 'Mod-_'], mode: 'editor', act: of((view) => does.split(view)) }),
         key({ id: 'cells.merge', title: WORDS.merge, key: 'Shift-m', act: of((view) => does.merge(view)) }),
         key({ id: 'cells.fold', title: WORDS.fold, key: 'o', when: ({ view }) => view !== null, act: of((view) => does.fold(view)) }),
@@ -112,7 +112,7 @@ function writing(does) {
         key({ id: 'write.dedent', title: WORDS.dedent, key: 'Mod-[', act: on(write.indentLess) }),
         key({ id: 'write.next', title: WORDS.nextSame, key: 'Mod-d', act: on(write.selectNextOccurrence) }),
         key({ id: 'write.all', title: WORDS.allSame, key: 'Mod-Shift-l', act: on(write.selectSelectionMatches) }),
-        key({ id: 'write.erase', title: WORDS.remove, key: 'Backspace', act: ({ view }) => view !== null && does.acts.eraseEmpty(view) }),
+        key({ id: 'write.erase', title: WORDS.erase, key: 'Backspace', act: ({ view }) => view !== null && does.acts.eraseEmpty(view) }),
         { id: 'write.numbers', title: WORDS.numbers, group: 'write', key: ['l', 'Shift-l'], mode: 'cell', act: () => write.toggleNumbers() },
     ];
 }
@@ -136,6 +136,6 @@ function whole(does) {
         { id: 'all.keys', title: WORDS.keys, key: '?', mode: 'cell', act: () => void showShortcuts() },
         { id: 'all.save', title: WORDS.save, key: 'Mod-s', act: () => does.saveNow() },
         { id: 'all.theme', title: WORDS.theme, act: () => (nextTheme(), page.around.changed()) },
-        { id: 'all.over', title: WORDS.startOver, key: '0 0', mode: 'cell', when: () => page.mayRun, act: () => does.startOver() },
+        { id: 'all.over', title: WORDS.startOver, key: '0 0', mode: 'cell', when: () => page.mayRun && page.scope === 'owner', act: () => does.startOver() },
     ];
 }

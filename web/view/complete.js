@@ -35,8 +35,11 @@ export function completing(asks) {
                 const before = line.text.slice(0, context.pos - line.from);
                 if (!context.explicit && !(asks.isQuick() && asksByItself(before) && isInCode(code, context.pos))) return null;
                 const answer = await asks.complete(code, context.pos);
-                if (!answer || context.aborted || answer.items.length === 0 || answer.from > context.pos) return null;
-                return { from: answer.from, to: answer.to, options: optionsOf(answer.items, code.slice(answer.to)), validFor: validFor(code.slice(answer.from, context.pos)) };
+                if (!answer || context.aborted || answer.items.length === 0 || answer.from > context.pos || isLate(context)) return null;
+                // A name that is written out needs no list.
+                const written = code.slice(answer.from, context.pos);
+                if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
+                return { from: answer.from, to: answer.to, options: optionsOf(answer.items, code.slice(answer.to)), validFor: validFor(written) };
             }],
             icons: false, selectOnOpen: false, interactionDelay: 0, activateOnTypingDelay: PAUSE_MS, maxRenderedOptions: PAINTED,
             tooltipClass: () => 'completions',
@@ -52,6 +55,15 @@ export function completing(asks) {
             if (isNew && others.length === 0 && !acceptCompletion(view)) closeCompletion(view);
         }),
     ];
+}
+
+/** Whether an answer came for a text that is another one by now; a name that was only typed on is the same. @param {import('@codemirror/autocomplete').CompletionContext} asked */
+function isLate({ view, state, pos }) {
+    if (!view) return false;
+    const { doc, selection } = view.state;
+    const { head } = selection.main;
+    const isSame = head >= pos && doc.sliceString(0, pos) === state.doc.sliceString(0, pos) && doc.sliceString(head) === state.doc.sliceString(pos);
+    return !view.hasFocus || !isSame || !/^[\p{L}\p{N}_]*$/u.test(doc.sliceString(pos, head));
 }
 
 /** While a name is typed on, the same list is narrowed; anything else is asked for anew. @param {string} typed */

@@ -10,7 +10,7 @@ const EDGE = 60;
 const FASTEST = 14;
 
 /** The handle. */
-export const Grip = () => html`<span class="grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
+export const Grip = () => html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
 export class Dragging {
     /** @param {HTMLElement} main what is scrolled @param {import('./keys.js').Acts} acts */

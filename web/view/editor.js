@@ -132,8 +132,9 @@ export class Editor extends Component {
         const { view } = this;
         if (!view || event.isComposing || isOfList(view, event)) return false;
         const isEscape = event.key === 'Escape';
-        if (isEscape && view.state.selection.ranges.length > 1) return false;
-        if (!(isEscape && closeTip(view)) && !scrollTip(view, event) && !this.props.onKey(event)) return false;
+        const { main, ranges } = view.state.selection;
+        if (isEscape && ranges.length > 1) view.dispatch({ selection: main });
+        else if (!(isEscape && closeTip(view)) && !scrollTip(view, event) && !this.props.onKey(event)) return false;
         event.preventDefault();
         return true;
     }

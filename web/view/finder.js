@@ -41,7 +41,7 @@ export class Finder {
         if (own && own.length <= LONGEST_SEED && !own.includes('\n') && !document.activeElement?.closest('.finder')) this.query = { ...this.query, text: own };
         if (!this.isOpen) {
             const cells = this.acts.page.cells();
-            this.here = { cell: Math.max(0, cells.findIndex((cell) => cell.key === view?.props.cell.key)), at: editor?.state.selection.main.from ?? 0 };
+            this.here = { cell: Math.max(0, cells.findIndex((cell) => cell.key === view?.props.cell.key)), at: editor && document.activeElement === editor.contentDOM ? editor.state.selection.main.from : 0 };
         }
         this.isOpen = true;
         this.replaces = replaces || this.replaces;

@@ -44,8 +44,6 @@ export class Graph extends Component {
     box = null;
     /** @type {Head | null} */
     head = null;
-    /** @type {Card | null} */
-    card = null;
     top = 0;
     /** Where the box has to be scrolled to with the next picture. @type {number | undefined} */
     restored = undefined;
@@ -65,6 +63,7 @@ export class Graph extends Component {
     wanted = null;
     /** @type {string | null} */
     shownHere = null;
+    /** Whether the next picture's card takes the focus. */
     wantsCard = false;
 
     get hands() {
@@ -84,10 +83,7 @@ export class Graph extends Component {
 
     componentDidUpdate() {
         this.#settle();
-        if (this.wantsCard && this.card) {
-            this.wantsCard = false;
-            this.card.focus();
-        }
+        this.wantsCard = false;
     }
 
     componentWillUnmount() {
@@ -189,7 +185,7 @@ export class Graph extends Component {
         if (!box) return;
         this.isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - ROW;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
-        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.card')) this.hideCard();
+        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card')) this.hideCard();
         if (top === this.top) return;
         this.top = top;
         this.forceUpdate();
@@ -331,13 +327,13 @@ export class Graph extends Component {
         const now = performance.now();
         const isPainted = cursorAt >= first && cursorAt <= last;
         return html`
-            <${Head} ref=${(/** @type {Head | null} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
+            <${Head} held=${(/** @type {Head} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
                 onQuery=${(/** @type {string} */ text) => this.#ask(text)} onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()} onWhole=${() => this.#showAll()} />
             <div class="graph" id="graph" role="tree" tabindex="0" aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`} aria-busy=${rows.length === 0 ? 'true' : null}
                 aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
                 onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => pressed(this, event) && event.preventDefault()}
                 onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })} onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
-                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${() => this.pointing.left()}
+                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)}
                 onPointerDown=${(/** @type {PointerEvent} */ event) => this.pointing.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.pointing.released(event)}
                 onClick=${(/** @type {MouseEvent} */ event) => this.#click(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#twice(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#context(event)}>
                 ${pictureOf({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.born.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
@@ -352,8 +348,8 @@ export class Graph extends Component {
     #card({ id, right, top }) {
         const { page } = this.props;
         const row = this.scene.rows[this.scene.rowAt(id)];
-        return row && !row.fold && html`<${Card} ref=${(/** @type {Card | null} */ one) => (this.card = one)} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
-            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${() => this.pointing.left()} />`;
+        return row && !row.fold && html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`;
     }
 
     /** @param {{id: string, x: number, y: number}} menu */

@@ -30,7 +30,7 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
                 ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => showShare(page)}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
                 <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
-                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page)} face=${html`<${MoreIcon} />`} />
+                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette)} face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
 }
@@ -51,9 +51,10 @@ function Status({ page }) {
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }
 
-/** @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
-const moreOf = (page) => [
+/** @param {import('../page.js').Page} page @param {() => void} onPalette @returns {import('./menu.js').Action[]} */
+const moreOf = (page, onPalette) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
+    { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => showShortcuts() },
     ...downloadsOf(page),
     { text: PEOPLE_WORDS.yourName, act: () => askName(page) },

@@ -2,7 +2,7 @@
 // What is known about a place in the code, as a tooltip: asked for (Shift-Tab; again for more, and it stays), or, while the
 // arguments of a call are typed, its signature.
 
-import { EditorView, showTooltip, StateEffect, StateField, ViewPlugin } from '../vendor/codemirror.js';
+import { closeCompletion, EditorView, showTooltip, StateEffect, StateField, ViewPlugin } from '../vendor/codemirror.js';
 import { callAt } from '../text/python.js';
 import { tipDom } from './tip.js';
 
@@ -60,17 +60,18 @@ class Signatures {
         const isTyped = transactions.some((one) => one.isUserEvent('input'));
         const begins = isTyped && empty && '(,'.includes(state.doc.sliceString(head - 1, head) || ' ');
         if (!isShown) this.asked = '';
-        if (!begins && !isShown) return this.#wait(null);
+        // Who types on at once still wants to see it.
+        if (!begins && !isShown && !this.timer) return;
         const call = callAt(state.doc.toString(), head);
         const what = call ? `${call.from} ${call.argument} ${call.keyword}` : '';
-        if (call && (begins || what !== this.asked) && this.asks.isQuick()) this.#wait(() => this.#ask(what));
-        return undefined;
+        if (!call) this.#wait(null);
+        else if ((begins || what !== this.asked) && this.asks.isQuick()) this.#wait(() => this.#ask(what));
     }
 
     /** @param {(() => void) | null} what */
     #wait(what) {
         clearTimeout(this.timer);
-        if (what) this.timer = setTimeout(what, PAUSE_MS);
+        this.timer = what ? setTimeout(() => ((this.timer = undefined), what()), PAUSE_MS) : undefined;
     }
 
     /** @param {string} what */
@@ -102,6 +103,7 @@ function show(view, tip) {
 /** Shows what stands at the cursor; pressed again, all of it. @param {EditorView} view */
 export function inspectHere(view) {
     const tip = view.state.field(tipField);
+    closeCompletion(view);
     if (tip?.size === 'whole') return closeTip(view);
     if (tip?.size === 'short') show(view, { ...tip, size: 'whole' });
     else ask(view);

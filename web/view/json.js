@@ -40,7 +40,7 @@ class Branch extends Component {
                     ${entries(value, shown).map(([key, one]) => (isBranch(one)
                         ? html`<${Branch} key=${key} name=${key} value=${one} level=${level + 1} />`
                         : html`<div key=${key} class="leaf" role="treeitem" aria-level=${level + 1} tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`))}
-                    ${more > 0 && html`<button class="quiet" onClick=${() => this.setState({ shown: shown + more })}>${OUTPUT_WORDS.more(more)}</button>`}
+                    ${more > 0 && html`<button class="quiet" role="treeitem" aria-level=${level + 1} tabindex="-1" onClick=${() => this.setState({ shown: shown + more })}>${OUTPUT_WORDS.more(more)}</button>`}
                 </div>`}
             </div>`;
     }
@@ -70,13 +70,14 @@ function walk(event) {
     if (at.getAttribute('role') !== 'treeitem' || event.ctrlKey || event.metaKey || event.altKey) return;
     const all = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll('[role="treeitem"]')]);
     const isOpen = at.getAttribute('aria-expanded');
+    const press = () => (isOpen !== null || at.tagName === 'BUTTON' ? at.click() : undefined);
     const step = (/** @type {number} */ by) => all[all.indexOf(at) + by];
     /** @type {Record<string, () => HTMLElement | null | undefined | void>} */
     const keys = {
         ArrowDown: () => step(1), ArrowUp: () => step(-1), Home: () => all[0], End: () => all[all.length - 1],
         ArrowRight: () => (isOpen === 'false' ? at.click() : isOpen === 'true' ? step(1) : undefined),
         ArrowLeft: () => (isOpen === 'true' ? at.click() : /** @type {HTMLElement | null} */ (at.parentElement?.closest('[role="treeitem"]'))),
-        Enter: () => (isOpen === null ? undefined : at.click()), ' ': () => (isOpen === null ? undefined : at.click()),
+        Enter: press, ' ': press,
     };
     const act = keys[event.key];
     if (!act) return;

@@ -145,7 +145,7 @@ export class Acts {
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     insertAbove(cell) {
-        this.go({ key: this.page.insertAbove(cell) });
+        this.go({ key: this.gestures.editing.above(cell) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */

@@ -30,7 +30,7 @@ export function People({ page }) {
 
 /** What the menu of a state offers to delete. @param {import('../protocol.js').State} state @param {import('../page.js').Page} page @returns {import('./menu.js').Action[]} */
 export function deleteActions(state, page) {
-    const below = countBelow(page.model, state.id);
+    const below = countBelow(page.model, state.id, page.going);
     if (state.parent === null || page.going.has(state.id)) return [];
     return [
         state.living !== 'deleted' && { text: WORDS.deleteState, act: () => page.deleteStates({ state: state.id }), isBad: true },

@@ -10,6 +10,7 @@ export function tipDom({ size, object }) {
     const dom = box('div', 'tip');
     Object.assign(dom, { id: 'tip', role: 'tooltip' });
     dom.dataset.size = size;
+    if (size === 'whole') dom.tabIndex = 0;
     // A click in it leaves the cursor where it is.
     dom.addEventListener('mousedown', (event) => event.preventDefault());
     if (!object) {

@@ -26,7 +26,6 @@ export const GRAPH_WORDS = Object.freeze({
     compared: 'compared',
     warned: 'does not survive a branch whole',
     standsHere: (/** @type {string} */ names) => `here: ${names}`,
-    somebody: 'somebody',
     // The card
     about: (/** @type {string} */ name) => `About ${name}`,
     cell: (/** @type {number} */ n) => `Cell ${n}`,
@@ -46,12 +45,8 @@ export const GRAPH_WORDS = Object.freeze({
     goOn: 'Continue here',
     goOnHint: 'Stands here and goes to the empty cell at the end',
     compare: 'Compare with current',
-    remove: 'Delete this state…',
     removeShort: 'Delete',
-    removeShortAsk: 'Delete…',
     unpin: 'No longer keep in memory',
-    removeSoon: 'Delete this state',
-    removeBelow: 'Delete with all that grew from it',
     drop: 'Forget this attempt',
     actions: (/** @type {string} */ name) => `What to do with ${name}`,
 });

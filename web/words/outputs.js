@@ -1,6 +1,11 @@
 // @ts-check
 // What the page says about outputs.
 
+/** Made once: it is slow to make, and numbers of lines change with every picture. */
+const numbers = new Intl.NumberFormat('en');
+/** @param {number} n */
+const number = (n) => numbers.format(n);
+
 export const OUTPUT_WORDS = Object.freeze({
     copy: 'Copy',
     copyOutput: 'Copy output',
@@ -20,7 +25,7 @@ export const OUTPUT_WORDS = Object.freeze({
     fold: 'Fold the output',
     unfold: 'Show the output',
     folded: (/** @type {string} */ what) => `Output folded: ${what}`,
-    lines: (/** @type {number} */ n) => (n === 1 ? 'one line' : `${n.toLocaleString('en')} lines`),
+    lines: (/** @type {number} */ n) => (n === 1 ? 'one line' : `${number(n)} lines`),
     others: (/** @type {number} */ n) => (n === 1 ? 'one display' : `${n} displays`),
     error: 'an error',
     showAllLines: (/** @type {string} */ lines) => `Show all ${lines}`,
@@ -36,9 +41,9 @@ export const OUTPUT_WORDS = Object.freeze({
     toOwnLine: (/** @type {number} */ line) => `This cell, line ${line}`,
     goToLine: 'Go to this line',
     // Data
-    items: (/** @type {number} */ n) => (n === 1 ? '1 item' : `${n.toLocaleString('en')} items`),
-    keys: (/** @type {number} */ n) => (n === 1 ? '1 key' : `${n.toLocaleString('en')} keys`),
-    more: (/** @type {number} */ n) => `Show ${n.toLocaleString('en')} more`,
+    items: (/** @type {number} */ n) => (n === 1 ? '1 item' : `${number(n)} items`),
+    keys: (/** @type {number} */ n) => (n === 1 ? '1 key' : `${number(n)} keys`),
+    more: (/** @type {number} */ n) => `Show ${number(n)} more`,
     tree: 'JSON',
     save: (/** @type {string} */ mime, /** @type {string} */ size) => `Save as a file (${mime}, ${size})`,
     tooLong: (/** @type {string} */ size) => `This output has ${size}. Showing it may take a while.`,

@@ -15,7 +15,7 @@ import { titleOf } from './row.js';
 
 /** @typedef {import('../../graph-scene.js').Row} Row */
 /** @typedef {import('../../protocol.js').Changes} Changes */
-/** @typedef {{row: Row, anchor: {right: number, top: number}, people: string[], actions: import('../menu.js').Action[], close: (takesFocus: boolean) => void, onIn: () => void, onOut: () => void}} CardProps */
+/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./others.js').Other[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: (event: PointerEvent) => void}} CardProps */
 
 /** Lines of code, names of variables of each kind. */
 const LINES = 12;
@@ -31,18 +31,34 @@ export class Card extends Component {
 
     componentDidMount() {
         this.#stand();
+        this.#focus();
         // A picture in it makes it higher.
         this.grown = new ResizeObserver(() => this.#stand());
         if (this.place) this.grown.observe(this.place);
+        document.addEventListener('pointerdown', this.elsewhere, true);
     }
 
     componentDidUpdate() {
         this.#stand();
+        this.#focus();
+    }
+
+    /** Leads the keyboard into it, to the first thing that can be done. */
+    #focus() {
+        const { place, props } = this;
+        if (!props.takesFocus || !place || place.contains(document.activeElement)) return;
+        /** @type {HTMLElement | null} */ (place.querySelector('.node-acts button') ?? place.querySelector('button'))?.focus();
     }
 
     componentWillUnmount() {
         this.grown?.disconnect();
+        document.removeEventListener('pointerdown', this.elsewhere, true);
     }
+
+    /** Who points at something else is done with it. @param {Event} event */
+    elsewhere = (event) => {
+        if (!this.place?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
+    };
 
     /** Beside the row, and within the window. */
     #stand() {
@@ -53,11 +69,6 @@ export class Card extends Component {
         place.toggleAttribute('data-sheet', isSheet);
         place.style.left = isSheet ? '' : `${right + GAP}px`;
         place.style.top = isSheet ? '' : `${Math.max(GAP, Math.min(top - 10, innerHeight - place.offsetHeight - GAP))}px`;
-    }
-
-    /** Leads the keyboard into it. */
-    focus() {
-        this.place?.querySelector('button')?.focus();
     }
 
     /** @param {KeyboardEvent} event */
@@ -81,25 +92,25 @@ export class Card extends Component {
         const picture = run && pictureOf(run.outputs);
         const done = actions.filter((action) => action !== null && action !== false);
         return html`
-            <div class="card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onPointerEnter=${onIn} onPointerLeave=${onOut}
+            <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onPointerEnter=${onIn} onPointerLeave=${onOut}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
-                <div class="card-head">
+                <div class="node-head">
                     <b>${state?.label ?? (state?.exec_count ? GRAPH_WORDS.cell(state.exec_count) : row.node.from < 0 ? name : GRAPH_WORDS.attempt)}</b>
                     <span data-status=${statusOf(row.node)}>${WORDS.nodeStatus[statusOf(row.node)]}</span>
                     <span class="when">${timeOf(row.node)}</span>
-                    <button class="card-close" aria-label=${GRAPH_WORDS.close} onClick=${() => close(true)}><${CloseIcon} /></button>
+                    <button class="node-close" aria-label=${GRAPH_WORDS.close} onClick=${() => close(true)}><${CloseIcon} /></button>
                 </div>
-                <div class="card-body">
+                <div class="node-body">
                     ${run ? code(run.code) : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`}
                     ${run?.error && html`<p class="bad">${run.error.ename}${run.error.evalue ? `: ${run.error.evalue}` : ''}</p>`}
-                    ${picture && html`<img class="card-picture" alt=${GRAPH_WORDS.picture} src=${addressOf(picture)} />`}
+                    ${picture && html`<img class="node-picture" alt=${GRAPH_WORDS.picture} src=${addressOf(picture)} />`}
                     ${state?.changes && html`<${ChangesOf} changes=${state.changes} />`}
                     ${state && partsOf(state).length > 0 && html`<p class="soft">${partsOf(state).join(' · ')}</p>`}
                     ${state?.warnings.map((text) => html`<p class="warning"><${WarningIcon} /><span>${text}</span></p>`)}
-                    ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.join(', '))}</p>`}
+                    ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
                 </div>
-                ${done.length > 0 && html`<div class="card-acts">${done.map(({ text, hint, act, isBad }, i) => html`
-                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint ?? null} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
+                ${done.length > 0 && html`<div class="node-acts">${done.map(({ text, hint, act, isBad }, i) => html`
+                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
             </div>`;
     }
 }
@@ -108,7 +119,7 @@ export class Card extends Component {
 function code(code) {
     const lines = code.trimEnd().split('\n');
     const more = lines.length - LINES;
-    return html`<pre class="card-code">${coloured(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
+    return html`<pre class="node-code">${coloured(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
 }
 
 /** What its cell did to the variables. @param {{changes: Changes}} props */
@@ -117,7 +128,7 @@ function ChangesOf({ changes }) {
     if (added.length + changed.length + removed.length + more === 0) return html`<p class="soft">${GRAPH_WORDS.unchanged}</p>`;
     const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) => names.length > 0 && html`
         <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="unseen">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
-    return html`<ul class="card-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
+    return html`<ul class="node-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 
 /** When it ran, and for how long. @param {Row['node']} node */

@@ -63,7 +63,7 @@ export class Grip extends Component {
     }
 
     render() {
-        return html`<div class="grip" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
+        return html`<div class="graph-grip" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
             ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onDblClick=${() => this.#reset()}
             onPointerDown=${(/** @type {PointerEvent} */ event) => (event.preventDefault(), this.place?.setPointerCapture(event.pointerId))} onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
     }

@@ -1,12 +1,13 @@
 // @ts-check
-// What the graph needs of other parts of the page: who else is here, what is being deleted, what is compared.
+// What the graph needs of other parts of the page: who else is here, what is compared.
 
 /** @typedef {import('../../page.js').Page} Page */
+/** @typedef {import('../../people.js').Other} Other */
 
-/** Who stands at which state. @param {Page} page @returns {Map<string, string[]>} */
+/** Who stands at which state. @param {Page} page @returns {Map<string, Other[]>} */
 export function standingOf(page) {
     const standing = new Map();
-    for (const { state, called } of page.others()) standing.set(state, [...(standing.get(state) ?? []), called]);
+    for (const one of page.others()) standing.set(one.state, [...(standing.get(one.state) ?? []), one]);
     return standing;
 }
 

@@ -41,7 +41,7 @@ export class Pointing {
         if (row === this.row) return;
         this.row = row;
         if (row !== this.hushed) this.hushed = -1;
-        if (row < 0) this.left();
+        if (row < 0) this.left(event);
         else if (row !== this.hushed) this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : REST);
     }
 
@@ -50,8 +50,9 @@ export class Pointing {
         if (at !== this.at) this.stop();
     }
 
-    /** The pointer left the rows or the card. */
-    left() {
+    /** The pointer left the rows or the card. A finger does so whenever it goes up: that ends nothing. @param {PointerEvent} event */
+    left(event) {
+        if (event.pointerType === 'touch') return;
         this.row = -1;
         this.#later(() => this.around.hide(), LEAVE);
     }

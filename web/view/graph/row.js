@@ -31,7 +31,7 @@ const SHOWN = 3;
  * @property {boolean} isCompared
  * @property {boolean} isDim something is searched for, and this is not it
  * @property {string | null} changes the variable that is searched for and changed here
- * @property {string[]} people
+ * @property {import('./others.js').Other[]} people
  */
 
 /** @param {string} id */
@@ -56,11 +56,11 @@ export class GraphRow extends Component {
                 data-status=${fold ? null : statusOf(node)} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
                 data-going=${isGoing ? '' : null} data-compared=${isCompared ? '' : null} data-dim=${isDim ? '' : null}
                 style=${{ top: `${place.row * ROW}px`, paddingLeft: `${left}px` }}>
-                ${fold ? html`<span class="what folded">${GRAPH_WORDS.folded(fold.length)}</span>` : this.#about(people)}
+                ${fold ? html`<span class="what fold-name">${GRAPH_WORDS.folded(fold.length)}</span>` : this.#about(people)}
             </div>`;
     }
 
-    /** @param {string[]} people */
+    /** @param {import('./others.js').Other[]} people */
     #about(people) {
         const { row, model, changes } = this.props;
         const { node } = row;
@@ -70,7 +70,7 @@ export class GraphRow extends Component {
         return html`
             <span class="what" data-label=${isNamed ? '' : null}>${titleOf(row)}</span>
             ${changes !== null && html`<span class="changes">${GRAPH_WORDS.changes(changes)}</span>`}
-            ${people.length > 0 && html`<span class="people">${people.slice(0, SHOWN).map((name) => html`<i>${initial(name)}</i>`)}${people.length > SHOWN && html`<i>+${people.length - SHOWN}</i>`}</span>`}
+            ${people.length > 0 && html`<span class="standing">${people.slice(0, SHOWN).map(({ id, initials, colour }) => html`<i key=${id} class="avatar" data-colour=${colour}>${initials}</i>`)}${people.length > SHOWN && html`<i class="avatar">+${people.length - SHOWN}</i>`}</span>`}
             ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
             ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
             ${state?.saving.now === 'writing' && !model.replays.has(node.id) && html`<span class="said late">${state.saving.percent} %</span>`}
@@ -96,7 +96,7 @@ export class GraphRow extends Component {
         const status = this.#status();
         return [
             state?.exec_count || '', titleOf(row), state && isPlain(state) ? status : where || status, ...costsOf(row.node),
-            changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.join(', ')),
+            changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
             isCompared && GRAPH_WORDS.compared, isHere && WORDS.nodeHere,
         ].filter(Boolean).join(', ');
     }
@@ -113,6 +113,3 @@ function costsOf({ state, run }) {
     if (state.memory_bytes !== null && state.memory_bytes >= LARGE && isInMemory(state)) costs.push(bytes(state.memory_bytes));
     return costs;
 }
-
-/** @param {string} name */
-const initial = (name) => [...name][0]?.toUpperCase() ?? '';

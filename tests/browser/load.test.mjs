@@ -1,0 +1,83 @@
+// What it takes to open the page: how much is fetched, in how many steps, how often, and what stands there meanwhile.
+// It counts and does not time.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { open, page, run, ran, server, texts } from './harness.mjs';
+
+const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';
+/** What the page may fetch before it can be used, in bytes without the heads of the answers. */
+const MOST = 250 * 1024;
+
+/** All that a page asks for until it rests: path, what its body weighed, how it came, and who asked for it. */
+async function watched(on, act) {
+    const cdp = await on.context().newCDPSession(on);
+    await cdp.send('Network.enable');
+    const asked = new Map();
+    cdp.on('Network.requestWillBeSent', ({ requestId, request, initiator }) => asked.set(requestId, { path: new URL(request.url).pathname, by: initiator.type, bytes: 0, heads: 0, isCached: false }));
+    cdp.on('Network.requestServedFromCache', ({ requestId }) => asked.has(requestId) && (asked.get(requestId).isCached = true));
+    cdp.on('Network.responseReceived', ({ requestId, response }) => {
+        const one = asked.get(requestId);
+        if (one) Object.assign(one, { headers: response.headers, heads: response.encodedDataLength, isCached: one.isCached || response.fromDiskCache });
+    });
+    cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => asked.has(requestId) && (asked.get(requestId).bytes = encodedDataLength - asked.get(requestId).heads));
+    await act();
+    await on.waitForSelector('.notebook[aria-busy="false"]');
+    await on.waitForLoadState('networkidle');
+    await cdp.detach();
+    return [...asked.values()].filter(({ path }) => !path.startsWith('/ws/'));
+}
+
+const isFile = ({ path }) => path.startsWith('/assets/');
+
+test('a first visit fetches little, each file once and packed, and every module because the page says so', { skip }, async () => {
+    const { cookies, origins } = await page.context().storageState();
+    const other = await open('about:blank', { storageState: { cookies, origins } }, false);
+    const all = await watched(other, () => other.goto(new URL('/n/main', server.url).href));
+    const files = all.filter(isFile);
+    const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
+    assert.ok(bytes <= MOST, `${Math.round(bytes / 1024)} KB`);
+    const paths = all.map(({ path }) => path);
+    assert.deepEqual(paths.filter((path, i) => paths.indexOf(path) !== i), [], 'nothing is asked for twice');
+    for (const one of files) {
+        assert.match(one.headers['cache-control'], /immutable/, one.path);
+        assert.equal(one.headers['content-encoding'], 'br', `${one.path}: build the program after a change of web/`);
+        assert.match(one.headers.vary, /accept-encoding/i, one.path);
+    }
+    const modules = files.filter(({ path }) => path.endsWith('.js'));
+    assert.ok(modules.length > 30);
+    // Had a module been asked for by another, it would have had to wait for that one.
+    assert.deepEqual(modules.filter(({ by }) => by !== 'parser').map(({ path }) => path), []);
+    const preloaded = await other.$$eval('link[rel="modulepreload"]', (links) => links.map((link) => new URL(link.href).pathname));
+    assert.deepEqual(preloaded.filter((path) => !paths.includes(path)), []);
+    assert.ok(!preloaded.some((path) => path.endsWith('/vendor/markdown.js')), 'what comes with the first text does not come before it');
+});
+
+test('a second visit fetches the document and nothing else', { skip }, async () => {
+    await run('1 + 1');
+    await ran(1);
+    const all = await watched(page, () => page.goto(new URL('/n/main', server.url).href));
+    assert.deepEqual(all.filter(({ isCached }) => !isCached).map(({ path }) => path), ['/n/main']);
+});
+
+test('until the modules are there the page has its frame, and they put the same into its place', { skip }, async () => {
+    const context = page.context();
+    const other = await context.newPage();
+    let release = () => {};
+    const held = new Promise((done) => (release = done));
+    await other.route('**/notebook.js', async (route) => (await held, route.continue()));
+    await other.goto(new URL('/n/main', server.url).href, { waitUntil: 'commit' });
+    await other.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
+    const frame = () => other.evaluate(() => [...document.querySelectorAll('.top, .top h1, .left, .middle')].map((one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return [one.tagName, one.tagName === 'H1' ? one.textContent : '', ...[x, y, one.tagName === 'H1' ? 0 : width, height].map(Math.round)];
+    }));
+    assert.equal(await other.locator('[data-shell]').count(), 1);
+    const before = await frame();
+    release();
+    await other.waitForSelector('.notebook[aria-busy="false"]');
+    assert.deepEqual(await frame(), before, 'nothing jumps');
+    assert.equal(await other.locator('[data-shell]').count(), 0);
+    assert.deepEqual(await texts('.top h1', other), ['main']);
+    await other.close();
+});

@@ -1,0 +1,298 @@
+// Two people at one notebook: each sees the other's outputs and where they stand, both type into one draft; links are made
+// and revoked; what is deleted can be taken back. With SHOTS=DIR, screenshots are left there.
+
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { test } from 'node:test';
+import { choose, focused, forgive, open, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
+
+const isReal = Boolean(process.env.RATOON_BIN);
+
+async function shot(on, name) {
+    if (!process.env.SHOTS) return;
+    await mkdir(process.env.SHOTS, { recursive: true });
+    await on.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
+}
+
+/** Both as one picture: what two people see at the same moment. */
+async function shotOfBoth(left, right, name) {
+    if (!process.env.SHOTS) return;
+    const [one, other] = await Promise.all([left, right].map(async (on) => (await on.screenshot()).toString('base64')));
+    const both = await page.context().browser().newPage({ viewport: { width: 1840, height: 720 } });
+    await both.setContent(`<body style="margin:0;display:flex;gap:8px;background:#888"><img width="916" src="data:image/png;base64,${one}"><img width="916" src="data:image/png;base64,${other}">`);
+    await shot(both, name);
+    await both.close();
+}
+
+/** Another browser, which came by a link. */
+async function guestBy(scope, options) {
+    const token = await page.evaluate(async (wanted) => {
+        const answer = await fetch('/api/links', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ scope: wanted }) });
+        return (await answer.json()).token;
+    }, scope);
+    return open(`${new URL(page.url()).origin}/n/main?token=${token}`, options);
+}
+
+async function callMe(name, on) {
+    await on.getByRole('button', { name: 'More', exact: true }).click();
+    await on.getByRole('menuitem', { name: 'Your name…' }).click();
+    await on.locator('dialog input').fill(name);
+    await on.keyboard.press('Enter');
+}
+
+const body = (on, nth = 0) => on.evaluate((n) => [...document.querySelectorAll('.cell[data-kind="draft"] .cm-content')][n]?.cmTile?.view?.state.doc.toString() ?? [...document.querySelectorAll('.cell[data-kind="draft"] .cm-content')][n]?.innerText, nth);
+const avatar = (on, name) => on.getByRole('button', { name });
+
+test('two people see each other’s runs as they happen, and where the other stands', async () => {
+    await page.setViewportSize({ width: 916, height: 720 });
+    const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
+    await run('x = 1\nprint("from the first")');
+    await ran(1);
+    await prints('from the first', page);
+    await other.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+    await other.locator('.row').nth(1).click();
+    await prints('from the first', other);
+    await callMe('Ada Lovelace', page);
+    await avatar(other, 'Ada Lovelace stands at cell 1').waitFor();
+    await avatar(page, 'Guest 1 stands at cell 1').waitFor();
+
+    // The output of a cell that runs comes to both, piece by piece.
+    await run('import time\nfor i in range(3): print(i); time.sleep(0.2)');
+    await ran(2);
+    await avatar(other, 'Ada Lovelace stands at cell 2').click();
+    await ran(2, other);
+    await sees('2', other);
+    await avatar(page, 'Guest 1 stands at cell 2').waitFor();
+    await callMe('Bob', other);
+    await avatar(page, 'Bob stands at cell 2').waitFor();
+    await shotOfBoth(page, other, 'two-people');
+
+    // The keyboard leads there too, and whoever leaves is gone.
+    await other.locator('.row').first().click();
+    await avatar(page, 'Bob stands at the start').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => location.hash === '#initial');
+    await other.goto('about:blank');
+    await page.waitForSelector('.people', { state: 'detached' });
+});
+
+test('who comes back after the line was cut is seen again, once', async () => {
+    const other = await guestBy('view');
+    await avatar(page, /Guest \d stands at the start/).waitFor();
+    await other.reload();
+    await other.waitForSelector('.notebook[aria-busy="false"]');
+    await avatar(page, /stands at the start/).waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('.people > .avatar').length === 1);
+});
+
+test('many people stand behind a number, and the list says where each one is', async () => {
+    const guests = [];
+    for (let i = 0; i < 6; i += 1) guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
+    await page.locator('.people').getByText('+3').waitFor();
+    await shot(page, 'many-people');
+    await page.getByRole('button', { name: '6 others look at this notebook' }).click();
+    assert.equal(await page.getByRole('menuitem', { name: /the start/ }).count(), 6);
+    await shot(page, 'many-people-list');
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 360, height: 640 });
+    await shot(page, 'many-people-360');
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360), 'nothing sticks out');
+    await page.getByRole('button', { name: '6 others look at this notebook' }).click();
+    await page.getByRole('menuitem', { name: /Guest 3/ }).waitFor();
+    await shot(page, 'many-people-360-list');
+});
+
+test('two type into one draft at once: both come to the same text, nothing is lost, no cursor jumps', async () => {
+    await page.setViewportSize({ width: 916, height: 720 });
+    const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
+    await focused([0, 'editor']);
+    await page.keyboard.insertText('first = 1\n\n\n\nlast = 2');
+    await sees('last = 2', other);
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('End');
+    await other.locator('.cell').first().locator('.cm-content').click();
+    await other.keyboard.press('Control+End');
+    const [mine, theirs] = [' + ada_types_this_in_the_first_line', ' + bob_types_that_in_the_last_line'];
+    await Promise.all([page.keyboard.type(mine, { delay: 35 }), other.keyboard.type(theirs, { delay: 45 })]);
+    const wanted = `first = 1${mine}\n\n\n\nlast = 2${theirs}`;
+    await shotOfBoth(page, other, 'typing-together');
+    for (const one of [page, other]) await one.waitForFunction((text) => [...document.querySelectorAll('.cell .cm-content')][0].innerText.replace(/\n\n/g, '\n').includes(text.split('\n')[0]) && document.querySelector('.cell .cm-content').innerText.includes(text.split('\n').at(-1)), wanted);
+    // The cursor is where each was typing: the next key goes there.
+    await Promise.all([page.keyboard.type('!'), other.keyboard.type('?')]);
+    for (const one of [page, other]) {
+        await sees(`${mine}!`, one);
+        await sees(`${theirs}?`, one);
+    }
+    assert.equal(await body(page), await body(other));
+    assert.equal(await page.locator('.notice[data-open]').count(), 0, 'nobody is told what can be seen');
+});
+
+test('two type at the same place at once: the words of both are whole', async () => {
+    const other = await guestBy('run');
+    await focused([0, 'editor']);
+    await page.keyboard.insertText('# ');
+    await sees('#', other);
+    await other.locator('.cell').first().locator('.cm-content').click();
+    await other.keyboard.press('Control+End');
+    const words = ['theQuickBrownFoxJumps', 'IMPORT_PANDAS_AS_PD'];
+    await Promise.all([page.keyboard.type(words[0], { delay: 40 }), other.keyboard.type(words[1], { delay: 40 })]);
+    const length = 2 + words.join('').length;
+    for (const one of [page, other]) await one.waitForFunction((n) => document.querySelector('.cell .cm-content').innerText.trim().length === n, length);
+    const text = await body(page);
+    assert.equal(await body(other), text);
+    assert.deepEqual([...text].sort(), [...`# ${words.join('')}`].sort());
+    for (const word of words) assert.ok(text.includes(word), text);
+});
+
+test('a link is made, copied, used, listed and revoked, and whoever came in by it is out', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await three();
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('radio', { name: /can run/ }).check();
+    await page.getByText(/Runs code on this machine/).waitFor();
+    await shot(page, 'share-run');
+    await page.getByRole('radio', { name: /can view/ }).check();
+    await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
+    await page.getByLabel('Good for').selectOption({ label: '1 day' });
+    await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Copy', exact: true }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
+    await page.locator('dialog li', { hasText: /can view for Grace.*good until.*never used/ }).waitFor();
+    await shot(page, 'share-made');
+    const guest = await open(link);
+    await ran(3, guest);
+    await avatar(page, 'Guest 2 stands at cell 3').waitFor({ state: 'attached' });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await shot(page, 'share-360');
+    assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 1000, height: 820 });
+    await shot(page, 'share-dark');
+    const began = Date.now();
+    await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
+    await page.getByText('Revoked. Whoever came in by it is out.').waitFor();
+    if (!isReal) return;
+    await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
+    assert.ok(Date.now() - began < 5000);
+    await page.waitForSelector('.people', { state: 'detached' });
+    await shot(guest, 'revoked');
+    forgive(guest, /WebSocket|401/);
+});
+
+/** What can be pressed, by name; menus and panels open others. */
+const pressable = (on) => on.$$eval('button:not(:disabled), [role="menuitem"], summary', (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute('aria-label') ?? one.textContent.trim()));
+
+test('a viewer has no control that does not work', async () => {
+    await run('x = 1\nprint("one")');
+    await ran(1);
+    await run('1/0');
+    await page.waitForSelector('[data-status="error"]');
+    const guest = await guestBy('view');
+    await guest.locator('.row').nth(1).click();
+    await ran(1, guest);
+    const pressed = new Set();
+    const refused = () => guest.locator('.notice[data-bad]').count();
+    for (let rounds = 0; rounds < 60; rounds += 1) {
+        const next = (await pressable(guest)).find((name) => !pressed.has(name) && name !== 'Ratoon');
+        if (next === undefined) {
+            // What a menu holds is there again when it is opened again.
+            if (rounds > 0 && pressed.has('again')) break;
+            pressed.add('again');
+            continue;
+        }
+        pressed.add(next);
+        await guest.locator('button, [role="menuitem"], summary').filter({ visible: true }).and(guest.getByRole('button', { name: next, exact: true }).or(guest.getByRole('menuitem', { name: next, exact: true }))).first().click();
+        assert.equal(await refused(), 0, next);
+        await guest.keyboard.press('Escape');
+        if (/More|others/.test(next)) {
+            for (const item of await openMenu(guest, next)) {
+                await guest.getByRole('menuitem', { name: item }).first().click();
+                await guest.keyboard.press('Escape');
+                assert.equal(await refused(), 0, item);
+                await openMenu(guest, next);
+            }
+            await guest.keyboard.press('Escape');
+        }
+    }
+    assert.ok(pressed.size >= 4, [...pressed].join());
+    for (const bad of [/delete/i, /^run/i, /share/i, /start over/i, /remove/i, /label/i, /keep in memory/i, /put back/i]) {
+        assert.deepEqual([...pressed].filter((name) => bad.test(name)), [], 'nothing that a viewer may not do');
+    }
+    // The palette offers nothing else.
+    const palette = async () => {
+        await guest.locator('.cell').first().focus();
+        await guest.keyboard.press('F1');
+        await guest.locator('#commands').waitFor();
+        return texts('#commands .title', guest);
+    };
+    for (const title of new Set(await palette())) {
+        assert.doesNotMatch(title, /delete|^run|insert|remove|\bcut\b|paste|replace|start over|make it|heading/i);
+        await guest.locator('#commands .title', { hasText: title }).first().click();
+        await guest.keyboard.press('Escape');
+        assert.equal(await refused(), 0, title);
+        await palette();
+    }
+    await guest.keyboard.press('Escape');
+    // Keys, on cells and on the graph.
+    if (!(await guest.locator('#graph').count())) await guest.getByTitle('Graph of states').click();
+    for (const place of ['.cell', '#graph']) {
+        await guest.locator(place).first().focus();
+        for (const key of ['a', 'b', 'x', 'c', 'v', 'z', 'm', 'y', 'd', 'd', 'Delete', 'Backspace', 'Shift+Enter', 'Control+Enter', 'Control+.', 'Control+s', 'Enter', 'Escape', 'ArrowDown', 'ArrowUp', 'g', '0', '0', 'i', 'i', '?']) {
+            await guest.keyboard.press(key);
+            assert.equal(await refused(), 0, `${place} ${key}`);
+        }
+        await guest.keyboard.press('Escape');
+    }
+    assert.deepEqual(await rows(guest), await rows(page), 'and nothing has changed');
+    assert.equal(await page.locator('.cell[data-kind="draft"]').count(), await page.locator('.cell[data-fresh]').count() + 1, 'the draft that failed, and the place to type');
+});
+
+async function openMenu(on, name) {
+    const button = on.getByRole('button', { name, exact: true });
+    if ((await button.getAttribute('aria-expanded')) !== 'true') await button.click();
+    return texts('[role="menuitem"]', on);
+}
+
+test('whoever may run is not offered what only the owner may do', async () => {
+    await run('x = 1');
+    await ran(1);
+    await run('1/0');
+    await page.waitForSelector('[data-status="error"]');
+    const guest = await guestBy('run');
+    await guest.locator('.row').nth(1).click();
+    await ran(1, guest);
+    const items = await openMenu(guest, 'More');
+    assert.ok(items.includes('Your name…') && !items.some((one) => /Start over/.test(one)), items.join());
+    await guest.keyboard.press('Escape');
+    const cells = await guest.locator('.cell').count();
+    for (let cell = 0; cell < cells; cell += 1) {
+        const menu = guest.locator('.cell').nth(cell).getByLabel('What to do with this cell');
+        if (!(await menu.count())) continue;
+        await guest.locator('.cell').nth(cell).hover();
+        await menu.click();
+        assert.deepEqual((await texts('[role="menuitem"]', guest)).filter((one) => /Delete|Forget/.test(one)), []);
+        await guest.keyboard.press('Escape');
+    }
+});
+
+test('a deleted state can be taken back; a subtree goes as a whole', async () => {
+    await three();
+    await choose(1, 'Delete it and the state below');
+    await page.locator('.notice', { hasText: 'Deleted 2 states.' }).waitFor();
+    await ran(1);
+    await shot(page, 'deleted');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await ran(3);
+    assert.equal((await rows()).length, 4);
+    await choose(2, 'Delete this state');
+    await ran(2);
+    await choose(0, 'Delete it and the state below');
+    await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="ran"]').length === 0);
+    // Whoever leaves before the moment is over has deleted all the same.
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+});

@@ -1,0 +1,139 @@
+// What is done to cells besides typing, and at which state is asked about code; no browser.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Asking, stateBehind } from '../../web/asking.js';
+import { Editing, isRest } from '../../web/editing.js';
+import { Model } from '../../web/model.js';
+import { Page } from '../../web/page.js';
+
+const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
+const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
+const draft = (id, on, source = id, kind = 'code') => ({ id, on, kind, source });
+
+/** root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands beside it. */
+function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = {}) {
+    const sent = [];
+    const replies = {};
+    const send = (command) => (sent.push(command), Promise.resolve(replies[command.do] ?? { kind: 'done' }));
+    const page = new Page(new Model(), { send, changed: () => {}, now: () => {}, ask: async () => true, setAddress: () => {}, recall: () => null, remember: () => {} });
+    page.allowed('owner');
+    page.connected('open');
+    const line = [['a', 'initial'], ['b', 'a'], ['c', 'b'], ...more];
+    page.loaded({
+        name: 'main', trouble: null, people: [], drafts,
+        states: [state('initial', null), ...line.map(([id, parent]) => state(id, parent, { living: living[id] ?? 'memory', prose: prose[id] ?? [] }))],
+        runs: line.map(([id, parent, code]) => run(`run-${id}`, parent, { state: id, ...(code && { code }) })),
+    }, here);
+    return { page, sent, replies, editing: new Editing(page) };
+}
+const cell = (page, key) => page.cells().find((one) => one.key === key || one.state?.id === key);
+const sources = (page, on = page.here) => page.drafts.on(on).map((one) => one.source);
+const shown = (page) => page.cells().map((one) => one.state?.id ?? (one.isFresh ? '?' : one.draft.source || '_')).join(' ');
+
+test('a cell above one that ran begins a branch there, and is shown while it is empty; below the last it is a draft', () => {
+    const { page, sent, editing } = open();
+    editing.above(cell(page, 'b'));
+    assert.equal(sent.at(-1).draft.on, 'a');
+    assert.equal(shown(page), 'a _ b c ?');
+    editing.below(cell(page, 'b'), { kind: 'code', source: 'here' });
+    assert.equal(shown(page), 'a _ b here c ?');
+    editing.below(cell(page, 'c'));
+    assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).after], ['c', null]);
+});
+
+test('drafts are moved by a step or behind another, together and in order; what cannot move stays', () => {
+    const { page, sent, editing } = open({ drafts: ['d1', 'd2', 'd3', 'd4'].map((id) => draft(id, 'c')) });
+    const moves = () => sent.splice(0).map(({ draft: { id }, after, in_place }) => (assert.equal(in_place, false), `${id} after ${after}`));
+    assert.equal(editing.step(['d1'], -1), false);
+    assert.equal(editing.step(['d4'], 1), false);
+    assert.deepEqual(moves(), []);
+    editing.step(['d2'], 1);
+    assert.deepEqual(moves(), ['d2 after d3']);
+    editing.step(['d2', 'd3'], -1);
+    assert.deepEqual(moves(), ['d2 after null', 'd3 after d2']);
+    editing.place(['d4', 'd1'], 'd2');
+    assert.deepEqual(moves(), ['d1 after d2', 'd4 after d1']);
+    editing.place(['d2', 'd3'], 'd3');
+    assert.deepEqual(moves(), [], 'behind itself is where it is');
+    assert.equal(page.here, 'c');
+});
+
+test('a draft is split at its cursors and merged again', () => {
+    const { page, editing } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
+    editing.split(cell(page, 'd'), 'one\ntwo\nthree', [8, 4]);
+    assert.deepEqual(sources(page), ['one', 'two', 'three']);
+    const drafts = page.cells().filter((one) => one.kind === 'draft' && !one.isFresh);
+    editing.merge(drafts, () => {});
+    assert.deepEqual(sources(page), ['one\n\ntwo\n\nthree']);
+    page.notice.act.act();
+    assert.deepEqual(sources(page), ['one', 'two', 'three']);
+});
+
+test('the line goes on without a cell: the later ones wait as drafts, with their text; the way back is open', () => {
+    const { page, editing } = open({ prose: { c: ['# Why'] } });
+    editing.leaveOut([cell(page, 'b')]);
+    assert.equal(page.here, 'a');
+    assert.deepEqual(sources(page), ['# Why', 'code of run-c']);
+    assert.equal(page.model.states.size, 4);
+    assert.equal(isRest(page, page.runnable()), true);
+    page.notice.act.act();
+    assert.equal(page.here, 'c');
+    assert.deepEqual(sources(page, 'a'), []);
+});
+
+test('drafts are the rest of a line only where it went on like that before', () => {
+    const rest = { here: 'a2', more: [['a2', 'initial']] };
+    const one = open({ ...rest, drafts: [draft('d', 'a2', 'code of run-b')] });
+    assert.equal(isRest(one.page, one.page.runnable()), true);
+    const other = open({ ...rest, drafts: [draft('d', 'a2', 'something new')] });
+    assert.equal(isRest(other.page, other.page.runnable()), false);
+    assert.equal(isRest(open().page, []), false);
+});
+
+test('many cells are rewritten in one step, which is undone without touching what was typed since', () => {
+    const { page, sent, editing } = open({ drafts: [draft('d1', 'c'), draft('d2', 'c')], prose: { a: ['x'] } });
+    const count = editing.rewrite([{ key: 'd1', text: 'D1' }, { key: 'd2', text: 'd2' }, { key: 'a', text: 'changed', prose: ['X'] }]);
+    assert.equal(count, 2);
+    assert.equal(page.edits.get('a').text, 'changed');
+    assert.deepEqual(sent.filter((one) => one.do === 'put_prose').map((one) => one.prose), [['X']]);
+    page.type(cell(page, 'd1'), 'typed since');
+    page.notice.act.act();
+    assert.deepEqual(sources(page), ['typed since', 'd2']);
+    assert.equal(page.edits.has('a'), false);
+});
+
+test('code is asked about at the state that it would run against; behind a run, at the one that run began from', () => {
+    const { page } = open({ drafts: [draft('d1', 'c'), draft('d2', 'c'), draft('d3', 'c'), draft('text', 'c', '# t', 'markdown')] });
+    assert.equal(stateBehind(page, 'd2'), 'c');
+    assert.equal(stateBehind(page, 'b'), 'a');
+    assert.equal(stateBehind(page, 'text'), undefined);
+    assert.equal(stateBehind(page, 'gone'), undefined);
+    page.run(cell(page, 'd1'), 'd1');
+    assert.equal(stateBehind(page, 'd2'), 'c', 'the server has not told of the run yet');
+    page.happened({ event: 'run_added', run: run('r1', 'c', { status: 'running', draft: 'd1' }) });
+    page.happened({ event: 'run_added', run: run('r2', null, { on: { run: 'r1' }, status: 'queued', draft: 'd2' }) });
+    assert.equal(stateBehind(page, 'd3'), 'c');
+    assert.equal(stateBehind(open({ drafts: [draft('d', 'c')], living: { c: 'replay' } }).page, 'd'), undefined, 'nothing answers there');
+});
+
+test('answers are in units of the page; refusals are no answers; slow ones end the asking while one types', async () => {
+    const { page, sent, replies } = open({ drafts: [draft('d', 'c', '🌱 pr')] });
+    let now = 0;
+    const asking = new Asking(page, () => now);
+    replies.complete = { kind: 'completions', from: 2, to: 4, items: [{ text: 'print', kind: 'function', signature: null }] };
+    const answer = await asking.complete('d', '🌱 pr', 5);
+    assert.deepEqual([sent.at(-1).cursor, answer.from, answer.to], [4, 3, 5]);
+    assert.equal(asking.isQuick, true);
+    replies.inspect = { kind: 'refused', code: 'unsupported', what: 'x', why: 'y', how: 'z' };
+    assert.equal(await asking.inspect('d', 'pr', 2), undefined);
+    replies.inspect = { kind: 'inspected', object: null };
+    assert.equal(await asking.inspect('d', 'pr', 2), null);
+    assert.equal(page.notice, null);
+    const pending = asking.complete('d', 'pr', 2);
+    now = 2000;
+    await pending;
+    assert.equal(asking.isQuick, false);
+    now = 30_000;
+    assert.equal(asking.isQuick, true);
+});
