@@ -346,7 +346,6 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
-        Effect::Question { process, sought, .. } => format!("p{} is asked, {sought:?}", process.0),
         Effect::Trust => "trust all".into(),
         Effect::Measure(processes) => format!("measure {}", processes.len()),
         Effect::Wake(after, Alarm::People) => format!("wake in {} ms: tell of people", after.as_millis()),
