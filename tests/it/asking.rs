@@ -168,7 +168,9 @@ fn asking_runs_no_code_of_the_users() {
     changes(&server, &state);
     until("the state is saved", || state_of(&server, &state)["checkpoint"].is_object());
     let _ = std::fs::remove_file(server.dir().join("ran"));
-    for code in ["h.va", "h.value.x", "h.other.x", "h['", "h['a'].x", "h(", "h(1).x", "h.value(", "d['h'].va", "h"] {
+    for code in
+        ["h.va", "h.value.x", "h.other.x", "h['", "h['a'].x", "h(", "h(1).x", "h.value(", "d['h'].va", "h"]
+    {
         ask(&server, "complete", &state, code);
         ask(&server, "inspect", &state, code);
     }
@@ -181,9 +183,15 @@ fn an_answer_comes_while_a_cell_runs_and_from_the_state_that_was_asked_about() {
     let old = server.run("initial", "only_then = 1").state().to_owned();
     let new = server.run(&old, "del only_then; only_now = 2").state().to_owned();
     let busy = server.begin(&new, "import time\nwhile True: time.sleep(0.001)");
-    until("the cell runs", || state_of(&server, &new).is_object() && {
-        let notebook = server.notebook();
-        notebook["runs"].as_array().unwrap().iter().any(|r| r["exec_id"] == busy.exec_id.as_str() && r["status"] == "running")
+    until("the cell runs", || {
+        state_of(&server, &new).is_object() && {
+            let notebook = server.notebook();
+            notebook["runs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|r| r["exec_id"] == busy.exec_id.as_str() && r["status"] == "running")
+        }
     });
     assert_eq!(texts(&server, &new, "only_"), ["only_now"]);
     assert_eq!(texts(&server, &old, "only_"), ["only_then"]);
@@ -298,7 +306,11 @@ fn hostile_objects_do_not_break_a_look() {
     let state = server.run("initial", code).state().to_owned();
     let seen = variables(&server, &state);
     for name in ["sub", "holds", "deep", "many"] {
-        assert_eq!((&seen[name]["fingerprint"], &seen[name]["summary"]), (&Value::Null, &Value::Null), "{name}");
+        assert_eq!(
+            (&seen[name]["fingerprint"], &seen[name]["summary"]),
+            (&Value::Null, &Value::Null),
+            "{name}"
+        );
     }
     assert!(seen["itself"]["fingerprint"].is_string());
     assert!(seen["fine"]["fingerprint"].is_string());
@@ -321,19 +333,25 @@ fn slow_representations_are_left_out_and_the_look_goes_on() {
 #[test]
 fn what_a_cell_did_to_the_variables_is_found() {
     let server = TestServer::start();
-    let first = server.run("initial", "items = [1]\nd = {'k': [1]}\nx = y = 1\nlock = __import__('threading').Lock()\ndef f(): return 1");
+    let first = server.run(
+        "initial",
+        "items = [1]\nd = {'k': [1]}\nx = y = 1\nlock = __import__('threading').Lock()\ndef f(): return 1",
+    );
     let first = first.state().to_owned();
     assert_eq!(added_changed_removed(&server, &first), "+d,f,items,lock,x,y ~ -");
-    let second = server.run(&first, "items.append(2); d['k'].append(2); del x; z = 3; y = 1").state().to_owned();
+    let second =
+        server.run(&first, "items.append(2); d['k'].append(2); del x; z = 3; y = 1").state().to_owned();
     assert_eq!(added_changed_removed(&server, &second), "+z ~d,items -x");
-    let third = server.run(&second, "def f(): return 2\nlock = __import__('threading').Lock()").state().to_owned();
+    let third =
+        server.run(&second, "def f(): return 2\nlock = __import__('threading').Lock()").state().to_owned();
     assert_eq!(added_changed_removed(&server, &third), "+ ~f,lock -");
     let fourth = server.run(&third, "from math import *\n_private = 1; 'only shown'").state().to_owned();
     let (added, changed, removed, _) = changes(&server, &fourth);
     assert!(added.contains(&"sin".to_owned()) && added.contains(&"_private".to_owned()), "{added:?}");
     assert!(!added.iter().any(|name| name == "_" || name == "Out"), "{added:?}");
     assert_eq!((changed.len(), removed.len()), (0, 0));
-    let fifth = server.run(&fourth, "globals().update({f'v{i:03}': i for i in range(300)})").state().to_owned();
+    let fifth =
+        server.run(&fourth, "globals().update({f'v{i:03}': i for i in range(300)})").state().to_owned();
     let (added, _, _, more) = changes(&server, &fifth);
     assert_eq!((added.len(), more), (200, 100));
     // A branch is compared with its own parent.

@@ -171,6 +171,9 @@ fn libraries_of_plots_come_out_of_the_environment_as_text() {
         return; // this Python has no plotly
     }
     assert_eq!((found.status, found.header("content-type")), (200, Some("text/plain; charset=utf-8")));
-    assert!(found.header("content-security-policy").unwrap().contains("sandbox"), "nothing of it runs in our origin");
+    assert!(
+        found.header("content-security-policy").unwrap().contains("sandbox"),
+        "nothing of it runs in our origin"
+    );
     assert!(found.text().contains("Plotly"));
 }

@@ -160,7 +160,8 @@ fn a_subtree_goes_with_what_runs_in_it_and_the_rest_stays() {
     let mut gone: Vec<&str> =
         removed["states"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let mut wanted = [b.state(), c.state()];
-    (gone.sort_unstable(), wanted.sort_unstable());
+    gone.sort_unstable();
+    wanted.sort_unstable();
     assert_eq!(gone, wanted, "all in one event");
     assert_eq!(going.end().ename(), "KeyboardInterrupt");
     assert_eq!(server.states(), ["initial", a.state(), beside.state()]);

@@ -104,7 +104,12 @@ impl Machine {
         }
         let frozen = self.source_of(state).ok_or("its process is being made again")?;
         let process = self.new_proc();
-        let answerer = Answerer { state: state.clone(), waiting: BTreeMap::new(), asked_ms: self.now_ms, ready_ms: None };
+        let answerer = Answerer {
+            state: state.clone(),
+            waiting: BTreeMap::new(),
+            asked_ms: self.now_ms,
+            ready_ms: None,
+        };
         self.answerers.all.insert(process, answerer);
         self.effects.push(Effect::Fork { from: frozen, child: process, role: Role::Answer, load: None });
         self.effects.push(Effect::Wake(IDLE, Alarm::Unasked(process)));

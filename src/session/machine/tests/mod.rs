@@ -158,9 +158,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
-        ["complete", id] => {
-            command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 })
-        }
+        ["complete", id] => command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 }),
         ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
         ["reset"] => command(Command::Reset),
         ["pin", id] => command(Command::Pin { state: state(id), pinned: true }),

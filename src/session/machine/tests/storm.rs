@@ -100,7 +100,9 @@ impl World {
                 Effect::Keep { state, about, .. } => self.to_keep.push((state, *about)),
                 Effect::Trust => self.to_trust = true,
                 Effect::Question { process, number, .. } => self.questions.push((process, number)),
-                Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure | Alarm::Compare)) => self.alarms.push(alarm),
+                Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Measure | Alarm::Compare)) => {
+                    self.alarms.push(alarm)
+                }
                 Effect::Measure(_) => self.alarms.push(Alarm::Measure),
                 _ => {}
             }
@@ -190,7 +192,8 @@ impl World {
                 let (process, number) = self.questions.remove(0);
                 // Who waits for one that was ended or has died is told so.
                 let is_there = self.processes.contains_key(&process);
-                is_there.then_some(Input::Reported(process, Report::Found { number, found: Found::Object(None) }))
+                is_there
+                    .then_some(Input::Reported(process, Report::Found { number, found: Found::Object(None) }))
             }
             2 => match self.alarms.pop()? {
                 Alarm::Measure => Some(Input::Measured(Vec::new(), None)),
