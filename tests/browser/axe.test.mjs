@@ -8,9 +8,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { openBrowser, openPage, startServer } from './browser.mjs';
+import { openBrowser, startServer } from './browser.mjs';
 import { branches, kept, TROUBLE } from './fixture.mjs';
 import { start } from './mock.mjs';
+import { openPage } from './pages.mjs';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
