@@ -44,6 +44,7 @@ export async function startBinary(dir, port, ...more) {
         };
         child.stdout.on('data', hear);
         child.stderr.on('data', hear);
+        child.once('error', fail);
         child.once('exit', (code) => fail(new Error(`the server ended with ${code}:\n${said}`)));
     });
     const end = (signal) => async () => {

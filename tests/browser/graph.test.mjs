@@ -188,9 +188,9 @@ test('a state with a picture shows it small', async (t) => {
 
 test('who stands where is seen', async (t) => {
     const one = await at(short(), 'f', t, {}, (notebook) => {
-        const { snapshot } = notebook;
-        notebook.snapshot = () => ({ ...snapshot.call(notebook), people: [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }] });
+        notebook.people = [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }];
     });
+    await row('h', one).locator('.standing i').nth(1).waitFor();
     assert.deepEqual(await texts('.row[data-node="h"] .standing i', one), ['A', 'G1']);
     assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, Guest 1/);
 });
