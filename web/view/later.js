@@ -8,6 +8,8 @@ import { WORDS } from '../words.js';
 const PARTS = {
     compare: () => import('./compare.js'),
     finder: () => import('./finder.js'),
+    markdown: () => import('./markdown.js'),
+    math: () => import('./math.js'),
     palette: () => import('./palette.js'),
     pick: () => import('./pick.js'),
     share: () => import('./links.js'),
@@ -28,7 +30,7 @@ const HELD_MS = 1000;
 const here = new Map();
 
 /** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} fails while there is no connection; the next try may succeed */
-async function fetched(name) {
+export async function fetched(name) {
     const part = here.get(name) ?? await PARTS[name]();
     here.set(name, part);
     return part;
