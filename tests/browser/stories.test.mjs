@@ -59,8 +59,7 @@ test('a first visit: the address is opened, what is typed runs, and the graph ha
     await page.keyboard.type('print("hello")\n6 * 7');
     await page.keyboard.press('Shift+Enter');
     await ran(1);
-    assert.deepEqual(await texts('.stream'), ['hello']);
-    await sees('42');
+    assert.deepEqual(await texts('.stream'), ['hello', '42']);
     assert.deepEqual(await rows(), ['Start', 'print("hello")']);
     await focused([1, 'editor']);
     await shot('first-2-result');
@@ -193,7 +192,7 @@ test('a real notebook of scikit-learn’s gallery is imported, run, and exported
     await page.locator('.prose h1', { hasText: 'Gradient Boosting regression' }).waitFor();
     await shot('gallery-1-imported');
     await page.getByRole('button', { name: `Run these ${code.length} cells` }).click();
-    await page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), code.length, { timeout: 120_000 });
+    await page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), code.length, { timeout: 300_000 });
     await prints('mean squared error');
     assert.equal(await page.locator('[data-status="error"]').count(), 0);
     await drawn(2);
