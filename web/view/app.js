@@ -53,11 +53,14 @@ export class App extends Component {
         this.#begin();
     }
 
-    /** Once the notebook is there, one can type. */
+    /** Once the notebook is there, one can type; where nothing has run yet, as after an import, it is read from its beginning. */
     #begin() {
         if (!this.wantsToType || !this.props.page.isLoaded) return;
         this.wantsToType = false;
-        if (document.activeElement === document.body) this.acts.focusFresh();
+        if (document.activeElement !== document.body) return;
+        const isUnread = this.cells.length > 1 && this.cells.every(({ kind }) => kind === 'draft');
+        if (isUnread) this.acts.focusCell(this.cells[0].key);
+        else this.acts.focusFresh();
     }
 
     /** @param {boolean} showsGraph */
