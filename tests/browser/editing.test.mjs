@@ -395,7 +395,7 @@ test('code that is typed key by key reads as meant: blocks end, closing quotes a
         for (const one of text) await page.keyboard.press(one === '\n' ? 'Enter' : one);
     };
     await type('def f(a):\n"""Say\nit"""\nif a:\nreturn [1,\n2]\nreturn \'\'\'2\'\'\'\nf(1)');
-    await becomes(() => lines(0), ['def f(a):', '    """Say', '    it"""', '    if a:', '        return [1,', '                2]', '        return \'\'\'2\'\'\'', '    f(1)']);
+    await becomes(() => lines(0), ['def f(a):', '    """Say', '    it"""', '    if a:', '        return [1,', '               2]', '        return \'\'\'2\'\'\'', '    f(1)']);
 });
 
 test('cursors multiply, brackets close, comments come and go in code and in text', async () => {
