@@ -26,6 +26,8 @@ export function taken({ ename, evalue, traceback }) {
         items.pop();
         if (last.trim() !== title.trim() && last.startsWith(title)) after = last.slice(title.length).replace(/^\n+/, '');
         else if (!last.startsWith(title)) after = last;
+        // An error without words is told as "KeyboardInterrupt: ".
+        if (!evalue) after = after.replace(/^:\s*/, '');
     }
     return { title, frames: items.map((item) => frame(withoutTitle(item, ename))), after };
 }
