@@ -1,7 +1,8 @@
 // Opens the pages of Ratoon, JupyterLab and marimo in one Chromium, in turns, and prints what it measured as one JSON line:
 // {"samples": {row: {contestant: [numbers]}}, "notes": [text]}. See page.py, which starts it and makes rows of it.
 //
-// usage: node page.mjs '{"turns": 5, "runs": 40, "ratoon": […], "jupyter": […], "marimo": […]}'   commands as lists of words
+// usage: node page.mjs '{"turns": 5, "runs": 40, "commands": {"Ratoon": […], "JupyterLab": […], "marimo": […]}}'
+// Commands are lists of words; who has none takes no part.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,8 +12,10 @@ import { join } from 'node:path';
 import { openBrowser } from '../browser/browser.mjs';
 
 const LINES = 100_000;
-/** How long a page may take for anything, in milliseconds. */
-const LIMIT = 180_000;
+/** How long each step may take, in milliseconds: what takes longer counts as failed, and the run goes on. */
+const LIMIT = 60_000;
+/** After so many failures of one kind a contestant is not asked for it again. */
+const PATIENCE = 2;
 /** After its server answers, it is left alone for so long: what it still does by itself is not part of an opening. */
 const REST = 2_500;
 
@@ -28,7 +31,7 @@ const clock = () => performance.timeOrigin + performance.now();
 const CONTESTANTS = {
     Ratoon: {
         async prepare() {},
-        command: (dir, port) => [...options.ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench'],
+        command: (dir, port) => [...options.commands.Ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench'],
         url: (port) => `http://127.0.0.1:${port}/n/main?token=bench`,
         editor: '.cell[data-fresh] .cm-content',
         outputs: '.output',
@@ -37,7 +40,7 @@ const CONTESTANTS = {
     },
     JupyterLab: {
         prepare: (dir) => writeFile(join(dir, 'main.ipynb'), JSON.stringify(NOTEBOOK)),
-        command: (dir, port) => [...options.jupyter, '--no-browser', '--allow-root', `--ServerApp.root_dir=${dir}`, `--ServerApp.port=${port}`, '--ServerApp.port_retries=0', '--IdentityProvider.token='],
+        command: (dir, port) => [...options.commands.JupyterLab, '--no-browser', '--allow-root', `--ServerApp.root_dir=${dir}`, `--ServerApp.port=${port}`, '--ServerApp.port_retries=0', '--IdentityProvider.token='],
         url: (port) => `http://127.0.0.1:${port}/lab/tree/main.ipynb`,
         // Who runs a cell earlier is asked for a kernel.
         ready: '#jp-main-statusbar span:has-text("(ipykernel) | Idle")',
@@ -48,11 +51,13 @@ const CONTESTANTS = {
     },
     marimo: {
         prepare: (dir) => writeFile(join(dir, 'main.py'), 'import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    return\n\n\nif __name__ == "__main__":\n    app.run()\n'),
-        command: (dir, port) => [...options.marimo, 'edit', '--headless', '--no-token', '--skip-update-check', '--port', `${port}`, join(dir, 'main.py')],
+        command: (dir, port) => [...options.commands.marimo, 'edit', '--headless', '--no-token', '--skip-update-check', '--port', `${port}`, join(dir, 'main.py')],
         url: (port) => `http://127.0.0.1:${port}/`,
         editor: '.marimo-cell .cm-content',
         outputs: '.output-area, [data-testid="console-output-area"]',
         complete: 'Control+Space',
+        // It offers some while one types.
+        hide: 'Escape',
         popup: '.cm-tooltip-autocomplete li',
     },
 };
@@ -62,6 +67,13 @@ const NOTEBOOK = {
     nbformat: 4,
     nbformat_minor: 5,
 };
+
+/** What `act` comes to, unless it takes too long. @template T @param {string} what @param {Promise<T>} act @returns {Promise<T>} */
+async function within(what, act, limit = LIMIT) {
+    let timer;
+    const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`${what}: not within ${limit / 1000} s`)), limit)));
+    return Promise.race([act, late]).finally(() => clearTimeout(timer));
+}
 
 const samples = {};
 const notes = [];
@@ -98,12 +110,21 @@ async function start(name) {
     const child = spawn(program, words, { cwd: dir, env: { ...process.env, ...home }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said = (said + text).slice(-4000)));
-    const ended = new Promise((done) => child.once('exit', done));
+    let hasEnded = false;
+    const ended = new Promise((done) => {
+        for (const event of ['exit', 'error']) {
+            child.once(event, (how) => {
+                hasEnded = true;
+                if (event === 'error') said = String(how);
+                done();
+            });
+        }
+    });
     const stop = async () => {
         running.delete(stop);
         const kill = (signal) => {
             try {
-                process.kill(-child.pid, signal);
+                if (child.pid) process.kill(-child.pid, signal);
             } catch {
                 // It has ended.
             }
@@ -117,10 +138,10 @@ async function start(name) {
     running.add(stop);
     const url = contestant.url(port);
     while (clock() < started + LIMIT) {
-        const answer = await fetch(url, { method: 'GET' }).catch(() => null);
+        const answer = await fetch(url, { signal: AbortSignal.timeout(LIMIT) }).catch(() => null);
         await answer?.arrayBuffer();
         if (answer) return { url, started, stop };
-        if (child.exitCode !== null) break;
+        if (hasEnded) break;
         await pause(5);
     }
     await stop();
@@ -140,11 +161,21 @@ function watch(outputs) {
         if (event.key === 'Enter' && event.shiftKey) key = event.timeStamp;
     }, true);
     const last = () => [...document.querySelectorAll(outputs)].reverse();
+    /** The end of what an element says, without reading all of it. */
+    const tail = (element) => {
+        const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        let text = '';
+        for (let node = texts.lastChild(); node && text.length < 200; node = texts.previousNode()) text = node.data + text;
+        return text;
+    };
+    let wait = Promise.resolve();
     globalThis.bench = {
         tasksFrom: (from) => longest.tasks.filter(([start, duration]) => start + duration > from).map(([, duration]) => duration),
-        get key() {
-            return key;
+        /** What is waited for is said before the key is pressed, as the answer may be there sooner than a second message. */
+        expect: (kind, text) => {
+            wait = globalThis.bench[kind](text);
         },
+        waited: () => wait,
         /** When an output reads so; the times of the key and of that, on the page's clock. */
         result: (text) => new Promise((done) => {
             const look = () => {
@@ -155,15 +186,14 @@ function watch(outputs) {
             };
             const observer = new MutationObserver(look);
             observer.observe(document, { subtree: true, childList: true, characterData: true });
-            look();
         }),
-        /** When the end of some output reads so. It is asked for twenty times a second, as the text is long. */
+        /** When the end of some output reads so, in the picture that shows it. */
         end: (text) => new Promise((done) => {
             const look = () => {
-                if (last().some((one) => one.textContent.slice(-200).includes(text))) done({ key, seen: performance.now() });
-                else setTimeout(look, 50);
+                if (last().some((one) => tail(one).includes(text))) done({ key, seen: performance.now() });
+                else requestAnimationFrame(look);
             };
-            look();
+            requestAnimationFrame(look);
         }),
         /** Scrolls what scrolls the long output from its beginning to its end in a second; milliseconds between pictures. */
         scroll: async () => {
@@ -186,12 +216,16 @@ function watch(outputs) {
     };
 }
 
+/** A page that is busy for good keeps nobody waiting: it ends with the browser. */
+const closeAll = (context) => within('closing', context.close(), 10_000).catch(() => {});
+
 /** A fresh context with the notebook in it, as soon as one can type; what went over the line is counted. */
 async function open(browser, name, url) {
     const { ready, editor, outputs } = CONTESTANTS[name];
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
     const page = await context.newPage();
     page.setDefaultTimeout(LIMIT);
+    page.on('dialog', (dialog) => dialog.accept().catch(() => {}));
     await page.addInitScript(watch, outputs);
     const line = { requests: 0, bytes: 0 };
     const cdp = await context.newCDPSession(page);
@@ -199,22 +233,26 @@ async function open(browser, name, url) {
     cdp.on('Network.requestWillBeSent', () => (line.requests += 1));
     cdp.on('Network.loadingFinished', ({ encodedDataLength }) => (line.bytes += encodedDataLength));
     const began = clock();
-    await page.goto(url, { waitUntil: 'commit' });
-    if (ready) await page.locator(ready).first().waitFor();
-    await page.locator(editor).last().waitFor();
+    try {
+        await page.goto(url, { waitUntil: 'commit' });
+        if (ready) await page.locator(ready).first().waitFor();
+        await page.locator(editor).last().waitFor();
+    } catch (error) {
+        await closeAll(context);
+        throw error;
+    }
     return { page, context, began, line };
 }
 
-/** Types into the cell at the end and runs it. */
-async function run(page, name, code, wait) {
+/** Types into the cell at the end and runs it, and waits for a `result` or for an `end` of its output. */
+async function run(page, name, code, kind, text) {
     const at = page.locator(CONTESTANTS[name].editor).last();
     await at.click();
     await page.keyboard.insertText(code);
+    await page.evaluate(([wanted, what]) => bench.expect(wanted, what), [kind, text]);
     await page.keyboard.press('Shift+Enter');
-    return page.evaluate(wait[0], wait[1]);
+    return within(`"${text}" in an output`, page.evaluate(() => bench.waited()));
 }
-
-const result = (text) => [(wanted) => bench.result(wanted), text];
 
 /** Cold open to the first result, and what it took. */
 async function cold(browser, name) {
@@ -223,7 +261,8 @@ async function cold(browser, name) {
         await pause(REST);
         const { page, context, began, line } = await open(browser, name, server.url);
         const typed = clock();
-        const { at } = await run(page, name, '1+1', result('2'));
+        const { at } = await run(page, name, '1+1', 'result', '2');
+        const { bytes, requests } = line;
         const times = await page.evaluate(() => {
             const paint = (kind) => performance.getEntriesByType('paint').find((one) => one.name === kind)?.startTime ?? NaN;
             const [navigation] = performance.getEntriesByType('navigation');
@@ -235,22 +274,23 @@ async function cold(browser, name) {
         add('paint', name, since(times.paint));
         add('content', name, since(times.content));
         add('dom', name, since(times.dom));
-        add('bytes', name, line.bytes / 1024);
-        add('requests', name, line.requests);
-        await context.close();
+        add('bytes', name, bytes / 1024);
+        add('requests', name, requests);
+        await closeAll(context);
     } finally {
         await server.stop();
     }
 }
 
-/** From the start of the server's process to the first result. */
+/** From the start of the server's process to the first result; then, as the page is fresh, a long text in it. */
 async function whole(browser, name) {
     const server = await start(name);
     try {
         const { page, context } = await open(browser, name, server.url);
-        const { at } = await run(page, name, '1+1', result('2'));
+        const { at } = await run(page, name, '1+1', 'result', '2');
         add('start', name, (at - server.started) / 1000);
-        await context.close();
+        await attempt(`${LINES} lines`, name, () => lines(page, name));
+        await closeAll(context);
     } finally {
         await server.stop();
     }
@@ -258,7 +298,7 @@ async function whole(browser, name) {
 
 const quantile = (values, q) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
 
-/** In pages that stay open: a key to its result, in turns; then a long text in each. */
+/** In pages that stay open: a key to its result, in turns. */
 async function live(browser) {
     const opened = {};
     const servers = [];
@@ -268,7 +308,7 @@ async function live(browser) {
                 const server = await start(name);
                 servers.push(server);
                 opened[name] = await open(browser, name, server.url);
-                await run(opened[name].page, name, '1+1', result('2'));
+                await run(opened[name].page, name, '1+1', 'result', '2');
             });
         }
         const there = names.filter((name) => opened[name]);
@@ -277,34 +317,33 @@ async function live(browser) {
                 await attempt('a key to its result', name, async () => {
                     const { page } = opened[name];
                     await page.bringToFront();
-                    const { key, seen } = await run(page, name, `${1000 + turn}+1000`, result(`${2000 + turn}`));
+                    const { key, seen } = await run(page, name, `${1000 + turn}+1000`, 'result', `${2000 + turn}`);
                     if (turn >= 3) add('key', name, seen - key);
                 });
             }
         }
-        for (const name of there) {
-            await attempt('completion', name, () => complete(opened[name].page, name));
-            await attempt(`${LINES} lines`, name, () => lines(opened[name].page, name));
-        }
+        for (const name of there) await attempt('completion', name, () => complete(opened[name].page, name));
     } finally {
-        for (const { context } of Object.values(opened)) await context.close();
+        for (const { context } of Object.values(opened)) await closeAll(context);
         for (const server of servers) await server.stop();
     }
 }
 
 /** From the key that asks for completions to the first of them. */
 async function complete(page, name) {
-    const { editor, complete: key, popup } = CONTESTANTS[name];
+    const { editor, complete: key, popup, hide } = CONTESTANTS[name];
     await page.bringToFront();
     const at = page.locator(editor).last();
     for (let turn = 0; turn < 6; turn += 1) {
         await at.click();
         await page.keyboard.press('Control+a');
-        await page.keyboard.insertText('imp');
-        await pause(300);
+        // There are several: a single one would be put in at once.
+        await page.keyboard.insertText('st');
+        await pause(500);
+        if (hide) await page.keyboard.press(hide);
         const began = clock();
         await page.keyboard.press(key);
-        await page.locator(popup).first().waitFor({ timeout: 5000 });
+        await page.locator(popup).first().waitFor({ timeout: 10_000 });
         if (turn > 0) add('completion', name, clock() - began);
         await page.keyboard.press('Escape');
     }
@@ -315,33 +354,34 @@ async function complete(page, name) {
 
 async function lines(page, name) {
     await page.bringToFront();
-    const { key, seen } = await run(page, name, `for i in range(${LINES}): print(i)`, [(wanted) => bench.end(wanted), `${LINES - 1}`]);
+    const { key, seen } = await run(page, name, `for i in range(${LINES}): print(i)`, 'end', `${LINES - 1}`);
     await pause(1000);
-    const tasks = await page.evaluate((from) => bench.tasksFrom(from), key);
+    const tasks = await within('long tasks', page.evaluate((from) => bench.tasksFrom(from), key));
     add('lines', name, (seen - key) / 1000);
     add('longest', name, Math.max(0, ...tasks));
     add('long', name, tasks.reduce((sum, one) => sum + one, 0));
-    const { gaps, height } = await page.evaluate(() => bench.scroll());
-    if (height < LINES) notes.push(`${name}: of the long text only ${Math.round(height)} px can be scrolled`);
+    const { gaps, height } = await within('scrolling', page.evaluate(() => bench.scroll()));
+    if (height < LINES && samples.scroll?.[name] === undefined) notes.push(`${name}: of the long text only ${Math.round(height)} px can be scrolled`);
     add('scroll', name, quantile(gaps, 0.95));
 }
 
-/** What cannot be done with a contestant leaves its row empty and says why. */
+/** What cannot be done with a contestant leaves its row as it is, or empty, and says why. */
 async function attempt(what, name, act) {
-    if (failed.has(`${what} ${name}`)) return;
+    const failures = failed.get(`${what} ${name}`) ?? 0;
+    if (failures >= PATIENCE) return;
     try {
-        let timer;
-        const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`not done within ${LIMIT / 1000} s`)), LIMIT)));
-        await Promise.race([act(), late]).finally(() => clearTimeout(timer));
+        await act();
     } catch (error) {
-        failed.add(`${what} ${name}`);
+        failed.set(`${what} ${name}`, failures + 1);
+        const why = String(error.message ?? error).split('\n')[0];
         process.stderr.write(`${name}: ${what}: ${error.message ?? error}\n`);
-        notes.push(`${name}: ${what}: ${String(error.message ?? error).split('\n')[0]}`);
+        notes.push(`${name}: ${what}: ${why}`);
     }
 }
 
-const failed = new Set();
-const names = Object.keys(CONTESTANTS);
+/** @type {Map<string, number>} by what was attempted, and with whom */
+const failed = new Map();
+const names = Object.keys(CONTESTANTS).filter((name) => options.commands[name]);
 const browser = await openBrowser();
 try {
     // The first of each fills the disk's cache.

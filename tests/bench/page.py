@@ -51,9 +51,11 @@ class Setup:
         options = {
             "turns": self.turns,
             "runs": self.runs,
-            "ratoon": [os.environ["RATOON_BIN"], "--python", sys.executable],
-            "jupyter": [os.path.join(beside, "jupyter-lab")],
-            "marimo": [os.path.join(beside, "marimo")],
+            "commands": {
+                RATOON: [os.environ["RATOON_BIN"], "--python", sys.executable],
+                JUPYTERLAB: [os.path.join(beside, "jupyter-lab")],
+                MARIMO: [os.path.join(beside, "marimo")],
+            },
         }
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.mjs")
         done = subprocess.run(["node", driver, json.dumps(options)], stdout=subprocess.PIPE, check=True)
