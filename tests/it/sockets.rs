@@ -4,6 +4,7 @@ use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::{Frame, Wire};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_socket_says_who_you_are_and_what_the_notebook_is() {
