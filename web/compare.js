@@ -14,30 +14,14 @@ import { Terminal } from './text/terminal.js';
 /** @typedef {import('./protocol.js').Variable} Variable */
 /** @typedef {import('./protocol.js').Column} Column */
 /** @typedef {import('./text/diff.js').Row} Row */
-/** @typedef {{a: string, b: string}} Pair two states by id */
+/** @typedef {import('./comparing.js').Pair} Pair */
 
-/** The beginning of an address that shows a comparison; see docs/api.md. */
-const ADDRESS = 'compare=';
 /** Two cells that share less than this were not one that changed. */
 const ALIKE = 0.35;
 /** Pairs of cells that are weighed against each other at most, in one gap between equal cells. */
 const MOST_PAIRS = 2500;
 /** Lines of an output that are compared. */
 export const MOST_LINES = 2000;
-
-/** @param {Pair} pair @returns {string} what the address bar shows behind the # */
-export const addressOf = ({ a, b }) => `${ADDRESS}${a}..${b}`;
-
-/** The two states that an address names, if both are there. Names of states may hold dots themselves. @param {Model} model @param {string} address @returns {Pair | null} */
-export function pairOf(model, address) {
-    if (!address.startsWith(ADDRESS)) return null;
-    const text = address.slice(ADDRESS.length);
-    for (let at = text.indexOf('..'); at >= 0; at = text.indexOf('..', at + 1)) {
-        const [a, b] = [text.slice(0, at), text.slice(at + 2)];
-        if (model.states.has(a) && model.states.has(b)) return { a, b };
-    }
-    return null;
-}
 
 // Cells
 

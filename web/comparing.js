@@ -2,10 +2,27 @@
 // Which two states this tab compares, if any: in the address, so that a reload or somebody else finds the same. The
 // state that we stand at stays what it was. No DOM; what differs is found in compare.js.
 
-import { addressOf, pairOf } from './compare.js';
 import { COMPARE_WORDS } from './words/compare.js';
 
-/** @typedef {import('./compare.js').Pair} Pair */
+/** @typedef {import('./model.js').Model} Model */
+/** @typedef {{a: string, b: string}} Pair two states by id */
+
+/** The beginning of an address that shows a comparison; see docs/api.md. */
+const ADDRESS = 'compare=';
+
+/** @param {Pair} pair @returns {string} what the address bar shows behind the # */
+export const addressOf = ({ a, b }) => `${ADDRESS}${a}..${b}`;
+
+/** The two states that an address names, if both are there. Names of states may hold dots themselves. @param {Model} model @param {string} address @returns {Pair | null} */
+export function pairOf(model, address) {
+    if (!address.startsWith(ADDRESS)) return null;
+    const text = address.slice(ADDRESS.length);
+    for (let at = text.indexOf('..'); at >= 0; at = text.indexOf('..', at + 1)) {
+        const [a, b] = [text.slice(0, at), text.slice(at + 2)];
+        if (model.states.has(a) && model.states.has(b)) return { a, b };
+    }
+    return null;
+}
 
 export class Comparing {
     /** @param {import('./page.js').Page} page @param {import('./page.js').Around} around */

@@ -18,6 +18,7 @@ export const WORDS = Object.freeze({
     ended: 'Your access to this notebook has ended. What you see can still be copied. To go on, open the link that Ratoon printed when it started, or ask for a new one.',
     gone: 'Ratoon was stopped or started anew and does not know this browser any more. What you see and typed stays here until you close this tab. Open the link that Ratoon printed; this tab then goes on by itself.',
     trouble: (/** @type {{what: string, why: string, how: string}} */ t) => `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} Your work goes on in memory and is saved when this is over.`,
+    partMissing: 'This part of the page could not be fetched: the server does not answer. Try again when the line is back.',
     startedAnew: 'Ratoon was started anew or the notebook was reset: the states that were here are gone. What you had just typed is in a draft below.',
     copyAll: 'Copy all code',
     allCopied: 'The code of all cells was copied.',

@@ -14,32 +14,51 @@ pub(super) fn fenced(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// Puts pictures that came beside a text into it, as long as `fits` takes their bytes.
+/// What stands before the name of a picture that came beside a text.
+const MARK: &str = "](attachment:";
+/// How many `)` the name of a picture may have in it.
+const MAX_CLOSINGS: usize = 8;
+
+/// Puts pictures that came beside a text into it, as long as `fits` takes their bytes. The text is gone through once, however
+/// many pictures there are.
 pub(super) fn with_pictures(
     text: &str,
     attachments: &Map<String, Value>,
     mut fits: impl FnMut(usize) -> bool,
 ) -> String {
-    let mut text = text.to_owned();
-    for (name, bundle) in attachments {
-        let marks = [format!("](attachment:{name})"), format!("](attachment:{})", name.replace(' ', "%20"))];
-        let Some(bundle) = bundle.as_object() else { continue };
-        let found = PICTURES.iter().find_map(|mime| Some((mime, bundle.get(*mime)?)));
-        let Some((mime, data)) = found else { continue };
-        let data: String = text_of(data).split_whitespace().collect();
-        let count: usize = marks[..if marks[0] == marks[1] { 1 } else { 2 }]
-            .iter()
-            .map(|mark| text.matches(mark.as_str()).count())
-            .sum();
-        let is_base64 = data.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
-        if count == 0 || !is_base64 || !fits(count * data.len()) {
-            continue;
-        }
-        for mark in &marks {
-            text = text.replace(mark, &format!("](data:{mime};base64,{data})"));
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(MARK) {
+        let name = at + MARK.len();
+        let found = named(&rest[name..], attachments);
+        if let Some((length, picture)) = found.filter(|(_, picture)| fits(picture.len())) {
+            written.push_str(&rest[..at]);
+            written.push_str(&format!("]({picture})"));
+            rest = &rest[name + length + 1..];
+        } else {
+            written.push_str(&rest[..name]);
+            rest = &rest[name..];
         }
     }
-    text
+    written.push_str(rest);
+    written
+}
+
+/// The picture whose name begins a text and ends before a `)`, as an address, and how long the name is.
+fn named(text: &str, attachments: &Map<String, Value>) -> Option<(usize, String)> {
+    let line = text.lines().next().unwrap_or_default();
+    line.match_indices(')').take(MAX_CLOSINGS).find_map(|(end, _)| {
+        let name = &line[..end];
+        let bundle = attachments.get(name).or_else(|| attachments.get(&name.replace("%20", " ")));
+        Some((end, address(bundle?.as_object()?)?))
+    })
+}
+
+fn address(bundle: &Map<String, Value>) -> Option<String> {
+    let (mime, data) = PICTURES.iter().find_map(|mime| Some((mime, bundle.get(*mime)?)))?;
+    let data: String = text_of(data).split_whitespace().collect();
+    let is_base64 = data.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+    is_base64.then(|| format!("data:{mime};base64,{data}"))
 }
 
 /// The HTML of a text. Nothing in it is fetched, and nothing runs.

@@ -14,7 +14,7 @@ use crate::notebook::{
     Asked, Base, Draft, DraftId, DraftKind, ExecId, MimeBundle, Notebook, Output, Outputs, Refused, Run,
     RunStatus, StateId,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How many cells a file may have: as many as a notebook may have drafts.
 const MAX_CELLS: usize = 10_000;
@@ -139,11 +139,11 @@ impl Document {
                 ..Cell::new(DraftKind::Code, &run.code)
             });
         }
+        let imported = notebook.runs().filter(|run| run.status == RunStatus::Imported);
+        let came: HashMap<&DraftId, &Run> =
+            imported.filter_map(|run| Some((run.draft.as_ref()?, run))).collect();
         for draft in notebook.drafts_on(state) {
-            let came = notebook
-                .runs()
-                .find(|r| r.status == RunStatus::Imported && r.draft.as_ref() == Some(&draft.id));
-            let came = came.filter(|_| draft.kind == DraftKind::Code);
+            let came = came.get(&draft.id).filter(|_| draft.kind == DraftKind::Code);
             cells.push(Cell {
                 id: draft.id.as_str().to_owned(),
                 outputs: came.map(|run| run.outputs.items().to_vec()).unwrap_or_default(),

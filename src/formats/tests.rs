@@ -160,6 +160,38 @@ fn small_pictures_of_a_text_come_into_it_and_large_ones_are_told() {
 }
 
 #[test]
+fn a_picture_may_have_any_name_that_jupyter_gives() {
+    let pictures = json!({"image (1).png": {"image/png": "aGk="}, "a": {"image/svg+xml": "<svg/>"}, "b": 1, "c": {"image/png": "x\") y"}});
+    let source = "![](attachment:image%20(1).png)) ![](attachment:a) ![](attachment:b) ![](attachment:c) ![](attachment:d\n) ](attachment:";
+    let cell = json!({"cell_type": "markdown", "source": source, "attachments": pictures, "metadata": {}});
+    let document = read(v4(json!([cell]))).unwrap();
+    let (first, rest) = source.split_at("![](attachment:image%20(1).png)".len());
+    assert_eq!(first, "![](attachment:image%20(1).png)");
+    assert_eq!(document.cells[0].source, format!("![](data:image/png;base64,aGk=){rest}"));
+}
+
+/// A small file may keep the server busy for a small time only.
+#[test]
+fn files_made_to_take_long_do_not() {
+    let began = std::time::Instant::now();
+    let pictures: serde_json::Map<_, _> =
+        (0..20_000).map(|n| (format!("n{n}"), json!({"image/png": "aGk="}))).collect();
+    let source: String = (0..20_000).map(|n| format!("](attachment:n{n})")).collect();
+    let cell = json!({"cell_type": "markdown", "source": source, "attachments": pictures, "metadata": {}});
+    let document = read(v4(json!([cell]))).unwrap();
+    assert_eq!(document.cells[0].source.matches("](data:").count(), 20_000);
+    let outputs = json!([{"output_type": "stream", "name": "stdout", "text": "x"}]);
+    let cells: Vec<Value> = (0..MAX_CELLS)
+        .map(|_| json!({"cell_type": "code", "source": "1", "metadata": {}, "outputs": outputs}))
+        .collect();
+    let notebook = read(v4(json!(cells))).unwrap().into_notebook("n", 0.0, &mut ids());
+    let again = Document::of(&notebook, &StateId::root());
+    assert!(again.cells.len() == MAX_CELLS && again.cells.iter().all(|cell| cell.outputs.len() == 1));
+    let took = began.elapsed();
+    assert!(took.as_secs_f64() < 3.0, "it took {took:?}");
+}
+
+#[test]
 fn version_3_is_understood() {
     let cells = json!([
         {"cell_type": "heading", "level": 2, "source": ["A\n", "title"], "metadata": {}},

@@ -8,9 +8,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { openBrowser, openPage, startServer } from './browser.mjs';
+import { openBrowser, startServer } from './browser.mjs';
 import { branches, kept, TROUBLE } from './fixture.mjs';
+import { afternoon, short } from './graph-fixture.mjs';
 import { start } from './mock.mjs';
+import { forgive, openPage } from './pages.mjs';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -51,8 +53,9 @@ const top = (button, item) => async (page) => {
 };
 
 /**
- * [name, what leads there, {notebook: of the stand-in, scope, and options of the browser's context}]
- * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, viewport?: object}?][]}
+ * [name, what leads there, {notebook: of the stand-in, scope, people: how many others are here, stays: the pointer stays
+ * where it is, and options of the browser's context}]
+ * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, people?: number, stays?: boolean, viewport?: object}?][]}
  */
 const STATES = [
     ['completions below a signature', async (page) => {
@@ -185,6 +188,47 @@ const STATES = [
         server.endAccess();
         await page.waitForSelector('.banner[data-bad]');
     }, { notebook: branches }],
+    ['people are here', async (page) => {
+        await page.getByRole('group', { name: 'Others who look at this notebook' }).waitFor();
+        await page.locator('.row .standing').first().waitFor();
+    }, { notebook: short, people: 3 }],
+    ['many people, on a phone', async (page) => {
+        await page.locator('.rest .avatar').click();
+        await page.waitForSelector('[role="menuitem"]');
+    }, { notebook: short, people: 7, ...PHONE }],
+    ['the card of a state', async (page) => {
+        await page.locator('.row[data-node="j"]').hover();
+        await page.waitForSelector('.node-card');
+    }, { notebook: short, stays: true }],
+    ['the graph with folded lines', async (page) => page.waitForSelector('.row[data-fold]'), { notebook: afternoon }],
+    ['a search in the graph', async (page) => {
+        await page.locator('#graph').focus();
+        await page.keyboard.press('/');
+        await page.keyboard.insertText('df');
+        await page.waitForSelector('.row[data-dim]');
+    }, { notebook: afternoon }],
+    ['the menu of a state in the graph', async (page) => {
+        await page.locator('.row[data-node="i"]').click({ button: 'right' });
+        await page.waitForSelector('[role="menuitem"]');
+    }, { notebook: short }],
+    ['two states are marked to be compared', async (page) => {
+        await page.locator('.row[data-node="j"]').click({ modifiers: ['Shift'] });
+        await page.waitForSelector('.row[data-compared]');
+    }, { notebook: short }],
+    ['a state that is being deleted', async (page) => {
+        await page.locator('#graph').focus();
+        await page.keyboard.press('End');
+        await page.keyboard.press('Delete');
+        await page.waitForSelector('.notice[data-open]');
+    }, { notebook: short }],
+    ['finding, on a phone', async (page) => {
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('Control+h');
+        await page.keyboard.type('df');
+        await page.waitForSelector('.found-here');
+    }, { notebook: kept, ...PHONE }],
+    ['sharing, on a phone', top('Share'), PHONE],
+    ['the shortcuts, on a phone', top('More', 'Keyboard shortcuts'), PHONE],
     ['a phone', async () => {}, { notebook: branches, ...PHONE }],
     ['a phone with the graph', async (page) => {
         await page.getByRole('button', { name: 'Graph of states' }).click();
@@ -194,51 +238,159 @@ const STATES = [
     ['a comparison on a phone', address('compare=a2..b3'), { notebook: branches, ...PHONE }],
 ];
 
-for (const [name, lead, { notebook, scope, ...options } = {}] of STATES) {
+for (const [name, lead, { notebook, scope, people = 0, stays, ...options } = {}] of STATES) {
     test(name, async (t) => {
         const server = await start(0, notebook?.());
         t.after(() => server.stop());
+        server.notebook.people = Array.from({ length: people }, (_, i) => ({ id: `p${i}`, name: i ? `Person ${i}` : null, scope: 'run', state: 'h' }));
         const page = await openPage(browser, { bypassCSP: true, ...options });
         t.after(() => page.context().close());
         await page.goto(scope ? server.url.replace('secret', scope) : server.url);
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await lead(page, server);
-        await examine(page);
+        await examine(page, '', stays);
+        // What the browser says about a line that is down.
+        forgive(page, /WebSocket connection|ERR_CONNECTION/);
     });
 }
 
-test('the list of notebooks, one that is not there, and signing in', { skip: !process.env.RATOON_BIN }, async (t) => {
+const real = { skip: !process.env.RATOON_BIN };
+
+/** A page on the real server; both end with the test. */
+async function onServer(t, options = {}) {
     const server = await startServer();
     t.after(() => server.stop());
-    const page = await openPage(browser, { bypassCSP: true });
+    const page = await openPage(browser, { bypassCSP: true, ...options });
     t.after(() => page.context().close());
     await page.goto(server.url);
     await page.waitForSelector('.notebook[aria-busy="false"]');
-    const { origin } = new URL(server.url);
+    return { page, origin: new URL(server.url).origin };
+}
+const ran = (page, count) => page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n, count);
+
+test('what Python answers about code', real, async (t) => {
+    const { page } = await onServer(t);
+    await run(page, 'text = "a"');
+    await ran(page, 1);
+    await run(page, 'text.sp', 'Control+Space');
+    await page.waitForSelector('.completions li');
+    await examine(page, 'completions');
+    await page.keyboard.press('Escape');
+    await page.keyboard.insertText('lit(');
+    await page.keyboard.press('Shift+Tab');
+    await page.waitForSelector('.tip');
+    await examine(page, 'signature');
+    await page.keyboard.press('Shift+Tab');
+    await page.waitForSelector('.tip[data-size="whole"]');
+    await examine(page, 'documentation');
+});
+
+test('outputs of the real libraries', real, async (t) => {
+    const { page } = await onServer(t);
+    await run(page, 'from IPython.display import *\nSVG(\'<svg width="300" height="100"><rect width="300" height="100" fill="teal"/></svg>\')');
+    await page.waitForSelector('.image');
+    await page.locator('.output').hover();
+    await page.getByRole('button', { name: 'Save image' }).waitFor();
+    await examine(page, 'the tools of an image', true);
+    await page.locator('.picture .view').click();
+    await page.locator('dialog.full-size[open] img').waitFor();
+    await examine(page, 'an image in full size');
+    await page.keyboard.press('Escape');
+    await run(page, 'JSON({"big": list(range(3000)), "nested": {"a": [None, True, "text", 1.5]}})');
+    await ran(page, 2);
+    await page.locator('.tree [role="treeitem"]').first().focus();
+    for (const key of ['ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+    await page.waitForSelector('.tree .leaf');
+    await examine(page, 'a tree of data');
+    await run(page, 'display(Math(r"\\\\frac{a}{b}"), HTML("<p>in a frame</p>"))\nprint("https://example.org", "\\x1b[31mred\\x1b[0m \\x1b[1;32mgreen\\x1b[0m")');
+    await ran(page, 3);
+    await page.waitForSelector('.katex');
+    await examine(page, 'formula, frame, colours');
+    await run(page, 'def f(n):\n    if n == 0: raise ValueError("deep")\n    g(n)\ndef g(n):\n    f(n - 1)\nf(10)', 'Control+Enter');
+    await page.waitForSelector('.failure');
+    await examine(page, 'a traceback that is folded');
+    await page.getByRole('button', { name: /Show all/ }).click();
+    await examine(page, 'a whole traceback');
+});
+
+test('the end of a long output is followed again', real, async (t) => {
+    const { page } = await onServer(t);
+    await run(page, 'import sys, time\nfor i in range(400): print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])\ntime.sleep(600)', 'Control+Enter');
+    await page.waitForFunction(() => document.querySelector('.outputs')?.textContent.includes('line 399'));
+    await page.locator('main').hover();
+    await page.mouse.wheel(0, -900);
+    await page.locator('.follow .button').waitFor();
+    await examine(page, 'the button that follows');
+});
+
+const FILE = JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [
+    { cell_type: 'code', id: 'a', metadata: {}, execution_count: 4, source: '1 + 1', outputs: [
+        { output_type: 'stream', name: 'stdout', text: 'there\n' }, { output_type: 'stream', name: 'stderr', text: 'a warning\n' },
+        { output_type: 'error', ename: 'ValueError', evalue: 'bad', traceback: ['\x1b[31mValueError\x1b[0m: bad'] },
+        { output_type: 'display_data', metadata: {}, data: { 'text/plain': 'plain', 'text/html': '<b>rich</b>' } }] },
+] });
+
+test('notebooks, files, and what is said at the door', real, async (t) => {
+    const { page, origin } = await onServer(t);
+    await page.evaluate((body) => fetch('/api/notebooks/import?name=from%20a%20file', { method: 'POST', headers: { 'content-type': 'application/json' }, body }), FILE);
+    await page.goto(`${origin}/n/from%20a%20file`);
+    await page.waitForSelector('.outputs[data-status="imported"]');
+    await examine(page, 'outputs that came in a file');
+
+    const shown = await page.evaluate(() => fetch('/api/notebooks/from%20a%20file/states/initial/document?as=html').then((file) => file.text()));
+    const file = await openPage(browser, { bypassCSP: true });
+    t.after(() => file.context().close());
+    await file.setContent(shown);
+    await examine(file, 'an exported page');
+
     for (const path of ['/', '/n/lost']) {
         await page.goto(origin + path);
-        await page.getByLabel('New notebook').waitFor();
+        await page.getByLabel('New notebook').or(page.getByRole('button', { name: 'New notebook' })).first().waitFor();
         await examine(page, path);
     }
+    await page.goto(`${origin}/`);
+    await page.getByLabel('What to do with from a file').click();
+    await page.waitForSelector('[role="menuitem"]');
+    await examine(page, 'the menu of a notebook');
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.waitForSelector('dialog[open]');
+    await examine(page, 'deleting a notebook');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'New notebook' }).click();
+    await page.waitForSelector('dialog[open]');
+    await page.setViewportSize(PHONE.viewport);
+    await examine(page, 'a new notebook, on a phone');
+    await page.keyboard.press('Escape');
+    await page.evaluate(() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(['x'], 'x.txt'));
+        document.body.dispatchEvent(new DragEvent('dragenter', { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await page.waitForSelector('.over');
+    await examine(page, 'a file is held over the list, on a phone');
+
     const stranger = await openPage(browser, { bypassCSP: true });
     t.after(() => stranger.context().close());
     await stranger.goto(`${origin}/n/main`);
     await stranger.getByLabel('Token').waitFor();
     await examine(stranger, 'signing in');
+    forgive(page, /404/);
+    forgive(stranger, /40[134]/);
 });
 
 /** No violation, in light and in dark. */
-async function examine(page, what = '') {
+async function examine(page, what = '', stays = false) {
     for (const colorScheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         // What comes into sight late is at its end of the way now; what the pointer is on may look otherwise.
-        await page.mouse.move(0, 0);
+        if (!stays) await page.mouse.move(0, 0);
         await page.evaluate(axe);
         const violations = await page.evaluate((values) => window.axe.run(document, {
             runOnly: { type: 'tag', values }, rules: { 'target-size': { enabled: true } }, iframes: false, resultTypes: ['violations'],
         }).then((found) => found.violations.filter(({ id, nodes }) => {
-            // In which order headings stand in a text is its author's affair; a node of the graph is called by more than is painted.
-            const place = { 'heading-order': '.prose', 'label-content-name-mismatch': '#graph' }[id];
+            // In which order headings stand in a text is its author's affair; a node of the graph is called by more than is painted,
+            // a branch of data by less (what hangs on it has names of its own), who is here by the name that the initials stand for.
+            const place = { 'heading-order': '.prose', 'label-content-name-mismatch': '#graph, .tree, .people' }[id];
             return !place || nodes.some(({ target }) => !document.querySelector(String(target[0]))?.closest(place));
         }).map(({ id, help, nodes }) => `${id} (${help}):\n${nodes.slice(0, 4).map(({ html, failureSummary }) => `    ${html.slice(0, 160)}\n      ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`)), TAGS);
         assert.deepEqual(violations, [], `${what} ${colorScheme}:\n${violations.join('\n')}`);

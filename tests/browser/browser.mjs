@@ -1,4 +1,4 @@
-// Chromium for the browser tests: one browser, and pages that note every error, policy violation and foreign request.
+// Chromium and servers for the browser tests.
 
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -10,23 +10,13 @@ import { start as startMock } from './mock.mjs';
 
 const FLAGS = ['--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-gpu', '--site-per-process'];
 
+/** How long a step waits for what it expects to see, in milliseconds: long, for machines that are busy. */
+export const PATIENCE = 30_000;
+
 /** Chromium with a profile of its own. Root has no sandbox to offer it. */
 export async function openBrowser() {
     const isRoot = process.getuid?.() === 0;
     return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: isRoot ? [...FLAGS, '--no-sandbox'] : FLAGS });
-}
-
-/** A page that remembers what went wrong in it: `page.faults` must stay empty. */
-export async function openPage(browser, options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    const page = await context.newPage();
-    page.faults = [];
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()));
-    page.on('pageerror', (error) => page.faults.push(String(error.stack ?? error)));
-    page.on('request', (request) => {
-        if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob):/.test(request.url())) page.faults.push(`request to ${request.url()}`);
-    });
-    return page;
 }
 
 /** The server under test: the binary that RATOON_BIN names, on a free port; without it, the stand-in. */
@@ -54,6 +44,7 @@ export async function startBinary(dir, port, ...more) {
         };
         child.stdout.on('data', hear);
         child.stderr.on('data', hear);
+        child.once('error', fail);
         child.once('exit', (code) => fail(new Error(`the server ended with ${code}:\n${said}`)));
     });
     const end = (signal) => async () => {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
+import { PATIENCE } from './browser.mjs';
 import { start } from './mock.mjs';
 import { drafts, focused, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
 
@@ -14,7 +15,7 @@ const keys = async (...all) => {
 /** Waits until something reads as wanted. */
 async function becomes(look, wanted) {
     let now;
-    for (let tries = 0; tries < 150; tries += 1) {
+    for (const end = Date.now() + PATIENCE; Date.now() < end;) {
         now = await look();
         if (JSON.stringify(now) === JSON.stringify(wanted)) return;
         await new Promise((done) => setTimeout(done, 20));

@@ -6,8 +6,6 @@ import { afternoon, short, tenThousand, thousand } from './graph-fixture.mjs';
 import { focused, open, page, ran, rows, run, texts } from './harness.mjs';
 import { start } from './mock.mjs';
 
-const story = { skip: Boolean(process.env.RATOON_BIN) };
-
 /** A page on a notebook of the stand-in, at one of its states. */
 async function at(fixture, state, t, options, change) {
     const other = await start(0, fixture);
@@ -26,7 +24,7 @@ const walk = async (on, key, id) => {
     await on.waitForFunction((wanted) => document.getElementById(document.getElementById('graph').getAttribute('aria-activedescendant'))?.dataset.node === wanted, id);
 };
 
-test('the card tells what a state is, beside the graph, and stays while the pointer is in it', story, async (t) => {
+test('the card tells what a state is, beside the graph, and stays while the pointer is in it', async (t) => {
     const one = await at(short(), 'f', t);
     await row('j', one).hover();
     await one.waitForSelector('.node-card');
@@ -45,7 +43,7 @@ test('the card tells what a state is, beside the graph, and stays while the poin
     await one.waitForSelector('.node-card', { state: 'detached' });
 });
 
-test('to look is not to continue: a click stays in the graph, “Continue here” leads to the empty cell', story, async (t) => {
+test('to look is not to continue: a click stays in the graph, “Continue here” leads to the empty cell', async (t) => {
     const one = await at(short(), 'f', t);
     await row('i', one).click();
     await here('i', one);
@@ -61,7 +59,7 @@ test('to look is not to continue: a click stays in the graph, “Continue here�
     assert.equal(await one.locator('.cell[data-kind="ran"]').count(), 5, 'nothing has run');
 });
 
-test('a failed attempt: its error, and that it can be forgotten', story, async (t) => {
+test('a failed attempt: its error, and that it can be forgotten', async (t) => {
     const one = await at(short(), 'f', t);
     const attempt = one.locator('.row[data-status="error"]');
     await attempt.hover();
@@ -73,7 +71,7 @@ test('a failed attempt: its error, and that it can be forgotten', story, async (
     await attempt.waitFor({ state: 'detached' });
 });
 
-test('the keyboard walks the tree, stands, continues, opens the card and the menu', story, async (t) => {
+test('the keyboard walks the tree, stands, continues, opens the card and the menu', async (t) => {
     const one = await at(short(), 'f', t);
     await one.locator('#graph').focus();
     assert.equal(await cursor(one), 'f');
@@ -109,7 +107,7 @@ test('the keyboard walks the tree, stands, continues, opens the card and the men
     await focused([5, 'editor'], one);
 });
 
-test('a right click opens the menu at the pointer, within the window', story, async (t) => {
+test('a right click opens the menu at the pointer, within the window', async (t) => {
     const one = await at(short(), 'f', t, { viewport: { width: 1000, height: 500 } });
     await row('i', one).click({ button: 'right' });
     const box = await one.getByRole('menu').boundingBox();
@@ -119,7 +117,7 @@ test('a right click opens the menu at the pointer, within the window', story, as
     await one.waitForFunction(() => document.querySelector('dialog[open]') || document.querySelector('.notice[data-open]'));
 });
 
-test('“where did it last change?”: the search leads there, dims the rest, and opens what was folded', story, async (t) => {
+test('“where did it last change?”: the search leads there, dims the rest, and opens what was folded', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     assert.equal(await row('cols', one).count(), 0, 'folded');
     await one.locator('#graph').focus();
@@ -145,7 +143,7 @@ test('“where did it last change?”: the search leads there, dims the rest, an
     assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
 });
 
-test('a long plain line is one row until it is asked for; this tab remembers', story, async (t) => {
+test('a long plain line is one row until it is asked for; this tab remembers', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     const before = (await rows(one)).length;
     assert.deepEqual((await texts('.row[data-fold]', one)), ['6 cells', '4 cells']);
@@ -165,7 +163,7 @@ test('a long plain line is one row until it is asked for; this tab remembers', s
     await row('head', one).waitFor();
 });
 
-test('another line becomes straight, and no row goes up or down', story, async (t) => {
+test('another line becomes straight, and no row goes up or down', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     const lefts = () => one.$$eval('.mark[data-line]', (all) => [...new Set(all.map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e))]);
     assert.equal((await lefts()).length, 1);
@@ -177,7 +175,7 @@ test('another line becomes straight, and no row goes up or down', story, async (
     assert.deepEqual(await one.$$eval('.row', (all) => all.map((one) => [one.dataset.node, one.style.top])), before);
 });
 
-test('a state with a picture shows it small', story, async (t) => {
+test('a state with a picture shows it small', async (t) => {
     const one = await at(short(), 'f', t);
     for (const id of ['d', 'k']) {
         await row(id, one).locator('.thumb').waitFor();
@@ -188,16 +186,16 @@ test('a state with a picture shows it small', story, async (t) => {
     assert.equal(await one.locator('.thumb').count(), 2);
 });
 
-test('who stands where is seen', story, async (t) => {
+test('who stands where is seen', async (t) => {
     const one = await at(short(), 'f', t, {}, (notebook) => {
-        const { snapshot } = notebook;
-        notebook.snapshot = () => ({ ...snapshot.call(notebook), people: [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }] });
+        notebook.people = [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }];
     });
+    await row('h', one).locator('.standing i').nth(1).waitFor();
     assert.deepEqual(await texts('.row[data-node="h"] .standing i', one), ['A', 'G1']);
     assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, Guest 1/);
 });
 
-test('a second state is chosen to be compared: both are marked, and we stand where we stood', story, async (t) => {
+test('a second state is chosen to be compared: both are marked, and we stand where we stood', async (t) => {
     const one = await at(short(), 'f', t);
     await row('j', one).click({ modifiers: ['Shift'] });
     await one.waitForSelector('.row[data-compared][data-node="j"]');
@@ -211,7 +209,7 @@ test('a second state is chosen to be compared: both are marked, and we stand whe
     assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['e', 'f']);
 });
 
-test('what is being deleted is struck out until it is gone, or taken back', story, async (t) => {
+test('what is being deleted is struck out until it is gone, or taken back', async (t) => {
     const one = await at(short(), 'f', t);
     await one.locator('#graph').focus();
     await walk(one, 'End', 'k');
@@ -222,7 +220,7 @@ test('what is being deleted is struck out until it is gone, or taken back', stor
     assert.equal(await row('k', one).count(), 1);
 });
 
-test('the graph is as wide as one likes, and stays so', story, async (t) => {
+test('the graph is as wide as one likes, and stays so', async (t) => {
     const one = await at(short(), 'f', t);
     const width = () => one.$eval('.left', (side) => side.offsetWidth);
     const before = await width();
@@ -243,7 +241,7 @@ test('the graph is as wide as one likes, and stays so', story, async (t) => {
     assert.equal(await width(), before);
 });
 
-test('on a phone a finger that is held opens the card as a sheet', story, async (t) => {
+test('on a phone a finger that is held opens the card as a sheet', async (t) => {
     const other = await start(0, short());
     t.after(() => other.stop());
     const one = await open(`${other.url}#f`, { viewport: { width: 360, height: 740 }, hasTouch: true });
@@ -261,7 +259,7 @@ test('on a phone a finger that is held opens the card as a sheet', story, async 
     assert.equal(await one.locator('.node-card').count(), 0);
 });
 
-test('a thousand states: a branch, and a line that goes on in sight', story, async (t) => {
+test('a thousand states: a branch, and a line that goes on in sight', async (t) => {
     const one = await at(thousand(), 'n999', t);
     assert.ok(await one.locator('.row').count() < 90, 'only what is near the screen is painted');
     const last = () => one.$eval('#graph', (box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
@@ -276,7 +274,7 @@ test('a thousand states: a branch, and a line that goes on in sight', story, asy
     assert.equal(await one.$eval('#graph', (box) => box.scrollTop), 300, 'who looks elsewhere is left there');
 });
 
-test('ten thousand states are scrolled through', story, async (t) => {
+test('ten thousand states are scrolled through', async (t) => {
     const one = await at(tenThousand(), 'n40', t);
     assert.ok(one, 'it is there');
     await one.getByRole('button', { name: 'Show every state' }).click();

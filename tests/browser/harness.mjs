@@ -3,7 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach } from 'node:test';
-import { openBrowser, openPage, startServer } from './browser.mjs';
+import { openBrowser, PATIENCE, startServer } from './browser.mjs';
+import { openPage } from './pages.mjs';
+
+export { forgive } from './pages.mjs';
 
 let browser;
 export let server;
@@ -21,12 +24,9 @@ beforeEach(async () => {
     page = await open(server.url);
 });
 afterEach(async () => {
-    for (const one of pages) one.faults.push(...(await texts('.notice[data-bad]', one)));
-    const faults = pages.flatMap((one) => one.faults);
     await Promise.all(pages.map((one) => one.context().close()));
     pages = [];
     await server.stop();
-    assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
 });
 
 /** A page on an address; `waits` until its notebook is there. */
@@ -53,13 +53,11 @@ export const rows = (on = page) => texts('.row .what', on);
 export const prints = (text, on = page) => on.waitForFunction((wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)), text);
 export const sees = (text, on = page) => on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
 
-export async function three() {
-    await run('x = 1\nprint("one")');
-    await ran(1);
-    await run('x = x + 1\nprint("two")');
-    await ran(2);
-    await run('x = x + 1\nprint("three")');
-    await ran(3);
+export async function three(on = page) {
+    for (const [i, code] of ['x = 1\nprint("one")', 'x = x + 1\nprint("two")', 'x = x + 1\nprint("three")'].entries()) {
+        await run(code, 'Shift+Enter', on);
+        await ran(i + 1, on);
+    }
 }
 
 /** The cell that has the focus, and whether its editor has it: `[0, 'editor']`, `[2, 'cell']`, `[1, 'answer']`; else what it is. */
@@ -73,7 +71,7 @@ export const focus = (on = page) => on.evaluate(() => {
 
 /** Waits until the focus is there. */
 export async function focused(wanted, on = page) {
-    for (let tries = 0; tries < 100; tries += 1) {
+    for (const end = Date.now() + PATIENCE; Date.now() < end;) {
         if (JSON.stringify(await focus(on)) === JSON.stringify(wanted)) return;
         await new Promise((done) => setTimeout(done, 20));
     }
@@ -99,6 +97,3 @@ export async function drafts(...sources) {
     }
     await page.keyboard.press('Escape');
 }
-
-/** What the browser says about a server that is not there is no fault of the page. */
-export const forgive = (on, pattern) => (on.faults = on.faults.filter((fault) => !pattern.test(fault)));

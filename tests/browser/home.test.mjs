@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { forgive, open, page, ran, run, sees, texts } from './harness.mjs';
 
@@ -139,9 +140,14 @@ test('a notebook is downloaded in three formats with what was just typed', real,
     assert.match(content, /<pre class="stream" tabindex="0">done\n<\/pre>/);
 });
 
-test('an exported page stands alone: rich outputs in frames that reach nothing', real, async () => {
-    const probe = '<h3>rich</h3><script>const t = (f) => { try { return String(f()) } catch (e) { return e.name } }; document.title = "x"; document.body.append([t(() => document.cookie), t(() => parent.document.title), t(() => localStorage.length), document.baseURI, document.referrer].join("|")); fetch("https://evil.test/a").catch(() => {}); new Image().src = "https://evil.test/b"</script>';
-    const leave = '<script>location.href = "https://evil.test/c"</script>';
+test('an exported page stands alone: rich outputs in frames that reach nothing', real, async (t) => {
+    const heard = [];
+    const evil = createServer((request, response) => (heard.push(request.url), response.end()));
+    await new Promise((done) => evil.listen(0, '127.0.0.1', done));
+    t.after(() => evil.close());
+    const elsewhere = `http://127.0.0.1:${evil.address().port}`;
+    const probe = `<h3>rich</h3><script>const t = (f) => { try { return String(f()) } catch (e) { return e.name } }; document.title = "x"; document.body.append([t(() => document.cookie), t(() => parent.document.title), t(() => localStorage.length), document.baseURI, document.referrer].join("|")); fetch("${elsewhere}/a").catch(() => {}); new Image().src = "${elsewhere}/b"</script>`;
+    const leave = `<script>location.href = "${elsewhere}/c"</script>`;
     await run(`from IPython.display import HTML, display\nprint("\\x1b[31mred\\x1b[0m")\ndisplay(HTML(${JSON.stringify(probe)}))\nHTML(${JSON.stringify(leave)})`);
     await ran(1);
     const state = decodeURIComponent(new URL(page.url()).hash.slice(1));
@@ -151,8 +157,6 @@ test('an exported page stands alone: rich outputs in frames that reach nothing',
     await writeFile(`${dir}/main.html`, text);
     const context = await page.context().browser().newContext();
     const file = await context.newPage();
-    const asked = [];
-    file.on('request', (request) => asked.push(request.url()));
     await file.goto(`file://${dir}/main.html`);
     await file.waitForFunction(() => parseFloat(document.querySelector('iframe').style.height) > 20);
     assert.equal(await file.locator('.stream span').evaluate((one) => one.textContent), 'red');
@@ -160,10 +164,10 @@ test('an exported page stands alone: rich outputs in frames that reach nothing',
     const words = await frame.evaluate(() => document.body.innerText);
     assert.match(words, /^rich\nSecurityError\|SecurityError\|SecurityError\|/);
     assert.ok(!words.includes('token'), words);
-    assert.deepEqual(asked.filter((url) => url.includes('evil')), [], 'nothing was fetched');
+    assert.deepEqual(heard, [], 'nothing was fetched');
     await context.close();
     await rm(dir, { recursive: true });
-    forgive(page, /evil\.test|violates|Content Security Policy|Failed to load/i);
+    forgive(page, /violates|Content Security Policy|Failed to load/i);
 });
 
 test('a page whose notebook is renamed or deleted says so calmly and leads on', real, async () => {

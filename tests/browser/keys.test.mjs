@@ -168,7 +168,8 @@ test('the next cell stays in sight while the output above it grows', async () =>
 test('a long line is read from its beginning once the cell is left', async () => {
     await run(`x = 1  # ${'long '.repeat(80)}`);
     await ran(1);
-    const scrolled = () => page.$eval('.cell[data-kind="ran"] .cm-scroller', (one) => one.scrollLeft + one.closest('.editor').scrollLeft);
-    for (let tries = 0; tries < 20 && (await scrolled()) > 0; tries += 1) await new Promise((done) => setTimeout(done, 20));
-    assert.equal(await scrolled(), 0);
+    await page.waitForFunction(() => {
+        const one = document.querySelector('.cell[data-kind="ran"] .cm-scroller');
+        return one.scrollLeft + one.closest('.editor').scrollLeft === 0;
+    });
 });

@@ -3,10 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kept, MISSING, TROUBLE } from './fixture.mjs';
-import { choose, forgive, open, page, ran, run, sees, server, texts, three } from './harness.mjs';
+import { choose, forgive, open, ran, run, sees, texts, three } from './harness.mjs';
 import { start } from './mock.mjs';
 
-const story = { skip: Boolean(process.env.RATOON_BIN) };
+/** A page on an empty notebook of a stand-in. */
+async function standIn(t) {
+    const server = await start();
+    t.after(() => server.stop());
+    return { server, page: await open(server.url) };
+}
 
 /** A page on the notebook in which states live everywhere, at one of them. */
 async function at(state, t, scope) {
@@ -28,7 +33,7 @@ const mark = (state, on) => on.$$eval('.row', (rows, id) => rows.findIndex((row)
     .then((i) => on.locator('.mark').nth(i));
 const filled = async (state, on) => (await mark(state, on)).locator('.dot').evaluate((dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill);
 
-test('a node says where its state lives: by its shape, and in words', story, async (t) => {
+test('a node says where its state lives: by its shape, and in words', async (t) => {
     const one = await at('clean', t);
     assert.equal(await named('clean', one), '2, df = df.dropna(), you stand here', 'what is as usual is not told');
     assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
@@ -48,7 +53,7 @@ test('a node says where its state lives: by its shape, and in words', story, asy
     assert.equal(await (await mark('clean', one)).locator('.arc, .alarm, .speck').count(), 0);
 });
 
-test('what could not come back is listed, and a replay brings it', story, async (t) => {
+test('what could not come back is listed, and a replay brings it', async (t) => {
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
     await one.locator('summary', { hasText: 'Restored from disk; 2 names could not come back' }).waitFor();
@@ -67,7 +72,7 @@ test('what could not come back is listed, and a replay brings it', story, async 
     assert.equal(await one.getByRole('button', { name: 'Replay the cells' }).count(), 0);
 });
 
-test('a run at a state without a process asks, then brings it back', story, async (t) => {
+test('a run at a state without a process asks, then brings it back', async (t) => {
     const one = await at('replay', t);
     await sees('No process and no checkpoint holds this state', one);
     await run('print("on")', 'Shift+Enter', one);
@@ -81,7 +86,7 @@ test('a run at a state without a process asks, then brings it back', story, asyn
     assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
 });
 
-test('the menu of the last cell lies over the tools of the draft below it', story, async (t) => {
+test('the menu of the last cell lies over the tools of the draft below it', async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
     await one.getByLabel('What to do with this cell').nth(1).click();
@@ -92,7 +97,7 @@ test('the menu of the last cell lies over the tools of the draft below it', stor
     assert.deepEqual(covered, []);
 });
 
-test('pinned, saved and trusted', story, async (t) => {
+test('pinned, saved and trusted', async (t) => {
     const one = await at('clean', t);
     await choose(1, 'Keep in memory', one);
     await one.locator('.where', { hasText: 'kept in memory' }).waitFor();
@@ -109,7 +114,7 @@ test('pinned, saved and trusted', story, async (t) => {
     assert.equal(await one.locator('.living').count(), 0);
 });
 
-test('whoever may not trust or replay is not offered it', story, async (t) => {
+test('whoever may not trust or replay is not offered it', async (t) => {
     const runner = await at('foreign', t, 'run');
     await sees('only plain values are read', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
@@ -118,39 +123,41 @@ test('whoever may not trust or replay is not offered it', story, async (t) => {
     assert.equal(await viewer.getByRole('button', { name: 'Replay the cells' }).count(), 0);
 });
 
-test('trouble with the disk is told calmly, typing goes on, and the banner leaves by itself', story, async () => {
+test('trouble with the disk is told calmly, typing goes on, and the banner leaves by itself', async (t) => {
+    const { page, server } = await standIn(t);
     await page.locator('.cell[data-fresh] .editor').click();
     await page.keyboard.insertText('half ');
     server.notebook.troubled(TROUBLE);
     await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
     assert.match(await page.locator('.banner').textContent(), /Your work goes on in memory and is saved when this is over/);
     await page.keyboard.insertText('a thought');
-    await sees('half a thought');
+    await sees('half a thought', page);
     server.notebook.troubled(null);
     await page.waitForSelector('.banner', { state: 'detached' });
 });
 
-test('what the server\'s stop interrupted shows what it printed, and says so', story, async (t) => {
+test('what the server\'s stop interrupted shows what it printed, and says so', async (t) => {
     const one = await at('restored', t);
     const cell = one.locator('.cell[data-status="interrupted"]');
     assert.match(await cell.textContent(), /stopped.*epoch 0\nepoch 1.*interrupted by server stop/s);
 });
 
-test('a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames', story, async () => {
-    await three();
-    await run(`${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`);
-    await ran(4);
+test('a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames', async (t) => {
+    const { page, server } = await standIn(t);
+    await three(page);
+    await run(`${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`, 'Shift+Enter', page);
+    await ran(4, page);
     await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
     // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
     await page.keyboard.insertText('print("last")');
     await page.keyboard.press('Shift+Enter');
-    await ran(5);
+    await ran(5, page);
     await page.locator('.cell').nth(1).locator('.cm-content').focus();
     await page.keyboard.press('Control+End');
     await page.keyboard.insertText(' # changed');
     await page.locator('.cell[data-fresh] .cm-content').focus();
     await page.keyboard.insertText('typed and not run');
-    await sees('typed and not run');
+    await sees('typed and not run', page);
     await page.evaluate(() => {
         document.querySelector('main').scrollTop -= 200;
         window.frame = document.querySelector('iframe.frame');

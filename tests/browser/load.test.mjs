@@ -2,7 +2,11 @@
 // It counts and does not time.
 
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { transform } from 'esbuild';
 import { open, page, run, ran, server, texts } from './harness.mjs';
 
 const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';
@@ -79,5 +83,77 @@ test('until the modules are there the page has its frame, and they put the same 
     assert.deepEqual(await frame(), before, 'nothing jumps');
     assert.equal(await other.locator('[data-shell]').count(), 0);
     assert.deepEqual(await texts('.top h1', other), ['main']);
+    await other.close();
+});
+
+const web = fileURLToPath(new URL('../../web', import.meta.url));
+/** What a script or style does, however it is written down. */
+const meaning = async (text, loader) => (await transform(text, { loader, minifyWhitespace: true, legalComments: 'none', charset: 'utf8' })).code;
+
+test('packed scripts and styles lack their comments and nothing else, and each line is where it was', { skip }, async () => {
+    const all = (await readdir(web, { recursive: true })).filter((path) => /\.(js|css)$/.test(path));
+    const assets = await page.evaluate(() => document.querySelector('script[type="module"]').src.replace(/notebook\.js$/, ''));
+    let before = 0;
+    let after = 0;
+    for (const path of all) {
+        const plain = await readFile(join(web, path), 'utf8');
+        const response = await fetch(new URL(path, assets), { headers: { 'accept-encoding': 'br' } });
+        assert.equal(response.headers.get('content-encoding'), 'br', `${path}: build the program after a change of web/`);
+        const packed = await response.text();
+        const loader = path.endsWith('.js') ? 'js' : 'css';
+        if (path.startsWith('vendor')) assert.ok(packed === plain, path);
+        else assert.equal(await meaning(packed, loader), await meaning(plain, loader), path);
+        assert.equal(packed.split('\n').length, plain.split('\n').length, path);
+        if (!path.startsWith('vendor')) before += plain.length;
+        if (!path.startsWith('vendor')) after += packed.length;
+    }
+    assert.ok(after < before * 0.85, `${after} of ${before}`);
+});
+
+test('a part that is not there yet is fetched when it is wanted, and keys wait for it', { skip }, async () => {
+    const other = await page.context().newPage();
+    let release = () => {};
+    const held = new Promise((done) => (release = done));
+    await other.route('**/view/palette.js', async (route) => (await held, route.continue()));
+    await other.goto(new URL('/n/main', server.url).href);
+    await other.waitForSelector('.cell[data-fresh] .cm-content');
+    await other.locator('.cell[data-fresh] .cm-content').click();
+    const asked = other.waitForRequest('**/view/palette.js');
+    await other.keyboard.press('Control+Shift+P');
+    await asked;
+    await other.keyboard.type('x');
+    assert.equal(await other.locator('.cell[data-fresh] .cm-line').textContent().then((text) => text.includes('x') && !text.includes('Shift-Enter')), false, 'it was not meant for the cell');
+    release();
+    await other.locator('dialog [role="combobox"]').waitFor();
+    await other.close();
+});
+
+test('a part that cannot be fetched is told of, and the next try works', { skip }, async () => {
+    const other = await page.context().newPage();
+    await other.route('**/view/{variables,palette}.js', (route) => route.abort());
+    await other.goto(new URL('/n/main', server.url).href);
+    await other.locator('.cell[data-fresh] .cm-content').click();
+    const missing = other.locator('.notice[data-bad][data-open]', { hasText: 'could not be fetched' });
+    const shows = other.getByRole('button', { name: 'Variables' });
+    await other.keyboard.press('Control+Shift+P');
+    await missing.waitFor();
+    await other.locator('.notice').getByRole('button', { name: 'Close' }).click();
+    await shows.click();
+    await missing.waitFor();
+    assert.equal(await shows.getAttribute('aria-pressed'), 'false', 'a pane that is not there is not shown as open');
+    await other.unroute('**/view/{variables,palette}.js');
+    await shows.click();
+    await other.locator('aside.right table, aside.right .variables-none').waitFor();
+    await other.keyboard.press('Control+Shift+P');
+    await other.locator('dialog [role="combobox"]').waitFor();
+    await other.close();
+});
+
+test('once the page rests, the parts that nobody asked for are fetched', { skip }, async () => {
+    const other = await page.context().newPage();
+    const last = other.waitForRequest('**/view/variables.js');
+    await other.goto(new URL('/n/main', server.url).href);
+    await last;
+    await other.waitForFunction(() => performance.getEntriesByType('resource').some(({ name, responseEnd }) => name.endsWith('/view/variables.js') && responseEnd > 0));
     await other.close();
 });

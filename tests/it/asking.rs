@@ -391,3 +391,44 @@ fn the_page_is_told_soon() {
     let answer = live.hear(|m| m["reply"] == number);
     assert_eq!((&answer["kind"], &answer["from"]), (&json!("completions"), &json!(2)));
 }
+
+#[test]
+fn what_is_too_long_to_be_read_is_not_offered_and_holds_up_nothing() {
+    let server = TestServer::start();
+    let code = "d = {'short': 1, 'x' * 3_000_000: 2}\ndef f(): pass\nf.__doc__ = 'y ' * 20_000_000";
+    let state = server.run("initial", code).state().to_owned();
+    assert_eq!(texts(&server, &state, "d[\""), ["short"]);
+    let told = object(&server, &state, "f");
+    assert_eq!(told["doc"].as_str().unwrap().chars().count(), 16_000, "{}", told["type"]);
+}
+
+/// A fork that looks at a value of some gigabytes must not need as much again.
+#[test]
+fn what_is_in_a_large_value_is_found_without_writing_it_out() {
+    let code = r"
+import hashlib, resource, sys, time, types
+native = types.ModuleType('_ratoon_native')
+native.digest = lambda memory: hashlib.blake2b(memory).hexdigest()
+sys.modules['_ratoon_native'] = native
+import fingerprint, numpy
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def of(value): return fingerprint.fingerprint(value, time.process_time() + 60)
+one = numpy.broadcast_to(numpy.array(None, dtype=object), (100_000_000,))
+text = 'x' * 600_000_000
+before = peak()
+assert of(one) is None
+assert of(text) is not None and of(text) == of(text) != of(text[1:])
+print((peak() - before) // 1024 - 600)
+";
+    let python = std::env::var("RATOON_TEST_PYTHON").unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernel/state");
+    let output = std::process::Command::new(python)
+        .args(["-B", "-c", code])
+        .env("PYTHONPATH", folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let more: i64 = said.trim().parse().unwrap_or_else(|_| panic!("{output:?}"));
+    // `text[1:]` is another of them.
+    assert!(more < 100, "{more} MB more than the values themselves");
+}

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressOf, compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, pairOf, textOf } from '../../web/compare.js';
-import { Comparing } from '../../web/comparing.js';
+import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, textOf } from '../../web/compare.js';
+import { addressOf, Comparing, pairOf } from '../../web/comparing.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
 import { difference, numberOf } from '../../web/text/number.js';

@@ -6,20 +6,22 @@ import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../words/editor.js';
 import { WORDS } from '../words.js';
 import { Cell, stampOf, runOf, textOf } from './cell.js';
-import { Compare } from './compare.js';
 import { copyText } from './copy.js';
 import { Dragging } from './drag.js';
-import { FindPanel } from './finder.js';
 import { Follow } from './follow.js';
 import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
 import { Left } from './left.js';
 import { Acts } from './keys.js';
-import { showPalette } from './palette.js';
-import { VariablesPane } from './variables.js';
+import { fetchTheRest, Later } from './later.js';
 
 /** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
 const NARROW = '(max-width: 600px)';
+
+// What is shown of the parts that come later.
+const compare = (/** @type {import('./later.js').Part<'compare'>} */ part) => part.Compare;
+const findPanel = (/** @type {import('./later.js').Part<'finder'>} */ part) => part.FindPanel;
+const variablesPane = (/** @type {import('./later.js').Part<'variables'>} */ part) => part.VariablesPane;
 
 /** @extends {Component<{page: import('../page.js').Page, rev: number}, {showsGraph: boolean}>} */
 export class App extends Component {
@@ -42,6 +44,7 @@ export class App extends Component {
         if (this.main) new Dragging(this.main, this.acts);
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.acts.unfollow(), { passive: true });
         this.componentDidUpdate();
+        fetchTheRest();
     }
 
     componentDidUpdate() {
@@ -84,12 +87,13 @@ export class App extends Component {
     render() {
         const { page, rev } = this.props;
         const { showsGraph } = this.state;
+        const { finder } = this.acts.gestures;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable() : [];
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
-                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => showPalette(this.acts.gestures.place())} />
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.acts.gestures.showPalette()} />
                 <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
                     <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
@@ -103,9 +107,9 @@ export class App extends Component {
                     <div id="said" class="unseen" role="status"></div>
                     <${Follow} />
                 </main>
-                ${page.comparing.pair && html`<${Compare} page=${page} acts=${this.acts} rev=${rev} />`}
-                <${FindPanel} finder=${this.acts.gestures.finder} />
-                ${page.variables.isShown && html`<${VariablesPane} page=${page} rev=${rev} />`}
+                ${page.comparing.pair && html`<${Later} key="compare" of="compare" view=${compare} gone=${() => page.comparing.close()} page=${page} acts=${this.acts} rev=${rev} />`}
+                ${finder?.isOpen && html`<${Later} key="finder" of="finder" view=${findPanel} gone=${() => {}} page=${page} finder=${finder} />`}
+                ${page.variables.isShown && html`<${Later} key="variables" of="variables" view=${variablesPane} gone=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
             </div>`;
     }

@@ -6,8 +6,7 @@ import { nextTheme } from '../theme.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { isText } from './cell.js';
 import { comparing } from './compare-commands.js';
-import { showPalette } from './palette.js';
-import { showShortcuts } from './sheet.js';
+import { withPart } from './later.js';
 import * as write from './writing.js';
 
 /** @typedef {import('../commands.js').Place} Place */
@@ -119,12 +118,13 @@ function writing(does) {
 }
 
 /** @param {Gestures} does @returns {Entry[]} */
-function finding({ finder, page }) {
+function finding(does) {
+    const { page } = does;
     return [
-        { id: 'find.open', title: WORDS.find, group: 'find', key: 'Mod-f', act: () => finder.open(false) },
-        { id: 'find.replace', title: WORDS.replace, group: 'find', key: ['Mod-h', 'Mod-Alt-f'], when: () => page.mayRun, act: () => finder.open(true) },
-        { id: 'find.next', title: WORDS.findNext, group: 'find', key: ['F3', 'Mod-g'], isQuiet: true, when: () => finder.isOpen, act: () => finder.go(1) },
-        { id: 'find.before', title: WORDS.findBefore, group: 'find', key: ['Shift-F3', 'Mod-Shift-g'], isQuiet: true, when: () => finder.isOpen, act: () => finder.go(-1) },
+        { id: 'find.open', title: WORDS.find, group: 'find', key: 'Mod-f', act: () => does.find(false) },
+        { id: 'find.replace', title: WORDS.replace, group: 'find', key: ['Mod-h', 'Mod-Alt-f'], when: () => page.mayRun, act: () => does.find(true) },
+        { id: 'find.next', title: WORDS.findNext, group: 'find', key: ['F3', 'Mod-g'], isQuiet: true, when: () => does.finder?.isOpen ?? false, act: () => does.finder?.go(1) },
+        { id: 'find.before', title: WORDS.findBefore, group: 'find', key: ['Shift-F3', 'Mod-Shift-g'], isQuiet: true, when: () => does.finder?.isOpen ?? false, act: () => does.finder?.go(-1) },
     ];
 }
 
@@ -132,9 +132,9 @@ function finding({ finder, page }) {
 function whole(does) {
     const { page } = does;
     return [
-        { id: 'all.palette', title: WORDS.palette, key: ['Mod-Shift-p', 'F1'], isQuiet: true, act: () => void showPalette(does.place()) },
-        { id: 'all.palette.cell', title: WORDS.palette, key: 'p', mode: 'cell', isQuiet: true, act: () => void showPalette(does.place()) },
-        { id: 'all.keys', title: WORDS.keys, key: '?', mode: 'cell', act: () => void showShortcuts() },
+        { id: 'all.palette', title: WORDS.palette, key: ['Mod-Shift-p', 'F1'], isQuiet: true, act: () => does.showPalette() },
+        { id: 'all.palette.cell', title: WORDS.palette, key: 'p', mode: 'cell', isQuiet: true, act: () => does.showPalette() },
+        { id: 'all.keys', title: WORDS.keys, key: '?', mode: 'cell', act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
         { id: 'all.save', title: WORDS.save, key: 'Mod-s', act: () => does.saveNow() },
         { id: 'all.theme', title: WORDS.theme, act: () => (nextTheme(), page.around.changed()) },
         { id: 'all.over', title: WORDS.startOver, key: '0 0', mode: 'cell', when: () => page.mayRun && page.scope === 'owner', act: () => does.startOver() },

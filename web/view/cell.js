@@ -12,9 +12,9 @@ import { Grip } from './drag.js';
 import { Editor } from './editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from './icons.js';
 import { Living, Where } from './living.js';
-import { Markdown } from './markdown.js';
 import { Menu } from './menu.js';
 import { Outputs } from './outputs.js';
+import { Markdown } from './prose.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('../model.js').Run} Run */

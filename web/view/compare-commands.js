@@ -2,7 +2,10 @@
 // What the palette knows of comparing.
 
 import { COMPARE_WORDS as SAY } from '../words/compare.js';
-import { compareWith } from './pick.js';
+import { withPart } from './later.js';
+
+/** Asks for another state and shows both. @param {import('../page.js').Page} page @param {string} id */
+export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
 
 /** @param {{page: import('../page.js').Page}} does @returns {import('../commands.js').Entry[]} */
 export function comparing({ page }) {

@@ -8,8 +8,8 @@ import { Selection } from '../selection.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { bindAll } from './bindings.js';
 import { isText, runOf, textOf } from './cell.js';
-import { Finder } from './finder.js';
 import { startOver } from './header.js';
+import { withPart } from './later.js';
 import { toggleFold } from './outputs.js';
 import { saveNow } from './saving.js';
 
@@ -25,7 +25,8 @@ export class Gestures {
         this.editing = new Editing(acts.page);
         this.selection = new Selection();
         this.presses = new Keys();
-        this.finder = new Finder(acts, this.editing);
+        /** From the first search on. @type {import('./finder.js').Finder | null} */
+        this.finder = null;
         /** A cell that is on its way to another place: the focus goes with it. @type {{key: string, asCell: boolean, index: number} | null} */
         this.moving = null;
         /** The run whose success is followed by the rest of the line. @type {string | null} */
@@ -306,6 +307,18 @@ export class Gestures {
 
     // The notebook
 
+    /** @param {boolean} replaces */
+    find(replaces) {
+        withPart('finder', this.page, ({ Finder }) => {
+            this.finder ??= new Finder(this.acts, this.editing);
+            this.finder.open(replaces);
+        });
+    }
+
+    showPalette() {
+        withPart('palette', this.page, ({ showPalette }) => showPalette(this.place()));
+    }
+
     saveNow() {
         saveNow(this.page);
     }
@@ -324,7 +337,7 @@ export class Gestures {
             else this.acts.views.get(moving.key)?.focus();
         }
         this.#showSelection(cells);
-        this.finder.painted(cells);
+        this.finder?.painted(cells);
         this.#goOn();
     }
 }

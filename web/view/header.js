@@ -11,10 +11,9 @@ import { HOME_WORDS } from '../words/home.js';
 import { ask } from './dialog.js';
 import { downloadsOf } from './download.js';
 import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
-import { showShare } from './links.js';
+import { withPart } from './later.js';
 import { Menu } from './menu.js';
 import { People } from './people.js';
-import { showShortcuts } from './sheet.js';
 
 /** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void}} props */
 export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
@@ -28,7 +27,7 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
                 <${People} page=${page} />
                 <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
-                ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => showShare(page)}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
+                ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => withPart('share', page, ({ showShare }) => showShare(page))}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
                 <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
                 <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette)} face=${html`<${MoreIcon} />`} />
             </div>
@@ -55,7 +54,7 @@ function Status({ page }) {
 const moreOf = (page, onPalette) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
     { text: EDITOR_WORDS.palette, act: onPalette },
-    { text: WORDS.keys, act: () => showShortcuts() },
+    { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
     ...downloadsOf(page),
     { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
     page.mayRun && page.scope === 'owner' && { text: WORDS.reset, isBad: true, act: () => startOver(page) },

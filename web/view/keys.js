@@ -7,11 +7,11 @@ import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
 import { COMPARE_WORDS } from '../words/compare.js';
 import { runOf } from './cell.js';
+import { compareWith } from './compare-commands.js';
 import { ask } from './dialog.js';
 import { Gestures } from './gestures.js';
 import { livingActions } from './living.js';
 import { deleteActions } from './people.js';
-import { compareWith } from './pick.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {import('./cell.js').Cell} CellView */

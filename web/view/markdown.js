@@ -1,46 +1,40 @@
 // @ts-check
-// Markdown in the page itself: what is left after cleaning is text with a little structure. The libraries are fetched when
-// the first text is shown.
+// Markdown in the page itself: what is left after cleaning is text with a little structure. It is fetched, with its libraries,
+// for the first text.
 
 import { formulaAt } from '../text/math.js';
-import { Component, html } from '../vendor/preact.js';
+import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
 import { formulaElement } from './math.js';
 
 /** @typedef {import('../text/math.js').Formula} Formula */
-/** @typedef {(text: string, formulas: Formula[]) => string} Renderer */
 
 /** Around the number of a formula in the text that is cleaned: characters without a meaning, which are taken out of all else. */
 const [OPEN, CLOSE] = ['\ue000', '\ue001'];
 const MARKS = /[\ue000\ue001]/g;
 
-/** @type {Promise<Renderer> | null} */
-let renderer = null;
+const markdown = new MarkdownIt({ html: true, linkify: true });
+withMath(markdown);
+// Links never hand this page to what they open, and lead only where a browser goes.
+DOMPurify.addHook('afterSanitizeAttributes', (node) => {
+    // Pictures come with the text; nothing is fetched because a text says so.
+    if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.removeAttribute('src');
+    if (node.tagName === 'IMG' && !node.hasAttribute('alt')) node.setAttribute('alt', '');
+    // The notebook's name is the one heading of the first level.
+    if (/^H[1-6]$/.test(node.tagName)) node.setAttribute('aria-level', String(Number(node.tagName[1]) + 1));
+    if (node.tagName !== 'A') return;
+    if (!/^(https?:|mailto:|#)/i.test(node.getAttribute('href') ?? '')) node.removeAttribute('href');
+    node.setAttribute('rel', 'noopener noreferrer');
+    node.setAttribute('target', '_blank');
+});
 
-/** @returns {Promise<Renderer>} */
-function load() {
-    renderer ??= import('../vendor/markdown.js').then(({ MarkdownIt, DOMPurify }) => {
-        const markdown = new MarkdownIt({ html: true, linkify: true });
-        withMath(markdown);
-        // Links never hand this page to what they open, and lead only where a browser goes.
-        DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-            // Pictures come with the text; nothing is fetched because a text says so.
-            if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.removeAttribute('src');
-            if (node.tagName === 'IMG' && !node.hasAttribute('alt')) node.setAttribute('alt', '');
-            // The notebook's name is the one heading of the first level.
-            if (/^H[1-6]$/.test(node.tagName)) node.setAttribute('aria-level', String(Number(node.tagName[1]) + 1));
-            if (node.tagName !== 'A') return;
-            if (!/^(https?:|mailto:|#)/i.test(node.getAttribute('href') ?? '')) node.removeAttribute('href');
-            node.setAttribute('rel', 'noopener noreferrer');
-            node.setAttribute('target', '_blank');
-        });
-        return (text, formulas) => DOMPurify.sanitize(markdown.render(text.replace(MARKS, ''), { formulas }), {
-            FORBID_TAGS: ['style', 'form', 'input', 'button', 'iframe', 'object', 'embed', 'math', 'svg', 'video', 'audio', 'picture', 'source'],
-            FORBID_ATTR: ['style', 'id', 'name', 'class', 'action', 'formaction', 'srcset'],
-            ALLOW_DATA_ATTR: false,
-            ALLOW_ARIA_ATTR: false,
-        });
+/** @param {string} text @param {Formula[]} formulas gets those that were found @returns {string} clean HTML */
+function rendered(text, formulas) {
+    return DOMPurify.sanitize(markdown.render(text.replace(MARKS, ''), { formulas }), {
+        FORBID_TAGS: ['style', 'form', 'input', 'button', 'iframe', 'object', 'embed', 'math', 'svg', 'video', 'audio', 'picture', 'source'],
+        FORBID_ATTR: ['style', 'id', 'name', 'class', 'action', 'formaction', 'srcset'],
+        ALLOW_DATA_ATTR: false,
+        ALLOW_ARIA_ATTR: false,
     });
-    return renderer;
 }
 
 /** Formulas are taken out before Markdown sees their signs, and put back as elements after the cleaning. @param {any} markdown */
@@ -89,33 +83,10 @@ function putFormulas(place, formulas) {
     }
 }
 
-/** @extends {Component<{text: string}, {}>} */
-export class Markdown extends Component {
-    /** @type {HTMLElement | null} */
-    place = null;
-
-    componentDidMount() {
-        this.#paint(this.props.text);
-    }
-
-    /** @param {{text: string}} next */
-    shouldComponentUpdate(next) {
-        if (next.text !== this.props.text) this.#paint(next.text);
-        return false;
-    }
-
-    /** @param {string} text */
-    async #paint(text) {
-        this.wanted = text;
-        const render = await load();
-        if (!this.place || this.wanted !== text) return;
-        /** @type {Formula[]} */
-        const formulas = [];
-        this.place.innerHTML = render(text, formulas);
-        putFormulas(this.place, formulas);
-    }
-
-    render() {
-        return html`<div class="prose" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
-    }
+/** Puts a text into its place. @param {HTMLElement} place @param {string} text */
+export function paintMarkdown(place, text) {
+    /** @type {Formula[]} */
+    const formulas = [];
+    place.innerHTML = rendered(text, formulas);
+    putFormulas(place, formulas);
 }

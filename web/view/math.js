@@ -1,7 +1,6 @@
 // @ts-check
 // Formulas, set by KaTeX as elements of the page. It, its style and its fonts are fetched when the first one is shown.
 
-import { Component, html } from '../vendor/preact.js';
 import { withFormulas } from '../text/math.js';
 
 /** @typedef {import('../text/math.js').Formula} Formula */
@@ -37,30 +36,10 @@ export function formulaElement({ tex, isDisplay }) {
     return place;
 }
 
-/** Text with formulas in it, as `text/latex` brings it. @extends {Component<{text: string}, {}>} */
-export class Latex extends Component {
-    /** @type {HTMLElement | null} */
-    place = null;
-
-    componentDidMount() {
-        this.#paint(this.props.text);
-    }
-
-    /** @param {{text: string}} next */
-    shouldComponentUpdate(next) {
-        if (next.text !== this.props.text) this.#paint(next.text);
-        return false;
-    }
-
-    /** @param {string} text */
-    #paint(text) {
-        const parts = withFormulas(text.trim());
-        // Without marks around it, all of it is a formula.
-        const all = parts.every((part) => typeof part === 'string') ? [{ tex: text.trim(), isDisplay: true }] : parts;
-        this.place?.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaElement(part))));
-    }
-
-    render() {
-        return html`<div class="latex" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></div>`;
-    }
+/** Puts a text with formulas in it, as `text/latex` brings it, into its place. @param {HTMLElement} place @param {string} text */
+export function paintLatex(place, text) {
+    const parts = withFormulas(text.trim());
+    // Without marks around it, all of it is a formula.
+    const all = parts.every((part) => typeof part === 'string') ? [{ tex: text.trim(), isDisplay: true }] : parts;
+    place.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaElement(part))));
 }

@@ -12,11 +12,10 @@ import { Frame } from './frame.js';
 import { Held, isHeld } from './imported.js';
 import { Json } from './json.js';
 import { keep, recall } from './kept.js';
-import { Markdown } from './markdown.js';
-import { Latex } from './math.js';
 import { OutputTools, saveFile } from './output-tools.js';
 import { Picture } from './picture.js';
 import { countOf, goToLine } from './places.js';
+import { Latex, Markdown } from './prose.js';
 import { Question } from './question.js';
 import { StaticText, Stream } from './stream.js';
 

@@ -8,9 +8,9 @@ import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 /** @param {{size: import('./inspect.js').Size, object: Inspection | null}} tip @returns {{dom: HTMLElement, said: string}} and what is read out of it */
 export function tipDom({ size, object }) {
     const dom = box('div', 'tip');
-    Object.assign(dom, { id: 'tip', role: 'tooltip' });
+    // What is longer than its box can be scrolled by whoever has no pointer, too.
+    Object.assign(dom, { id: 'tip', role: 'tooltip', tabIndex: 0 });
     dom.dataset.size = size;
-    if (size === 'whole') dom.tabIndex = 0;
     // A click in it leaves the cursor where it is.
     dom.addEventListener('mousedown', (event) => event.preventDefault());
     if (!object) {

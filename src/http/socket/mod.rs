@@ -6,6 +6,7 @@
 //! an hour holds up nothing.
 
 mod frames;
+mod in_flight;
 mod message;
 mod waiting;
 
@@ -22,6 +23,7 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Message, ProtocolError};
 use frames::{Fault, Guarded, MAX_MESSAGE_BYTES, Verdict};
 use futures_util::{Stream, StreamExt};
+use in_flight::{InFlight, MAX_IN_FLIGHT};
 use message::Up;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -43,9 +45,6 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// A client that sends nothing for so long has sent what it had.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Commands of one client that may be under way at once.
-const MAX_IN_FLIGHT: usize = 256;
 
 /// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for room.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
@@ -186,7 +185,7 @@ async fn listen(
     answers: mpsc::Sender<Answer>,
     heard: &Cell<Instant>,
 ) -> End {
-    let in_flight = Rc::new(Cell::new(0));
+    let in_flight = Rc::new(InFlight::default());
     loop {
         let message = match messages.next().await {
             Some(Ok(message)) => message,
@@ -208,12 +207,11 @@ async fn listen(
 }
 
 /// Takes one message. What can be answered at once is; a command is carried out on the side.
-fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<Cell<usize>>) {
+fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<InFlight>) {
     let up = Up::parse(text).and_then(|up| {
         let command = talk.door.admit(&talk.access, up.command).map_err(|r| (Some(up.id), r))?;
-        let urgent = message::is_urgent(&command);
-        if in_flight.get() >= MAX_IN_FLIGHT && !urgent {
-            return Err((Some(up.id), message::too_many(MAX_IN_FLIGHT)));
+        if let Some(limit) = in_flight.full(&command) {
+            return Err((Some(up.id), message::too_many(limit)));
         }
         Ok((up.id, command))
     });
@@ -227,7 +225,8 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
     };
     let (session, visit) = (talk.session.clone(), talk.visit.clone());
     let (answers, in_flight) = (answers.clone(), in_flight.clone());
-    in_flight.set(in_flight.get() + 1);
+    let stands = matches!(command, Command::Stand { .. });
+    in_flight.begin(stands);
     actix_web::rt::spawn(async move {
         let reply = match command {
             Command::Stand { state, name } => visit.stand(state, name).await,
@@ -239,7 +238,7 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
         };
         // The client may have left; then nobody wants the answer.
         let _ = answers.send(Answer::Text(message::reply(id, &reply))).await;
-        in_flight.set(in_flight.get() - 1);
+        in_flight.end(stands);
     });
 }
 

@@ -25,6 +25,8 @@ import _ratoon_shell as own
 from _ratoon_shell import _clean, _cut, _json, _name_of
 
 MAX_ITEMS = 500
+# How long one may be, in characters.
+MAX_ITEM_CHARACTERS = 1000
 # How long Jedi may think, in seconds.
 JEDI_SECONDS = 0.4
 # How many signatures are told, for how long they are looked for, in seconds, and how long one is, in characters.
@@ -80,6 +82,8 @@ def complete(code, cursor):
     is_import = re.match(r"\s*(import|from)\s", code[:begin].rpartition("\n")[2]) is not None
     owner = _owner(code, begin)
     told, by, signatures = [], time.monotonic() + SIGNATURES_SECONDS, 0
+    # What is longer nobody chooses from a list: mostly it is a key that is a text of its own.
+    items = [(text, kind) for text, kind in items if len(text) <= MAX_ITEM_CHARACTERS]
     for text, kind in items[:MAX_ITEMS]:
         signature = None
         if is_import and not is_by_jedi:
@@ -459,7 +463,7 @@ def _doc(value, kind):
         return None
     if type(text) is not str or not text.strip():
         return None
-    text = _ANSI.sub("", inspection.cleandoc(text))
+    text = _ANSI.sub("", inspection.cleandoc(text[: 4 * MAX_DOC_CHARACTERS]))
     return _clean(text if len(text) <= MAX_DOC_CHARACTERS else text[: MAX_DOC_CHARACTERS - 1] + "…")
 
 

@@ -181,7 +181,15 @@ class _Reader:
         self.put(b"complex", struct.pack("<dd", value.real, value.imag))
 
     def str(self, value, depth):
-        self.memory(b"str", value.encode("utf-8", "surrogatepass"))
+        count = len(value)
+        if count <= self.room:
+            return self.memory(b"str", value.encode("utf-8", "surrogatepass"))
+        # Not encoded whole: that would take as much memory again.
+        self.check()
+        step = (count - SAMPLE_BYTES) / (SAMPLES - 1)
+        pieces = (value[int(at * step) : int(at * step) + SAMPLE_BYTES] for at in range(SAMPLES))
+        text = "".join(pieces).encode("utf-8", "surrogatepass")
+        return self.put(b"str sampled", f"{count} {digest(text)}".encode())
 
     def bytes(self, value, depth):
         self.memory(_NAME_OF(type(value)).encode(), value)
@@ -383,7 +391,8 @@ class _Reader:
     def array(self, numpy, value, depth):
         dtype = value.dtype
         if dtype.hasobject:
-            if dtype != object:
+            # One item that stands for many, as in what was broadcast, would be written out.
+            if dtype != object or value.size > MAX_FLAT:
                 raise Unknown
             self.put(b"objects", repr(value.shape).encode())
             return self.sequence(value.ravel().tolist(), depth + 1)

@@ -1,0 +1,30 @@
+// Pages that note every error, warning, policy violation and foreign request: a test in which one was noted has failed.
+
+import assert from 'node:assert/strict';
+import { afterEach } from 'node:test';
+
+/** The pages that the test at work has opened. @type {any[]} */
+let opened = [];
+afterEach(async () => {
+    const said = await Promise.all(opened.map((page) => page.$$eval('.notice[data-bad]', (all) => all.map((one) => one.textContent)).catch(() => [])));
+    const faults = [...opened.flatMap((page) => page.faults), ...said.flat()];
+    opened = [];
+    assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
+});
+
+/** What the browser says about a server that is not there is no fault of the page. */
+export const forgive = (page, pattern) => (page.faults = page.faults.filter((fault) => !pattern.test(fault)));
+
+/** A page that remembers what went wrong in it: `page.faults` must be empty when its test ends. */
+export async function openPage(browser, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    page.faults = [];
+    opened.push(page);
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()));
+    page.on('pageerror', (error) => page.faults.push(String(error.stack ?? error)));
+    page.on('request', (request) => {
+        if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob):/.test(request.url())) page.faults.push(`request to ${request.url()}`);
+    });
+    return page;
+}

@@ -1,0 +1,370 @@
+// What people do with Ratoon, from the address to the end, as they do it: with the real server, on the page, looked at.
+// RATOON_SHOTS=DIR leaves a picture of each step there (CONTRIBUTING.md).
+//
+// | story                                    | where it is told                                                          |
+// |------------------------------------------|---------------------------------------------------------------------------|
+// | first visit                              | here                                                                      |
+// | edit, run, branch, compare               | here; each part of a comparison: compare.test.mjs                         |
+// | replay the rest after an early change    | here; by keys: editing.test.mjs                                           |
+// | reload in the middle of a run            | here; kill -9 of the server: durable.test.mjs                             |
+// | two people                               | people.test.mjs: "two people see each other’s runs …", "two type …"       |
+// | a view link cannot run                   | here; every control pressed: people.test.mjs "a viewer has no control …"  |
+// | a real notebook of a gallery             | here; files that are odd: home.test.mjs                                   |
+// | keyboard only, from the address to a branch | here; each key: editing.test.mjs, keys.test.mjs, graph.test.mjs        |
+// | the width of a phone                     | here; all widths, fingers: sizes.test.mjs                                 |
+// | a graph of 1,000 states                  | here; 10,000: graph.test.mjs                                              |
+// | outputs are isolated (golden file)       | isolation.test.mjs                                                        |
+// | a crash says so                          | here; access that ends, a disk that is full: banners.test.mjs             |
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startBinary } from './browser.mjs';
+import { focused, forgive, open, page, prints, ran, rows, run, sees, server, texts } from './harness.mjs';
+
+const GALLERY = fileURLToPath(new URL('../gallery/notebook.py', import.meta.url));
+const isLast = 'time.sleep(0.15)';
+
+before(() => assert.ok(process.env.RATOON_BIN && process.env.RATOON_TEST_PYTHON, 'stories need the real server and the tests’ Python: tests/run browser'));
+
+async function shot(name, on = page) {
+    if (!process.env.RATOON_SHOTS) return;
+    await mkdir(process.env.RATOON_SHOTS, { recursive: true });
+    await on.screenshot({ path: join(process.env.RATOON_SHOTS, `${name}.png`) });
+}
+
+/** Changes a cell that ran, or a draft, and runs it. */
+async function change(cell, code, key = 'Shift+Enter') {
+    await page.locator('.cell').nth(cell).locator('.cm-content').click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(code);
+    await page.keyboard.press(key);
+}
+
+const row = (text, on = page) => on.locator('.row', { hasText: text });
+const fits = (on = page) => on.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth);
+/** Figures are there in their full size. */
+const drawn = (count, on = page) => on.waitForFunction((n) => [...document.querySelectorAll('.outputs img, .compare img')].filter((one) => one.complete && one.naturalWidth > 100).length >= n, count);
+const inGallery = async (...words) => JSON.parse((await promisify(execFile)(process.env.RATOON_TEST_PYTHON, [GALLERY, ...words])).stdout);
+
+test('a first visit: the address is opened, what is typed runs, and the graph has it', async () => {
+    assert.ok(!page.url().includes('token'));
+    await focused([0, 'editor']);
+    await shot('first-1-empty');
+    await page.keyboard.type('print("hello")\n6 * 7');
+    await page.keyboard.press('Shift+Enter');
+    await ran(1);
+    assert.deepEqual(await texts('.stream'), ['hello']);
+    await sees('42');
+    assert.deepEqual(await rows(), ['Start', 'print("hello")']);
+    await focused([1, 'editor']);
+    await shot('first-2-result');
+    await page.keyboard.type('1 / 0');
+    await page.keyboard.press('Shift+Enter');
+    await sees('ZeroDivisionError');
+    await shot('first-3-error');
+    await page.reload();
+    await ran(1);
+    await sees('ZeroDivisionError');
+    await page.getByRole('link', { name: 'All notebooks' }).click();
+    await page.waitForSelector('.notebooks a');
+    assert.deepEqual(await texts('.notebooks a'), ['main']);
+    await shot('first-4-home');
+});
+
+const LOAD = 'import numpy as np, pandas as pd, matplotlib.pyplot as plt\nrng = np.random.default_rng(7)\ndf = pd.DataFrame({"x": np.linspace(0, 6, 80)})\ndf["y"] = np.sin(df.x) + rng.normal(0, 0.25, 80)\ndf.head(3)';
+const fit = (degree) => `degree = ${degree}\nfitted = np.polyval(np.polyfit(df.x, df.y, degree), df.x)\nprint(f"error {((df.y - fitted) ** 2).mean():.3f}")`;
+const PLOT = 'plt.figure(figsize=(5, 2.4))\nplt.plot(df.x, df.y, ".", df.x, fitted); plt.title(f"degree {degree}");';
+
+test('edit, run, branch, compare: two models from the same data, side by side', async () => {
+    for (const [i, code] of [LOAD, fit(1), PLOT].entries()) {
+        await run(code);
+        await ran(i + 1);
+    }
+    await drawn(1);
+    await change(1, fit(5));
+    await ran(2);
+    await sees('version 2 of 2');
+    await page.getByRole('button', { name: /Replay the rest here/ }).click();
+    await ran(3);
+    await drawn(1);
+    await shot('compare-1-branch');
+    assert.equal((await rows()).length, 6);
+    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
+    assert.equal(new Set(lanes).size, 2);
+    await page.locator('.row').nth(3).click({ modifiers: ['Shift'] });
+    await page.waitForSelector('.compare .diff-line');
+    await page.locator('.compare-value', { hasText: 'degree' }).first().waitFor();
+    await drawn(2);
+    assert.match(await page.locator('.compare').textContent(), /degree.*error.*degree/s);
+    await shot('compare-2-side-by-side');
+    await page.locator('.compare-page, .compare').first().evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
+    await shot('compare-3-outputs');
+    await page.keyboard.press('Escape');
+    await ran(3);
+});
+
+test('after an early cell was changed, one button replays the rest, and the old line is as it was', async () => {
+    for (const [i, code] of ['price = 10', 'total = price * 3', 'print("total", total)'].entries()) {
+        await run(code);
+        await ran(i + 1);
+    }
+    await change(0, 'price = 20');
+    await ran(1);
+    await shot('replay-1-the-rest-waits');
+    await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+    await ran(3);
+    assert.deepEqual(await texts('.stream'), ['total 60']);
+    await shot('replay-2-replayed');
+    await page.locator('.row').nth(3).click();
+    await prints('total 30');
+    assert.deepEqual(await rows(), ['Start', 'price = 10', 'total = price * 3', 'print("total", total)', 'price = 20', 'total = price * 3', 'print("total", total)']);
+});
+
+test('a reload in the middle of a run: output goes on, and nothing is lost', async () => {
+    const lines = 30;
+    await run(`import time\nfor i in range(${lines}):\n    print("line", i)\n    ${isLast}`);
+    await prints('line 2');
+    await page.keyboard.insertText('after = "typed while it ran"');
+    await sees('typed while it ran');
+    await page.reload();
+    await page.waitForSelector('.cell[data-status="running"]');
+    await prints('line 2');
+    await shot('reload-1-still-running');
+    await page.reload();
+    await ran(1);
+    assert.deepEqual(await texts('.stream'), [Array.from({ length: lines }, (_, i) => `line ${i}`).join('\n')]);
+    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content'), ['after = "typed while it ran"']);
+    await shot('reload-2-whole');
+});
+
+test('who has a link to view sees all of it, live, and can run nothing', async () => {
+    await run('print("for all to see")');
+    await ran(1);
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('radio', { name: /can view/ }).check();
+    await page.getByRole('button', { name: 'Create link' }).click();
+    const link = await page.getByLabel('Link', { exact: true }).inputValue();
+    await shot('view-1-the-link');
+    await page.keyboard.press('Escape');
+    const guest = await open(link);
+    await ran(1, guest);
+    await prints('for all to see', guest);
+    assert.equal(await guest.locator('.cm-content[contenteditable="true"], .cell[data-fresh]').count(), 0);
+    assert.equal(await guest.getByRole('button', { name: /^(Run|Share|Stop)$/ }).count(), 0);
+    await guest.locator('.cell').first().focus();
+    for (const key of ['Shift+Enter', 'b', 'd', 'd', 'Control+Enter']) await guest.keyboard.press(key);
+    const refused = await guest.evaluate(() => {
+        const post = (path, body) => fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }).then(({ status }) => status);
+        return Promise.all([
+            post('/execute', { exec_id: 'theirs', state_name: 'initial', code: 'open("taken", "w")' }),
+            post('/api/notebooks/main/commands', { command: 'run', exec_id: 'theirs2', on: { state: 'initial' }, code: '1' }),
+            post('/api/links', { scope: 'run' }),
+            fetch('/states/initial', { method: 'DELETE' }).then(({ status }) => status),
+        ]);
+    });
+    assert.ok(refused.every((status) => status === 403 || status === 400) && refused.filter((status) => status === 403).length >= 3, refused.join());
+    forgive(guest, /status of 40[03]/);
+    await run('import time\nfor i in range(4): print("live", i); time.sleep(0.1)');
+    await guest.locator('.row').nth(2).waitFor();
+    await guest.locator('.row').nth(2).click();
+    await prints('live 3', guest);
+    await shot('view-2-the-guest', guest);
+    assert.deepEqual(await rows(guest), await rows());
+    assert.equal((await rows()).length, 3);
+});
+
+test('a real notebook of scikit-learn’s gallery is imported, run, and exported as one that nbformat finds valid', async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'ratoon-gallery-'));
+    t.after(() => rm(dir, { recursive: true, force: true }));
+    const theirs = await inGallery('make', join(dir, 'gradient boosting.ipynb'));
+    const code = theirs.filter(({ kind }) => kind === 'code');
+    await page.goto(`${new URL(page.url()).origin}/`);
+    await page.waitForSelector('#home:not([aria-busy])');
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Import…' }).click()]);
+    await chooser.setFiles(join(dir, 'gradient boosting.ipynb'));
+    await page.waitForURL(/\/n\/gradient%20boosting/);
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await page.locator('.prose h1', { hasText: 'Gradient Boosting regression' }).waitFor();
+    await shot('gallery-1-imported');
+    await page.getByRole('button', { name: `Run these ${code.length} cells` }).click();
+    await page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), code.length, { timeout: 120_000 });
+    await prints('mean squared error');
+    assert.equal(await page.locator('[data-status="error"]').count(), 0);
+    await drawn(2);
+    await shot('gallery-2-ran');
+    await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
+    await shot('gallery-3-top');
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Download as .ipynb' }).click()]);
+    const path = join(dir, 'ours.ipynb');
+    await writeFile(path, await readFile(await file.path()));
+    const ours = await inGallery('examine', path);
+    assert.deepEqual(ours.map(({ kind, source }) => [kind, source.trim()]), theirs.map(({ kind, source }) => [kind, source.trim()]), 'every cell, in order');
+    const ranCode = ours.filter(({ kind }) => kind === 'code');
+    assert.deepEqual(ranCode.map(({ count }) => count), code.map((_, i) => i + 1));
+    const outputs = ranCode.flatMap((cell) => cell.outputs);
+    assert.ok(outputs.filter((kinds) => kinds.includes('image/png')).length >= 2 && outputs.some(([kind]) => kind === 'stream'), JSON.stringify(outputs));
+});
+
+test('with the keyboard alone, from the address to a branch', async () => {
+    const { keyboard } = page;
+    await page.goto(server.url);
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await focused([0, 'editor']);
+    await keyboard.type('x = 1');
+    await keyboard.press('Shift+Enter');
+    await ran(1);
+    await focused([1, 'editor']);
+    await keyboard.type('print("first", x + 1)');
+    await keyboard.press('Shift+Enter');
+    await ran(2);
+    await keyboard.press('Escape');
+    await keyboard.press('g');
+    await page.waitForFunction(() => document.activeElement.id === 'graph');
+    await keyboard.press('ArrowUp');
+    await shot('keyboard-1-in-the-graph');
+    await keyboard.press('Enter');
+    await ran(1);
+    await keyboard.press('Enter');
+    await focused([1, 'editor']);
+    await keyboard.type('print("branch", x + 100)');
+    await keyboard.press('Shift+Enter');
+    await ran(2);
+    assert.deepEqual(await texts('.stream'), ['branch 101']);
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("first", x + 1)', 'print("branch", x + 100)']);
+    await shot('keyboard-2-a-branch');
+    await keyboard.press('Escape');
+    await keyboard.press('?');
+    await page.locator('dialog[open]').waitFor();
+    await shot('keyboard-3-the-sheet');
+    await keyboard.press('Escape');
+    await page.waitForSelector('dialog[open]', { state: 'detached' });
+});
+
+test('on a phone: type, run, go back in the graph, branch, and compare', async () => {
+    const url = page.url();
+    const phone = await open(url, { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true, storageState: await page.context().storageState() });
+    const type = async (code) => {
+        await phone.locator('.cell[data-fresh] .editor').tap();
+        await phone.keyboard.insertText(code);
+        await phone.locator('.cell:has(.cm-content:focus)').getByRole('button', { name: 'Run', exact: true }).tap();
+    };
+    await type(LOAD);
+    await ran(1, phone);
+    await type(`${fit(3)}\n${PLOT}`);
+    await ran(2, phone);
+    await drawn(1, phone);
+    assert.ok(await fits(phone));
+    await shot('phone-1-a-plot', phone);
+    if (await phone.locator('#graph').count() === 0) await phone.getByTitle('Graph of states').tap();
+    await phone.locator('#graph').waitFor();
+    await shot('phone-2-the-graph', phone);
+    await row('import numpy', phone).tap();
+    await ran(1, phone);
+    await phone.getByTitle('Graph of states').tap();
+    await phone.waitForSelector('#graph', { state: 'detached' });
+    await type(`${fit(9)}\n${PLOT}`);
+    await ran(2, phone);
+    await drawn(1, phone);
+    assert.ok(await fits(phone));
+    await shot('phone-3-a-branch', phone);
+    await phone.getByRole('button', { name: 'Compare', exact: true }).tap();
+    await phone.waitForSelector('.compare .diff-line');
+    await drawn(2, phone);
+    assert.ok(await fits(phone));
+    await shot('phone-4-compared', phone);
+});
+
+/** Grows a line of states, each of a cell like its number. */
+async function grow(from, name, count) {
+    const { origin, searchParams } = new URL(server.url);
+    let state = from;
+    for (let i = 0; i < count; i += 1) {
+        const code = i % 25 === 24 ? `score_${name} = ${i}\nprint("score", score_${name})` : `${name}_${i} = ${i}`;
+        const body = JSON.stringify({ exec_id: `${name}-${i}`, state_name: state, new_state_name: `${name}-${i}`, code });
+        const answer = await fetch(`${origin}/execute`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${searchParams.get('token')}` }, body });
+        assert.equal(answer.status, 200);
+        const { error } = await answer.json();
+        assert.equal(error, null);
+        state = `${name}-${i}`;
+    }
+    return state;
+}
+
+test('a thousand states on a real server: opened, scrolled, searched, stood on', async (t) => {
+    await run('base = 1');
+    await ran(1);
+    const began = performance.now();
+    const stem = await grow('initial', 'stem', 400);
+    await Promise.all([grow('stem-99', 'a', 200), grow('stem-199', 'b', 200), grow(stem, 'c', 198)]);
+    t.diagnostic(`998 states by REST in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    const other = await open(`${new URL(page.url()).origin}/n/main?token=${new URL(server.url).searchParams.get('token')}`);
+    await other.waitForSelector('.row');
+    await shot('thousand-1-opened', other);
+    const all = other.getByRole('button', { name: 'Show every state' });
+    if (await all.count()) await all.click();
+    await other.waitForFunction(() => document.querySelector('.row')?.getAttribute('aria-setsize') === '1000');
+    assert.ok(await other.locator('.row').count() < 90, 'only what is near the screen is painted');
+    const { frames, blank } = await other.evaluate(async () => {
+        const box = document.getElementById('graph');
+        box.scrollTop = box.scrollHeight;
+        const times = [];
+        let [blank, last] = [0, performance.now()];
+        for (let i = 0; i < 150; i += 1) {
+            await new Promise((done) => requestAnimationFrame(done));
+            const now = performance.now();
+            times.push(now - last);
+            last = now;
+            box.scrollTop -= 90;
+            const edge = box.getBoundingClientRect();
+            if (!document.elementFromPoint(edge.left + 150, edge.top + edge.height / 2)?.closest('.row')) blank += 1;
+        }
+        return { frames: times.sort((a, b) => a - b), blank };
+    });
+    t.diagnostic(`frames while scrolling: median ${frames[75].toFixed(1)} ms, 95 of 100 within ${frames[142].toFixed(1)} ms, longest ${frames.at(-1).toFixed(1)} ms`);
+    assert.equal(blank, 0, 'no gap is ever seen');
+    await other.getByPlaceholder('Search code, variables, labels').fill('var:score_b');
+    await other.waitForFunction(() => /of/.test(document.querySelector('.left')?.textContent ?? '') && document.querySelector('.row[data-found], .row[data-match], .row mark'), null, { timeout: 3000 }).catch(() => {});
+    await shot('thousand-2-searched', other);
+    await other.keyboard.press('Enter');
+    await row('score_b', other).first().click();
+    await prints('score', other);
+    await shot('thousand-3-stood', other);
+    await run('print("score_b here:", score_b)', 'Shift+Enter', other);
+    await prints('score_b here: ', other);
+    await shot('thousand-4-branch', other);
+});
+
+test('a crash: of a cell, which says so below itself, and of the server, which a banner tells', async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+    const servers = [await startBinary(dir, 0)];
+    t.after(async () => {
+        await servers.at(-1).stop();
+        await rm(dir, { recursive: true, force: true });
+    });
+    const tab = await open(servers[0].url);
+    await run('x = 41', 'Shift+Enter', tab);
+    await ran(1, tab);
+    await run('print("before")\nimport ctypes\nctypes.string_at(0)', 'Control+Enter', tab);
+    await tab.waitForSelector('.cell[data-status="crashed"]');
+    await prints('before', tab);
+    assert.match(await tab.locator('.cell[data-status="crashed"]').textContent(), /SIGSEGV.*Only the process of this cell is gone/s);
+    await shot('crash-1-of-a-cell', tab);
+    await servers[0].kill();
+    await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();
+    await tab.locator('.cell[data-fresh] .editor').click();
+    await tab.keyboard.type('print(x + 1)');
+    await shot('crash-2-of-the-server', tab);
+    servers.push(await startBinary(dir, new URL(servers[0].url).port));
+    await tab.waitForSelector('.banner', { state: 'detached' });
+    await tab.keyboard.press('Shift+Enter');
+    await prints('42', tab);
+    await shot('crash-3-it-goes-on', tab);
+    forgive(tab, /ERR_|WebSocket/);
+});

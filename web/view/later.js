@@ -1,0 +1,109 @@
+// @ts-check
+// Parts of the page that are not needed to show a notebook and to type in it: fetched when they are wanted, or before that,
+// once the page has come to rest. What was fetched is there at once from then on.
+
+import { Component, h } from '../vendor/preact.js';
+import { WORDS } from '../words.js';
+
+const PARTS = {
+    compare: () => import('./compare.js'),
+    finder: () => import('./finder.js'),
+    markdown: () => import('./markdown.js'),
+    math: () => import('./math.js'),
+    palette: () => import('./palette.js'),
+    pick: () => import('./pick.js'),
+    share: () => import('./links.js'),
+    sheet: () => import('./sheet.js'),
+    variables: () => import('./variables.js'),
+};
+
+/** @typedef {typeof PARTS} Parts */
+/** @typedef {import('../page.js').Page} Page */
+/** @template {keyof Parts} N @typedef {Awaited<ReturnType<Parts[N]>>} Part */
+
+/** How long the page rests before the parts are fetched that nobody asked for, in milliseconds. */
+const REST_MS = 2000;
+/** How long keys wait for the part that they are meant for, in milliseconds. */
+const HELD_MS = 1000;
+
+/** @type {Map<keyof Parts, any>} */
+const here = new Map();
+
+/** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} fails while there is no connection; the next try may succeed */
+export async function fetched(name) {
+    const part = here.get(name) ?? await PARTS[name]();
+    here.set(name, part);
+    return part;
+}
+
+/** @param {Page} page */
+const sayMissing = (page) => page.say(WORDS.partMissing, true);
+
+/**
+ * Does something with a part that takes the keyboard. What is typed meanwhile was meant for it, and is no command to a cell.
+ * @template {keyof Parts} N @param {N} name @param {Page} page @param {(part: Part<N>) => any} act
+ */
+export async function withPart(name, page, act) {
+    if (here.has(name)) return act(here.get(name));
+    const release = heldKeys();
+    /** @type {Part<N>} */
+    let part;
+    try {
+        part = await fetched(name);
+    } catch {
+        return sayMissing(page);
+    } finally {
+        release();
+    }
+    return act(part);
+}
+
+/** Lets no key through; answers how to let them through again. */
+function heldKeys() {
+    const hold = (/** @type {KeyboardEvent} */ event) => {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+    };
+    const release = () => removeEventListener('keydown', hold, true);
+    addEventListener('keydown', hold, true);
+    setTimeout(release, HELD_MS);
+    return release;
+}
+
+/** Fetches all parts, one after the other, while nothing else is to be done. */
+export function fetchTheRest() {
+    const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ what) => setTimeout(what));
+    const names = /** @type {(keyof Parts)[]} */ (Object.keys(PARTS));
+    const next = () => {
+        const name = names.shift();
+        // Who wants one that could not be fetched will be told then.
+        if (name) fetched(name).catch(() => {}).then(() => whenIdle(next));
+    };
+    setTimeout(() => whenIdle(next), REST_MS);
+}
+
+/** @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, gone: () => void, [more: string]: any}} LaterProps `gone`: it could not be fetched */
+
+/** A view out of a part, and nothing until that is there. It gets all that is given here. @extends {Component<LaterProps, {}>} */
+export class Later extends Component {
+    isOver = false;
+
+    componentDidMount() {
+        const { of, page, gone } = this.props;
+        if (here.has(of)) return;
+        fetched(of).then(() => this.isOver || this.forceUpdate(), () => {
+            if (this.isOver) return;
+            sayMissing(page);
+            gone();
+        });
+    }
+
+    componentWillUnmount() {
+        this.isOver = true;
+    }
+
+    /** @param {LaterProps} props */
+    render({ of, view, gone: _, ...props }) {
+        return here.has(of) ? h(view(here.get(of)), props) : null;
+    }
+}
