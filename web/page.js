@@ -181,22 +181,27 @@ export class Page {
 
     // Running
 
-    /** Runs a cell as it reads now. @param {Cell} cell @param {string} code */
-    run(cell, code) {
+    /** Runs a cell as it reads now; a draft that would wait for a running cell above it, `beside` that one, against the same state. @param {Cell} cell @param {string} code @param {boolean} [beside] */
+    run(cell, code, beside = false) {
         if (!this.mayRun) return;
         this.keeping.first(stateUnder(this.cells(), cell, code, this.asked), () => {
             const now = this.cells().find(({ key }) => key === cell.key) ?? cell;
             if (now.kind === 'ran') this.#runAgain(now, code);
-            else if (now.kind === 'draft') this.#runDraft(now, code);
+            else if (now.kind === 'draft') this.#runDraft(now, code, beside);
             else this.copyAsDraft(code);
         });
     }
 
-    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code */
-    #runDraft(cell, code) {
+    /** The run that a draft would wait for. @param {Cell} cell */
+    waitsFor(cell) {
+        return runToWaitFor(this.cells(), cell.key, this.asked);
+    }
+
+    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code @param {boolean} [beside] */
+    #runDraft(cell, code, beside = false) {
         const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.asked.has(cell.draft.id);
         if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
-        const before = runToWaitFor(this.cells(), cell.key, this.asked);
+        const before = beside ? undefined : this.waitsFor(cell);
         if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
         this.drafts.flushAll();
         const on = before ? { run: before } : { state: cell.draft.on };

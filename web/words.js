@@ -47,6 +47,8 @@ export const WORDS = Object.freeze({
     toCode: 'Make it code',
     insertAbove: 'Insert a cell above',
     insertBelow: 'Insert a cell below',
+    runBeside: 'Run beside the running cell',
+    runBesideHint: 'Against the same state, at the same time: a branch grows.',
     runBelow: 'Run this and all below',
     runAllBelow: 'Run all below',
     runThese: (/** @type {number} */ n) => `Run these ${n} cells`,

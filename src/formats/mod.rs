@@ -139,15 +139,16 @@ impl Document {
                 ..Cell::new(DraftKind::Code, &run.code)
             });
         }
-        let imported = notebook.runs().filter(|run| run.status == RunStatus::Imported);
-        let came: HashMap<&DraftId, &Run> =
-            imported.filter_map(|run| Some((run.draft.as_ref()?, run))).collect();
+        // What a draft shows: what came with it in a file, or its last attempt.
+        let left_nothing = notebook.runs().filter(|run| run.state.is_none() && run.status.has_ended());
+        let shown: HashMap<&DraftId, &Run> =
+            left_nothing.filter_map(|run| Some((run.draft.as_ref()?, run))).collect();
         for draft in notebook.drafts_on(state) {
-            let came = came.get(&draft.id).filter(|_| draft.kind == DraftKind::Code);
+            let shown = shown.get(&draft.id).filter(|_| draft.kind == DraftKind::Code);
             cells.push(Cell {
                 id: draft.id.as_str().to_owned(),
-                outputs: came.map(|run| run.outputs.items().to_vec()).unwrap_or_default(),
-                exec_count: came.and_then(|run| run.exec_count),
+                outputs: shown.map(|run| outputs_of(run)).unwrap_or_default(),
+                exec_count: shown.and_then(|run| run.exec_count),
                 ..Cell::new(draft.kind, draft.source)
             });
         }
@@ -206,6 +207,14 @@ impl Document {
         }
         notebook
     }
+}
+
+/// What a run printed and showed, and why it failed.
+fn outputs_of(run: &Run) -> Vec<Output> {
+    let mut items = run.outputs.items().to_vec();
+    let is_told = items.iter().any(|item| matches!(item, Output::Error(_)));
+    items.extend(run.error.clone().filter(|_| !is_told).map(Output::Error));
+    items
 }
 
 /// A run that never was: it carries what a draft's cell printed elsewhere.

@@ -107,6 +107,10 @@ fn a_line_is_its_prose_its_cells_and_its_drafts() {
         let (id, on, source) = (DraftId::new(id), StateId::new(on), format!("draft {id}"));
         notebook.append_draft(Draft { id, on, kind, source, version: 1 });
     }
+    let mut failed = imported(ExecId::new("failed"), DraftId::new("d2"), "draft d2");
+    (failed.status, failed.error) = (RunStatus::Error, Some(RunError::new("ValueError", "no")));
+    failed.outputs.push(Output::stream(StreamName::Stdout, "before"));
+    notebook.add_run(failed);
     let line = Document::of(&notebook, &StateId::new("b"));
     let shown: Vec<_> =
         line.cells.iter().map(|c| (c.source.as_str(), c.exec_count, c.outputs.len())).collect();
@@ -118,7 +122,7 @@ fn a_line_is_its_prose_its_cells_and_its_drafts() {
             ("# b", None, 0),
             ("code of b", Some(2), 1),
             ("draft d1", None, 0),
-            ("draft d2", None, 0),
+            ("draft d2", None, 2),
         ]
     );
     let ids: HashSet<_> = line.cells.iter().map(|c| c.id.as_str()).collect();

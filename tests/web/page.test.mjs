@@ -110,6 +110,17 @@ test('a cell below a running one waits for it', () => {
     assert.deepEqual(sent.at(-1).on, { run: sent[0].exec_id });
 });
 
+test('or runs beside it, when that is wished', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
+    page.run(page.cells()[2], 'd1');
+    page.happened({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
+    assert.equal(page.waitsFor(page.cells()[3]), sent[0].exec_id);
+    page.run(page.cells()[3], 'd2', true);
+    assert.deepEqual(sent.at(-1).on, { state: 'b' });
+    succeed(page, sent[0], 'b', 'one', ['d2']);
+    assert.equal(page.here, 'one', 'we go on with the one above');
+});
+
 test('a changed cell runs in the place of what it was', () => {
     const { page, sent } = open();
     const [first] = page.cells();

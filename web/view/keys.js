@@ -187,7 +187,9 @@ export class Acts {
             const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
             const turn = { text: kind === 'code' ? WORDS.toCode : WORDS.toText, act: () => this.setKind(cell, kind) };
             const above = { text: WORDS.insertAbove, act: () => this.insertAbove(cell) };
-            return [!cell.isInside && below > 1 && { ...all, text: WORDS.runBelow }, !cell.isInside && above, !cell.isInside && insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
+            const isIdle = !run || hasEnded(run.status);
+            const beside = isIdle && view.text.trim() !== '' && page.waitsFor(cell) !== undefined && { text: WORDS.runBeside, hint: WORDS.runBesideHint, act: () => page.run(cell, view.text, true) };
+            return [beside, !cell.isInside && below > 1 && { ...all, text: WORDS.runBelow }, !cell.isInside && above, !cell.isInside && insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
         }
         const isTip = cell.state.id === page.here;
         return [
