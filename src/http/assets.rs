@@ -60,20 +60,20 @@ pub(crate) async fn asset(request: HttpRequest, found: Found) -> Result<HttpResp
         .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
         .insert_header((VARY, ACCEPT_ENCODING.as_str()));
     Ok(match PACKED.get(&file.metadata.sha256_hash()) {
-        Some(packed) if takes_brotli(request.headers()) => {
+        Some(packed) if takes("br", request.headers()) => {
             response.insert_header((CONTENT_ENCODING, "br")).body(*packed)
         }
         _ => response.body(file.data.into_owned()),
     })
 }
 
-/// Whether the client says that it can unpack brotli, and not that it does so with quality 0, which means not at all.
-fn takes_brotli(headers: &HeaderMap) -> bool {
+/// Whether the client says that it can unpack a coding, and not that it does so with quality 0, which means not at all.
+pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
-    named.flat_map(|value| value.split(',')).any(|coding| {
-        let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
+    named.flat_map(|value| value.split(',')).any(|one| {
+        let (name, parameter) = one.split_once(';').unwrap_or((one, ""));
         let quality = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
-        name.trim().eq_ignore_ascii_case("br") && quality.is_ok_and(|quality| quality > 0.0)
+        name.trim().eq_ignore_ascii_case(coding) && quality.is_ok_and(|quality| quality > 0.0)
     })
 }
 
@@ -122,9 +122,9 @@ mod tests {
             ("", false),
         ] {
             let mut headers = HeaderMap::new();
-            assert!(!takes_brotli(&headers));
+            assert!(!takes("br", &headers));
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(value));
-            assert_eq!(takes_brotli(&headers), takes, "{value:?}");
+            assert_eq!(takes("br", &headers), takes, "{value:?}");
         }
     }
 }
