@@ -4,7 +4,8 @@
 // The environment of PYTHON needs pandas, matplotlib and scikit-learn (tests/run makes such an environment).
 
 import { join } from 'node:path';
-import { openBrowser, openPage, startServer } from '../tests/browser/browser.mjs';
+import { openBrowser, startServer } from '../tests/browser/browser.mjs';
+import { openPage } from '../tests/browser/pages.mjs';
 
 const CELLS = [
     'import pandas as pd, matplotlib.pyplot as plt\nfrom sklearn.datasets import load_wine\nwine = load_wine(as_frame=True).frame\nwine.iloc[:3, :6]',
@@ -21,6 +22,9 @@ const folder = process.argv[2] ?? 'docs';
 const browser = await openBrowser();
 const server = await startServer();
 const page = await openPage(browser, { viewport: { width: 1280, height: 800 } });
+
+const picture = (name) => page.screenshot({ path: join(folder, `${name}.png`) });
+
 try {
     await page.goto(server.url);
     await page.waitForSelector('.notebook[aria-busy="false"]');
@@ -42,12 +46,14 @@ try {
     await page.locator('.row', { hasText: 'PCA' }).last().click({ modifiers: ['Shift'] });
     await page.waitForSelector('.compare .diff-line');
     await page.waitForFunction(() => document.querySelector('.compare-value') && [...document.querySelectorAll('.compare img')].filter((one) => one.naturalWidth > 100).length >= 2);
-    await page.locator('.compare h3, .compare h2', { hasText: 'Outputs' }).first().evaluate((one) => one.scrollIntoView({ block: 'end' }));
+    await page.setViewportSize({ width: 1280, height: 600 });
     await page.locator('.compare').first().evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
     await still();
     await picture('compare');
 
-    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.waitForSelector('.compare', { state: 'detached' });
+    await ran(depth + 2);
     const phone = await openPage(browser, { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true, storageState: await page.context().storageState() });
     await phone.goto(page.url());
     await ran(depth + 2, phone);
@@ -92,5 +98,3 @@ async function still() {
     await page.waitForFunction(() => [...document.querySelectorAll('iframe')].every((one) => one.clientHeight > 60));
     await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))));
 }
-
-const picture = (name) => page.screenshot({ path: join(folder, `${name}.png`) });
