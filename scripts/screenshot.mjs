@@ -1,39 +1,59 @@
-// Makes the README's screenshot: a real server, a real browser, real cells.
+// Makes the README's pictures: a real server, a real browser, real cells. One minute.
 //
-// usage: RATOON_BIN=target/release/ratoon VIRTUAL_ENV=… node scripts/screenshot.mjs docs/screenshot.png
-// The environment needs numpy, pandas, matplotlib and scikit-learn (tests/run makes such an environment).
+// usage: RATOON_BIN=target/release/ratoon RATOON_TEST_PYTHON=PYTHON node scripts/screenshot.mjs [DIRECTORY, else docs]
+// The environment of PYTHON needs pandas, matplotlib and scikit-learn (tests/run makes such an environment).
 
+import { join } from 'node:path';
 import { openBrowser, openPage, startServer } from '../tests/browser/browser.mjs';
 
 const CELLS = [
-    'import numpy as np, pandas as pd, matplotlib.pyplot as plt\nfrom sklearn.datasets import load_wine\nwine = load_wine(as_frame=True).frame\nwine.iloc[:3, :6]',
+    'import pandas as pd, matplotlib.pyplot as plt\nfrom sklearn.datasets import load_wine\nwine = load_wine(as_frame=True).frame\nwine.iloc[:3, :6]',
     'X, y = wine.drop(columns="target"), wine.target\nX = (X - X.mean()) / X.std()',
 ];
-const BRANCHES = [
-    'from sklearn.decomposition import PCA\nZ = PCA(2).fit_transform(X)',
-    'from sklearn.manifold import Isomap\nZ = Isomap(n_components=2).fit_transform(X)',
-];
-const PLOT = 'plt.figure(figsize=(6, 2.6))\nplt.scatter(*Z.T, c=y, s=18); plt.title(f"{len(Z)} wines in two dimensions");';
+const BRANCHES = {
+    PCA: 'from sklearn.decomposition import PCA\nZ = PCA(2).fit_transform(X)',
+    Isomap: 'from sklearn.manifold import Isomap\nZ = Isomap(n_components=2).fit_transform(X)',
+    LDA: 'from sklearn.discriminant_analysis import LinearDiscriminantAnalysis\nZ = LinearDiscriminantAnalysis().fit_transform(X, y)',
+};
+const PLOT = 'plt.figure(figsize=(6, 2.5), layout="tight")\nplt.scatter(*Z.T, c=y, s=16);';
 
+const folder = process.argv[2] ?? 'docs';
 const browser = await openBrowser();
 const server = await startServer();
-const page = await openPage(browser, { viewport: { width: 1280, height: 860 }, deviceScaleFactor: 1 });
+const page = await openPage(browser, { viewport: { width: 1280, height: 800 } });
 try {
     await page.goto(server.url);
     await page.waitForSelector('.notebook[aria-busy="false"]');
     let depth = 0;
     for (const cell of CELLS) await run(cell, ++depth);
+    await label(depth, 'standardised');
     const fork = page.url();
-    for (const branch of BRANCHES) {
+    for (const [name, branch] of Object.entries(BRANCHES)) {
         await page.goto(fork);
         await ran(depth);
         await run(branch, depth + 1);
         await run(PLOT, depth + 2);
+        await label(depth + 2, name);
     }
-    await page.evaluate(() => document.querySelectorAll('*').forEach((one) => one.scrollTo(0, 0)));
-    // The table stands in a frame of its own, which says its height when it is there.
-    await page.waitForFunction(() => [...document.querySelectorAll('iframe')].every((one) => one.clientHeight > 60));
-    await page.screenshot({ path: process.argv[2] ?? 'docs/screenshot.png' });
+    await page.waitForFunction((n) => document.querySelectorAll('.row img').length >= n, Object.keys(BRANCHES).length);
+    await still();
+    await picture('screenshot');
+
+    await page.locator('.row', { hasText: 'PCA' }).last().click({ modifiers: ['Shift'] });
+    await page.waitForSelector('.compare .diff-line');
+    await page.waitForFunction(() => document.querySelector('.compare-value') && [...document.querySelectorAll('.compare img')].filter((one) => one.naturalWidth > 100).length >= 2);
+    await page.locator('.compare h3, .compare h2', { hasText: 'Outputs' }).first().evaluate((one) => one.scrollIntoView({ block: 'end' }));
+    await page.locator('.compare').first().evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
+    await still();
+    await picture('compare');
+
+    await page.keyboard.press('Escape');
+    const phone = await openPage(browser, { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true, storageState: await page.context().storageState() });
+    await phone.goto(page.url());
+    await ran(depth + 2, phone);
+    if (await phone.locator('#graph').count() === 0) await phone.getByTitle('Graph of states').tap();
+    await phone.waitForFunction(() => document.querySelectorAll('.row img').length > 0);
+    await phone.screenshot({ path: join(folder, 'phone.png') });
 } finally {
     await browser.close();
     await server.stop();
@@ -46,11 +66,31 @@ async function run(code, count) {
     await ran(count);
 }
 
-async function ran(count) {
-    await page.waitForFunction(
-        (n) =>
-            document.querySelectorAll('.cell[data-kind="ran"]').length === n &&
-            !document.querySelector('[data-status="running"], [data-status="queued"]'),
+async function ran(count, on = page) {
+    await on.waitForFunction(
+        (n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'),
         count,
+        { timeout: 300_000 },
     );
 }
+
+/** Gives the state of a cell a name. */
+async function label(count, name) {
+    const cell = page.locator('.cell[data-kind="ran"]').nth(count - 1);
+    await cell.hover();
+    await cell.getByLabel('What to do with this cell').click();
+    await page.getByRole('menuitem', { name: 'Label…' }).click();
+    await page.locator('dialog input').fill(name);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog', { state: 'detached' });
+}
+
+/** Nothing moves, nothing is pointed at, and frames have said how high they are. */
+async function still() {
+    await page.mouse.move(1279, 799);
+    await page.evaluate(() => document.activeElement.blur());
+    await page.waitForFunction(() => [...document.querySelectorAll('iframe')].every((one) => one.clientHeight > 60));
+    await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))));
+}
+
+const picture = (name) => page.screenshot({ path: join(folder, `${name}.png`) });

@@ -2,7 +2,7 @@
 // What two states have in common and where they differ: their cells, variables and outputs. Pure: from the model and two
 // lists of variables to lists that view/compare.js paints.
 
-import { difference, numberOf } from './text/number.js';
+import { difference, numberOf, shortly } from './text/number.js';
 import { diff, diffLines, likeness } from './text/diff.js';
 import { firstLine } from './text/format.js';
 import { choose } from './text/mime.js';
@@ -159,11 +159,14 @@ function detailOf(before, after) {
 /** @param {import('./protocol.js').Stats} from @param {import('./protocol.js').Stats} to @returns {[Fact['what'], any, any][]} */
 const statsOf = (from, to) => [['min', from.min, to.min], ['max', from.max, to.max], ['mean', from.mean, to.mean], ['nulls', from.nulls, to.nulls]];
 
+/** What a fact looks like: statistics that differ by the rounding of their sums look the same. @param {string | number | null | undefined} fact */
+const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : fact ?? '');
+
 /** What is known of both or of one, as text. @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]} all @returns {Fact[]} */
 function factsOf(all) {
     return all.filter(([, before, after]) => before != null || after != null).map(([what, before, after]) => ({
-        what, before: String(before ?? ''), after: String(after ?? ''), differs: before !== after,
-        difference: typeof before === 'number' && typeof after === 'number' && before !== after && what !== 'bytes' ? difference(before, after) : '',
+        what, before: String(before ?? ''), after: String(after ?? ''), differs: reads(before) !== reads(after),
+        difference: typeof before === 'number' && typeof after === 'number' && reads(before) !== reads(after) && what !== 'bytes' ? difference(before, after) : '',
     }));
 }
 

@@ -17,7 +17,7 @@ export class Cuttings {
         this.page = page;
         /** What would be pasted. @type {Piece[]} */
         this.copied = [];
-        /** What was removed together, the newest last. @type {{draft: Draft, after: string | null}[][]} */
+        /** What was removed together, or how something else is undone; the newest last. @type {({draft: Draft, after: string | null}[] | (() => string | null))[]} */
         this.removed = [];
     }
 
@@ -32,18 +32,41 @@ export class Cuttings {
         const now = drafts.map((draft) => page.drafts.get(draft.id) ?? draft);
         const worth = now.filter(({ source }) => source.trim()).map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) }));
         if (worth.length) {
-            this.removed.push(worth);
-            this.removed.splice(0, this.removed.length - KEPT);
+            this.#remember(worth);
             page.say(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, { act: { text: WORDS.undo, act: putBack } });
         }
         for (const { id } of drafts) page.drafts.remove(id);
     }
 
-    /** Puts back what was removed last, where it stood. @returns {string | null} the id of the first */
+    /** @param {Cuttings['removed'][number]} one */
+    #remember(one) {
+        this.removed.push(one);
+        this.removed.splice(0, this.removed.length - KEPT);
+    }
+
+    /** Something was done to drafts that is undone in its turn with what was removed. @param {() => string | null} undo gives the id of the draft to go to; null: it was undone, or cannot be any more */
+    did(undo) {
+        // What a notice offers to put back is not the last any more.
+        if (this.page.notice?.act?.text === WORDS.undo) this.page.hush();
+        this.#remember(undo);
+    }
+
+    /** Drafts were added that were not there; they go if nobody has changed them since. @param {string[]} ids @param {() => string} undo what else is to be done; gives where to go */
+    added(ids, undo) {
+        const read = ids.map((id) => this.page.drafts.get(id)?.source);
+        this.did(() => {
+            if (ids.some((id, i) => this.page.drafts.get(id)?.source !== read[i])) return null;
+            for (const id of ids) this.page.drafts.remove(id);
+            return undo();
+        });
+    }
+
+    /** Puts back what was removed last, where it stood; or undoes what was done last. @returns {string | null} the id of the first */
     putBack() {
         const { page } = this;
         const last = this.removed.pop();
         if (!last) return null;
+        if (typeof last === 'function') return last() ?? this.putBack();
         if (page.notice?.act?.text === WORDS.undo) page.hush();
         /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
         const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));

@@ -84,7 +84,7 @@ export class Editing {
         return draft ? this.page.drafts.on(draft.on).map((one) => one.id) : [];
     }
 
-    /** Cuts a draft into several, at places of its text. @param {DraftCell} cell @param {string} text @param {number[]} at @returns {string} the id of the last */
+    /** Cuts a draft into several, at places of its text. @param {DraftCell} cell @param {string} text @param {number[]} at @returns {string[]} the ids of those that are new */
     split(cell, text, at) {
         const cuts = [0, ...at.toSorted((a, b) => a - b), text.length];
         const parts = cuts.slice(1).map((end, i) => {
@@ -93,12 +93,13 @@ export class Editing {
         });
         this.page.type(cell, parts[0]);
         this.page.drafts.flush(cell.draft.id);
-        let last = cell.draft.id;
-        for (const source of parts.slice(1)) last = this.page.drafts.add({ id: newId(), on: cell.draft.on, kind: cell.draft.kind, source }, last);
-        return last;
+        /** @type {string[]} */
+        const made = [];
+        for (const source of parts.slice(1)) made.push(this.page.drafts.add({ id: newId(), on: cell.draft.on, kind: cell.draft.kind, source }, made.at(-1) ?? cell.draft.id));
+        return made;
     }
 
-    /** Makes one draft of several. @param {DraftCell[]} cells at least two, in order @param {() => void} putBack shows where it was undone */
+    /** Makes one draft of several. @param {DraftCell[]} cells at least two, in order @param {() => void} putBack shows where it was undone @returns {() => boolean} undoes it; whether that was to be done still */
     merge(cells, putBack) {
         const { page } = this;
         const [first, ...others] = cells;
@@ -106,14 +107,19 @@ export class Editing {
         page.type(first, before.map(({ source }) => source).filter((source) => source.trim()).join('\n\n'));
         page.drafts.flush(first.draft.id);
         for (const { draft } of others) page.drafts.remove(draft.id);
+        let isUndone = false;
         const undo = () => {
+            if (isUndone) return false;
+            isUndone = true;
             const now = page.drafts.get(first.draft.id);
             if (now) page.drafts.put({ ...now, source: before[0].source });
             let last = first.draft.id;
             for (const draft of before.slice(1)) last = page.drafts.add({ ...draft, id: newId(), on: now?.on ?? draft.on }, last);
             putBack();
+            return true;
         };
         page.say(WORDS.merged(cells.length), false, { act: { text: WORDS.undo, act: undo } });
+        return undo;
     }
 
     /**

@@ -4,7 +4,7 @@
 import { missingOf } from './living.js';
 import { canRun } from './protocol.js';
 import { numberOf } from './text/number.js';
-import { WORDS } from './words.js';
+import { VARIABLES_WORDS as SAY } from './words/variables.js';
 
 /** @typedef {import('./protocol.js').Variable} Variable */
 /** @typedef {import('./protocol.js').State} State */
@@ -26,6 +26,8 @@ export class Variables {
         this.known = new Map();
         /** The last that were there to be seen, and whose: they stay in sight while others are on their way. @type {{state: string, list: Variable[]} | null} */
         this.last = null;
+        /** The state at which we looked last. @type {string | null} */
+        this.at = null;
     }
 
     /** Those of the state we stand at, data first. */
@@ -50,7 +52,15 @@ export class Variables {
     /** @param {boolean} isWanted */
     show(isWanted) {
         this.isShown = isWanted;
+        this.at = null;
         this.around.remember('showsVariables', isWanted);
+        this.follow();
+        this.around.changed();
+    }
+
+    /** Looks once more where it failed. */
+    again() {
+        this.at = null;
         this.follow();
         this.around.changed();
     }
@@ -65,8 +75,11 @@ export class Variables {
         if (before && isOther(before, now)) this.known.delete(now.id);
     }
 
-    /** We stand somewhere: looks there, if anyone wants to see it. */
+    /** We stand somewhere: looks there, if anyone wants to see it. What failed is tried again by whoever comes again: the machine may have been busy. */
     follow() {
+        const { here } = this.page;
+        if (this.at !== here && typeof this.here === 'string') this.known.delete(here);
+        this.at = here;
         if (this.isShown) this.look(this.page.here);
         this.page.comparing?.look();
     }
@@ -78,7 +91,7 @@ export class Variables {
         this.known.set(state, null);
         const reply = await this.around.send({ do: 'look_at_variables', state });
         if (reply.kind === 'variables') this.known.set(state, dataFirst(reply.variables));
-        else if (reply.kind === 'refused') this.known.set(state, WORDS.refused(reply));
+        else if (reply.kind === 'refused') this.known.set(state, SAY.refused(reply));
         const oldest = this.known.keys().next().value;
         if (this.known.size > KEPT && oldest) this.known.delete(oldest);
         this.around.changed();

@@ -31,6 +31,7 @@ impl InstallKey {
             what: format!("use the key {}", path.display()),
             why,
             how: how.to_owned(),
+            is_unwritten: false,
         };
         let failed = |e: io::Error| {
             refused(e.to_string(), "give yourself the right to write there, or set XDG_CONFIG_HOME")

@@ -38,6 +38,7 @@ impl Lock {
             what: format!("open the notebook {}", dir.display()),
             why,
             how: how.to_owned(),
+            is_unwritten: false,
         };
         let failed =
             |e: std::io::Error| refused(format!("{}: {e}", path.display()), "look who may write there");

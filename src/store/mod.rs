@@ -42,11 +42,14 @@ pub struct StoreError {
     pub why: String,
     /// What to do about it.
     pub how: String,
+    /// Whether it is the disk that does not take what is to be written.
+    pub is_unwritten: bool,
 }
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
-        Self::new("conflict", error.what, error.why, error.how)
+        let code = if error.is_unwritten { "disk" } else { "conflict" };
+        Self::new(code, error.what, error.why, error.how)
     }
 }
 

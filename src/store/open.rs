@@ -48,6 +48,7 @@ impl Paths {
             what: format!("open the notebook {}", self.dir.display()),
             why: why.into(),
             how: how.to_owned(),
+            is_unwritten: false,
         }
     }
 

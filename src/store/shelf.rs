@@ -53,7 +53,8 @@ pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), StoreError> {
     let paths = Paths::of(dir);
     is_free(&paths)?;
     let (coming, lock) = begin(&paths)?;
-    let written = write_new(&coming, &parts_of(notebook)).map_err(|fault| coming.fault(fault));
+    let written =
+        write_new(&coming, &parts_of(notebook)).map_err(|fault| unwritten(&paths, fault.why, fault.how));
     let done = written.and_then(|()| take_name(&coming.dir, &paths));
     drop(lock);
     done.inspect_err(|_| clear(&coming.dir))
@@ -96,7 +97,7 @@ pub(super) fn copy(
     let paths = Paths::of(to);
     is_free(&paths)?;
     let (coming, lock) = begin(&paths)?;
-    let refused = |why: String| paths.refused(why, "make room on the disk and try again");
+    let refused = |why: String| unwritten(&paths, why, "make room on the disk and try again");
     let done = copy_database(&coming.database())
         .and_then(|()| copy_blobs(&from.blobs(), &coming.blobs()).map_err(|error| error.to_string()))
         .and_then(|()| fs::create_dir_all(coming.temporary()).map_err(|error| error.to_string()))
@@ -282,6 +283,19 @@ fn taken(paths: &Paths) -> StoreError {
         what: format!("use the name of {name}"),
         why: "there is something of this name already".into(),
         how: "choose another name".into(),
+        is_unwritten: false,
+    }
+}
+
+/// A notebook cannot be written; where it was to be until it is whole is nothing to anybody.
+fn unwritten(paths: &Paths, why: impl Into<String>, how: &str) -> StoreError {
+    let name = paths.dir.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".ratoon").unwrap_or(&name);
+    StoreError {
+        what: format!("write the notebook {name:?}"),
+        why: why.into(),
+        how: how.to_owned(),
+        is_unwritten: true,
     }
 }
 

@@ -34,7 +34,8 @@ const CONTESTANTS = {
         command: (dir, port) => [...options.commands.Ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench'],
         url: (port) => `http://127.0.0.1:${port}/n/main?token=bench`,
         editor: '.cell[data-fresh] .cm-content',
-        outputs: '.output',
+        // Without the tools at its corner.
+        outputs: '.output .text',
         complete: 'Tab',
         popup: '.cm-tooltip-autocomplete li',
     },

@@ -75,7 +75,8 @@ def page(setup):
             rows.append(ahead(row))
     for note in told["notes"]:
         print(f"note: {note}")
-    print(f"Chromium {told['browser']}")
+    print("note: JupyterLab's cell is run when its kernel is idle: earlier it asks for a kernel. The wait is part of its opening.")
+    print(f"Chromium {told['browser']}; load average now {os.getloadavg()[0]:.1f}")
     return rows
 
 

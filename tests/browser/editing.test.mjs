@@ -367,6 +367,38 @@ test('the signature of a call follows the arguments, and goes when they are left
     await focused([1, 'editor'], on);
 });
 
+test('z undoes what was done to drafts in its turn: pasted, split, merged; not what was written in since', async () => {
+    await drafts('one\ntwo', 'three');
+    await page.locator('.cell').nth(0).focus();
+    await keys('Enter', 'Control+Home', 'ArrowDown', 'Control+Shift+Minus');
+    await becomes(sources, ['one', 'two', 'three']);
+    await keys('Escape', 'Shift+M');
+    await becomes(sources, ['one', 'twothree']);
+    await keys('c', 'v');
+    await becomes(sources, ['one', 'twothree', 'twothree']);
+    await keys('z');
+    await becomes(sources, ['one', 'twothree']);
+    await focused([1, 'cell']);
+    await keys('z');
+    await becomes(sources, ['one', 'two', 'three']);
+    assert.equal(await page.locator('.notice').textContent(), '');
+    await keys('z');
+    await becomes(sources, ['onetwo', 'three']);
+    await becomes(() => lines(0), ['one', 'two']);
+    await keys('c', 'v', 'Enter', 'x', 'Escape', 'z');
+    assert.equal((await sources()).length, 3, 'what was written in stays');
+});
+
+test('code that is typed key by key reads as meant: blocks end, closing quotes are typed over', async () => {
+    await run('', 'Escape');
+    await keys('Enter');
+    const type = async (text) => {
+        for (const one of text) await page.keyboard.press(one === '\n' ? 'Enter' : one);
+    };
+    await type('def f(a):\n"""Say\nit"""\nif a:\nreturn [1,\n2]\nreturn \'\'\'2\'\'\'\nf(1)');
+    await becomes(() => lines(0), ['def f(a):', '    """Say', '    it"""', '    if a:', '        return [1,', '               2]', '        return \'\'\'2\'\'\'', '    f(1)']);
+});
+
 test('cursors multiply, brackets close, comments come and go in code and in text', async () => {
     await run('', 'Escape');
     await keys('Enter');

@@ -193,6 +193,9 @@ test('who stands where is seen', async (t) => {
     await row('h', one).locator('.standing i').nth(1).waitFor();
     assert.deepEqual(await texts('.row[data-node="h"] .standing i', one), ['A', 'G1']);
     assert.match(await row('h', one).getAttribute('aria-label'), /here: Ada, Guest 1/);
+    while (!one.server.notebook.people.some(({ state }) => state === 'f')) await one.waitForTimeout(20);
+    // We ourselves are no other.
+    await row('f', one).locator('.standing').waitFor({ state: 'detached' });
 });
 
 test('a second state is chosen to be compared: both are marked, and we stand where we stood', async (t) => {

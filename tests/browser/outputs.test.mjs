@@ -158,6 +158,12 @@ test('an image is made wider by keys and by hand, remembers it, and is shown in 
     assert.equal((await download).suggestedFilename(), 'output.svg');
 });
 
+test('a drawing without a size of its own is large enough to be seen', real, async () => {
+    await run(`${IN}SVG('<svg viewBox="0 0 300 120"><rect width="300" height="120" fill="teal"/></svg>')`);
+    await ran(1);
+    await page.waitForFunction(() => document.querySelector('.image')?.clientWidth >= 200);
+});
+
 test('data is a tree that keys walk; a hundred thousand entries come in parts', real, async () => {
     await run(`${IN}JSON({"big": list(range(100000)), "nested": {"a": [None, True, "text"]}})`);
     await ran(1);

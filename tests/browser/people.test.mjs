@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { choose, focused, forgive, open, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
+import { choose, focused, forgive, open, page, prints, ran, rows, run, sees, server, texts, three } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -300,4 +300,18 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     await page.reload();
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+});
+
+test('who opens a link sees the state it leads to, however late what stands above it takes its place', { skip: !isReal }, async () => {
+    await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
+    await ran(1);
+    await run('print("the end of the link")');
+    await ran(2);
+    const other = await open(`${server.url}${new URL(page.url()).hash}`, { viewport: { width: 900, height: 600 } });
+    await prints('the end of the link', other);
+    await other.waitForFunction(() => document.querySelector('main').scrollHeight > 1000);
+    await other.waitForFunction(() => {
+        const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
+        return box.bottom <= innerHeight && box.top > 0;
+    }, undefined, { timeout: 4000 });
 });

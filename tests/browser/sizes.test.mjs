@@ -78,7 +78,7 @@ test('under a finger everything is large enough, and the tools are where the fin
     assert.equal(await cell.locator('.tools').isVisible(), false);
     await cell.locator('.rail').tap();
     await cell.locator('.tools').waitFor();
-    const small = await page.$$eval('.top button, .tools button, .notes button', (all) => all.filter((one) => getComputedStyle(one).visibility === 'visible').map((one) => {
+    const small = await page.$$eval('.top button, .tools button, .notes button', (all) => all.filter((one) => one.checkVisibility({ visibilityProperty: true })).map((one) => {
         const { width, height } = one.getBoundingClientRect();
         return [one.title || one.textContent, Math.round(width), Math.round(height)];
     }).filter(([name, width, height]) => height < 44 || (width < 44 && !/version/.test(name))).filter(([name]) => !/Ready/.test(name)));

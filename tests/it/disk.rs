@@ -207,3 +207,26 @@ fn a_full_disk_at_the_start_is_said() {
     let server = TestServer::in_dir(disk.path());
     assert_eq!(server.owner(Request::get("/states")).status, 200);
 }
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_and_leaves_nothing() {
+    let Some(disk) = SmallDisk::new(4) else { return };
+    let server = TestServer::in_dir(disk.path());
+    let cell = json!({"cell_type": "code", "source": "x".repeat(500_000), "metadata": {}, "outputs": []});
+    let file =
+        json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": vec![cell; 6]}).to_string();
+    let import =
+        |name: &str| server.owner(Request::post(&format!("/api/notebooks/import?name={name}"), &file));
+    disk.fill(1 << 20);
+    let answer = import("large");
+    let said = answer.json()["error"].clone();
+    assert_eq!((answer.status, &said["code"]), (507, &json!("disk")), "{said}");
+    assert_eq!(said["what"], "write the notebook \"large\"", "no path of ours");
+    let left = || -> Vec<String> {
+        let all = std::fs::read_dir(disk.path()).unwrap().flatten();
+        let mut all: Vec<String> = all.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(left(), ["filler", "main.ratoon"]);
+}

@@ -4,6 +4,7 @@ use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::{Frame, Wire};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_socket_says_who_you_are_and_what_the_notebook_is() {
@@ -255,6 +256,7 @@ fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     let mut slow = Wire::socket(&server, TOKEN);
     let mut quick = Wire::socket(&server, TOKEN);
     let before = server.memory();
+    let began = Instant::now();
     let source = "x".repeat(512 * 1024);
     for id in 0..120 {
         slow.frame(0x8a, b"");
@@ -265,5 +267,7 @@ fn a_client_that_does_not_read_is_sent_away_and_holds_up_nobody() {
     }
     let grown = server.memory().saturating_sub(before);
     assert!(grown < 150 * 1024 * 1024, "it grew by {grown} bytes");
-    assert_eq!(slow.closing(), Some(4408));
+    // On a machine that is very busy the connection is given up before: what is unread for 45 s has no reader.
+    let end = slow.closing();
+    assert!(end == Some(4408) || end.is_none() && began.elapsed() > Duration::from_secs(40), "{end:?}");
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patternOf, placeFrom, placesIn, replaceIn } from '../../web/find.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
-import { asksByItself, callAt, isInCode, magicLines } from '../../web/text/python.js';
+import { asksByItself, callAt, closesTriple, isInCode, leavesBlock, magicLines } from '../../web/text/python.js';
 
 const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
 const found = (text, pattern) => placesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
@@ -62,6 +62,18 @@ test('strings and comments are not code', () => {
     const isCode = (text) => isInCode(text.replace('|', ''), text.indexOf('|'));
     for (const code of ['x|', '"a"|', "'it''s'|", 'x = 1  # c\ny|', '"""a"""|', "r'\\'|  "]) assert.equal(isCode(code), code !== "r'\\'|  ", code);
     for (const text of ['"|', '"|"', '# x|', '"""a\n|', "'\\'|'"]) assert.equal(isCode(text), false, text);
+});
+
+test('a block is left behind return and its like, where the statement ends', () => {
+    const leaves = (text) => leavesBlock(text, text.length);
+    for (const yes of ['def f():\n    return 1', 'for x in y:\n\tpass', '    raise', '    return f(1, [2])', '    continue ']) assert.equal(leaves(yes), true, yes);
+    for (const no of ['return 1', '    returned = 1', '    return (1,', '    return "a', '    return 1 + \\', '    return 1  # why', 'x = """\n    return 1', '    if x: pass', '']) assert.equal(leaves(no), false, no);
+});
+
+test('the quotes that close a string of three are known', () => {
+    const closes = (text) => closesTriple(text.replace('|', ''), text.indexOf('|'));
+    for (const yes of ['"""a|"""', '"""a"|""', 'x = r"""a\n""|"', "'''|'''"]) assert.equal(closes(yes), true, yes);
+    for (const no of ['|"""a"""', '"|"', '""|', '"""a|', `"""a|'"""`, '# """|"""', '']) assert.equal(closes(no), false, no);
 });
 
 test('lines of IPython are told from Python', () => {

@@ -99,7 +99,9 @@ test('a note on an error and a syntax error keep what they say', () => {
     const { frames } = taken(syntax);
     assert.deepEqual(frames.map(({ place, text }) => [place, text]), [[{ cell: 1, line: 1 }, '    x = = 2\n        ^']]);
     assert.deepEqual(taken({ ename: 'KernelDied', evalue: 'gone', traceback: [] }), { title: 'KernelDied: gone', frames: [], after: '' });
+    assert.equal(taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['KeyboardInterrupt: '] }).after, '');
     assert.deepEqual(taken({ ename: 'E', evalue: '', traceback: ['Input In [3], in <module>'] }).title, 'E');
+    assert.equal(taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['Cell In[3], line 1', 'KeyboardInterrupt: '] }).after, '', 'no colon is left of an error that says nothing');
 });
 
 test('images and files give their bytes', () => {

@@ -337,6 +337,24 @@ test('variables: data first, and what was shown is shown after a reload', async 
     assert.equal(tab.get('showsVariables'), true);
 });
 
+test('variables that could not be had are asked for again by whoever comes again, or asks', async () => {
+    const { page, sent, answers } = open();
+    const asked = () => sent.filter((one) => one.do === 'look_at_variables').map((one) => one.state);
+    page.variables.show(true);
+    answers[0]({ kind: 'refused', code: 'timeout', what: 'look at state b', why: 'it took longer than 5 s', how: 'try again' });
+    await settle();
+    assert.equal(page.variables.here, 'These variables cannot be shown now: it took longer than 5 s. Try again.');
+    page.variables.follow();
+    assert.deepEqual(asked(), ['b'], 'not with every event');
+    page.goTo('a');
+    page.goTo('b');
+    assert.deepEqual(asked(), ['b', 'a', 'b']);
+    answers[2]({ kind: 'refused', code: 'timeout', what: 'look at state b', why: 'it took longer than 5 s', how: 'try again' });
+    await settle();
+    page.variables.again();
+    assert.deepEqual(asked(), ['b', 'a', 'b', 'b']);
+});
+
 test('a draft that an earlier cell left behind offers no place around it', () => {
     const { page, sent } = open({ drafts: [draft('left', 'a')] });
     page.insertBelow(page.cells()[1]);

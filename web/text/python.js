@@ -9,9 +9,10 @@ const PIECES = /[rbfut]{0,2}("""|'''|"|')|#[^\n]*|[()[\]{},\n]|\\\n/giy;
 
 /**
  * Walks through what is code: brackets, commas, line ends.
- * @param {string} text @param {number} end @param {(piece: string, at: number) => void} see @returns {boolean} whether the end lies in code, not in a string or comment
+ * @param {string} text @param {number} end @param {(piece: string, at: number) => void} see
+ * @param {(quote: string, end: number) => void} [seeString] strings that are closed: how, and where they end @returns {boolean} whether the end lies in code, not in a string or comment
  */
-function walk(text, end, see) {
+function walk(text, end, see, seeString) {
     let at = 0;
     while (at < end) {
         PIECES.lastIndex = at;
@@ -24,6 +25,7 @@ function walk(text, end, see) {
         const [piece, quote] = found;
         const isText = quote !== undefined || piece.startsWith('#');
         const next = quote ? endOfString(text, at + piece.length, quote) : at + piece.length;
+        if (quote && isClosed(text, next, quote, at + piece.length)) seeString?.(quote, next);
         if (isText && (next > end || (next === end && (!quote || !isClosed(text, next, quote, at + piece.length))))) return false;
         if (!isText) see(piece, at);
         at = next;
@@ -87,6 +89,24 @@ function statementStarts(text) {
         else if (piece === '\n' && depth === 0) starts.add(line);
     });
     return starts;
+}
+
+/** Whether the statement that ends at a place leaves its block: what is written below it is indented less. @param {string} text @param {number} cursor */
+export function leavesBlock(text, cursor) {
+    const from = text.lastIndexOf('\n', cursor - 1) + 1;
+    if (!/^[ \t]+(return|pass|break|continue|raise)\b(?!.*\\$)/.test(text.slice(from, cursor))) return false;
+    let depth = 0;
+    const isCode = walk(text, cursor, (piece) => (depth += '([{'.includes(piece) ? 1 : ')]}'.includes(piece) ? -1 : 0));
+    return isCode && depth === 0 && isInCode(text, from);
+}
+
+/** Whether the sign at a place is one of the three quotes that close a string. @param {string} text @param {number} cursor */
+export function closesTriple(text, cursor) {
+    const sign = text[cursor];
+    if (sign !== '"' && sign !== "'") return false;
+    let is = false;
+    walk(text, text.length, () => {}, (quote, end) => (is ||= quote === sign.repeat(3) && end - 3 <= cursor && cursor < end));
+    return is;
 }
 
 /** Whether a place stands in code, not in a string or comment. @param {string} text @param {number} cursor */

@@ -24,8 +24,10 @@ export function taken({ ename, evalue, traceback }) {
     // The last item says the title again; a note may follow it.
     if (last.trimStart().startsWith(ename) || last.trim() === title.trim()) {
         items.pop();
-        if (last.trim() !== title.trim() && last.startsWith(title)) after = last.slice(title.length).replace(/^\n+/, '');
+        if (last.trim() !== title.trim() && last.startsWith(title)) after = last.slice(title.length).replace(evalue ? /^\n+/ : /^:?\s*/, '');
         else if (!last.startsWith(title)) after = last;
+        // An error without words is told as "KeyboardInterrupt: ".
+        if (!evalue) after = after.replace(/^:\s*/, '');
     }
     return { title, frames: items.map((item) => frame(withoutTitle(item, ename))), after };
 }

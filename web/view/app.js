@@ -17,6 +17,8 @@ import { fetchTheRest, Later } from './later.js';
 
 /** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
 const NARROW = '(max-width: 600px)';
+/** How long what stands above a cell may take to find its place. In ms. */
+const SETTLING = 5000;
 
 // What is shown of the parts that come later.
 const compare = (/** @type {import('./later.js').Part<'compare'>} */ part) => part.Compare;
@@ -33,16 +35,21 @@ export class App extends Component {
     cells = [];
     /** @type {string | null} */
     shownHere = null;
+    /** The cell that we came to, as long as what stands above it may still be on its way. @type {{key: string, until: number} | null} */
+    arrived = null;
     /** @type {HTMLElement | null} */
     main = null;
 
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
         const notebook = this.main?.querySelector('.notebook');
-        if (notebook) new ResizeObserver(() => this.acts.follow()).observe(notebook);
+        if (notebook) new ResizeObserver(() => {
+            this.acts.follow();
+            this.#settle();
+        }).observe(notebook);
         this.main?.addEventListener('focusin', (event) => this.acts.gestures.focusCame(/** @type {Element} */ (event.target)));
         if (this.main) new Dragging(this.main, this.acts);
-        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.acts.unfollow(), { passive: true });
+        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
         fetchTheRest();
     }
@@ -53,11 +60,14 @@ export class App extends Component {
         this.#begin();
     }
 
-    /** Once the notebook is there, one can type. */
+    /** Once the notebook is there, one can type; where nothing has run yet, as after an import, it is read from its beginning. */
     #begin() {
         if (!this.wantsToType || !this.props.page.isLoaded) return;
         this.wantsToType = false;
-        if (document.activeElement === document.body) this.acts.focusFresh();
+        if (document.activeElement !== document.body) return;
+        const isUnread = this.cells.length > 1 && this.cells.every(({ kind }) => kind === 'draft');
+        if (isUnread) this.acts.focusCell(this.cells[0].key);
+        else this.acts.focusFresh();
     }
 
     /** @param {boolean} showsGraph */
@@ -81,7 +91,22 @@ export class App extends Component {
         this.shownHere = at;
         if (before === at || this.main?.contains(document.activeElement)) return;
         const cell = this.cells.findLast((one) => (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at);
-        if (cell) this.main?.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+        this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
+        this.#settle();
+    }
+
+    /** The cell that we came to stays in sight while tables and pictures above it take their places. */
+    #settle() {
+        const { arrived, main } = this;
+        if (!arrived || !main) return;
+        if (performance.now() > arrived.until || main.contains(document.activeElement)) this.arrived = null;
+        else main.querySelector(`[data-cell="${CSS.escape(arrived.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+    }
+
+    /** The user looks somewhere else. */
+    #leave() {
+        this.arrived = null;
+        this.acts.unfollow();
     }
 
     render() {

@@ -14,6 +14,7 @@ import { closeTip, inspecting, scrollTip } from './inspect.js';
 import { colours, look, magics } from './look.js';
 import { whenNear } from './near.js';
 import { numbered, numbers } from './numbers.js';
+import { typing } from './typing.js';
 
 /**
  * @typedef {object} EditorProps
@@ -166,7 +167,7 @@ function variable({ isEditable, kind, label }) {
         EditorState.readOnly.of(!isEditable),
         EditorView.editable.of(isEditable),
         EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '-1', spellcheck: String(kind === 'markdown') }),
-        kind === 'code' ? [pythonLanguage, magics] : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
+        kind === 'code' ? [pythonLanguage, magics, typing] : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
     ];
 }
 

@@ -186,12 +186,17 @@ export class Gestures {
         let { cell } = view.props;
         const pieces = this.acts.cuttings.copied;
         let first = null;
+        /** @type {string[]} */
+        const made = [];
         for (const piece of where === 'above' ? pieces : pieces.toReversed()) {
             const key = where === 'above' ? this.editing.above(cell, piece) : this.editing.below(cell, piece);
             first = where === 'above' ? first ?? key : key;
+            made.push(key);
             cell = this.page.cells().find((one) => one.key === view.props.cell.key) ?? cell;
         }
-        if (first) this.acts.go({ key: first, asCell: true });
+        if (!first) return;
+        this.acts.cuttings.added(made, () => view.props.cell.key);
+        this.acts.go({ key: first, asCell: true });
     }
 
     /** @param {CellView} view */
@@ -281,8 +286,15 @@ export class Gestures {
         const state = view.editor?.view?.state;
         if (!state) return;
         if (cell.kind !== 'draft') return void this.#drafts(view, WORDS.onlyDrafts);
-        const last = this.editing.split(cell, state.doc.toString(), state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to])));
-        this.acts.go({ key: last });
+        const whole = state.doc.toString();
+        const made = this.editing.split(cell, whole, state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to])));
+        const first = this.page.drafts.get(cell.draft.id)?.source;
+        this.acts.cuttings.added(made, () => {
+            const now = this.page.drafts.get(cell.draft.id);
+            if (now && now.source === first) this.page.drafts.put({ ...now, source: whole });
+            return cell.key;
+        });
+        this.acts.go({ key: made.at(-1) ?? cell.key });
     }
 
     /** @param {CellView} view */
@@ -295,7 +307,11 @@ export class Gestures {
         const both = selected.length > 1 ? selected : next ? this.editing.movable([cell, next]) : [];
         const same = both.filter(({ draft }) => draft.on === both[0].draft.on);
         if (same.length < 2) return void this.page.say(WORDS.nothingBelow, false);
-        this.editing.merge(same, () => this.acts.go({ key: same[0].key, asCell: true }));
+        const undo = this.editing.merge(same, () => this.acts.go({ key: same[0].key, asCell: true }));
+        this.acts.cuttings.did(() => {
+            if (this.page.notice?.act?.text === WORDS.undo) this.page.hush();
+            return undo() ? same[0].key : null;
+        });
         this.selection.only(same[0].key);
         this.acts.go({ key: same[0].key, asCell: true });
     }

@@ -32,7 +32,7 @@ const SLIDE = 300;
 /** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
 
 /** Changes with whatever the graph shows. @param {import('../page.js').Page} page */
-export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, [...page.going], comparedIn(page)].join(' ');
+export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, page.presence.id, [...page.going], comparedIn(page)].join(' ');
 
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {

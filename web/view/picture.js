@@ -51,11 +51,12 @@ export class Picture extends Component {
 
     /** @param {PictureProps} props @param {{width: number | null}} state */
     render({ src, alt, width: own, height }, { width }) {
+        // A drawing that has a shape and no size would be as narrow as its place lets it: it gets the width that browsers give it.
         const now = width ?? this.image?.clientWidth ?? own ?? 0;
         return html`
             <div class="picture" data-sized=${width === null ? null : ''} style=${width === null ? null : { width: `${width}px` }}>
                 <button class="view" title=${OUTPUT_WORDS.enlarge} aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => enlarge(src, alt)}>
-                    <img class="image" src=${src} alt=${alt} width=${own} height=${height} ref=${(/** @type {HTMLImageElement | null} */ image) => (this.image = image)} /></button>
+                    <img class="image" src=${src} alt=${alt} width=${own} height=${height} onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) => !own && (currentTarget.width = currentTarget.naturalWidth)} ref=${(/** @type {HTMLImageElement | null} */ image) => (this.image = image)} /></button>
                 <div class="grip" role="slider" tabindex="0" aria-label=${OUTPUT_WORDS.resize} title=${OUTPUT_WORDS.resize} aria-orientation="horizontal" aria-valuemin=${NARROWEST} aria-valuemax="4000" aria-valuenow=${now}
                     onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)} onDblClick=${() => this.#resize(null)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>
             </div>`;

@@ -61,7 +61,7 @@ export class VariablesPane extends Component {
                     <input class="field" type="search" aria-label=${SAY.filter} placeholder=${SAY.filterHint} value=${state.text} onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value, most: PAINTED })} />
                     <p class="hint" role="status">${said}</p>
                 </div>
-                ${!shown || all.length === 0 ? html`<p class="hint variables-none">${this.#why(page)}</p>`
+                ${!shown || all.length === 0 ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.again()}>${SAY.again}</button>`}`
                     : found.length === 0 ? html`<p class="hint variables-none">${SAY.noneFound}</p>`
                     : this.#table(page, found, lineage)}
             </aside>`;

@@ -25,7 +25,7 @@ export const HOME_WORDS = Object.freeze({
     rename: 'Rename…',
     duplicate: 'Duplicate…',
     remove: 'Delete…',
-    startHint: 'Not while Ratoon runs with it.',
+    startHint: 'Ratoon was started with it.',
     startWhy: (/** @type {string} */ name) => `Ratoon was started with “${name}”, so it keeps its name and stays as long as Ratoon runs. You can duplicate it, or start Ratoon with another notebook.`,
     makeAsk: 'New notebook',
     makeWhy: 'Its name is also the name of its directory.',

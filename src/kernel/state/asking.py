@@ -7,12 +7,14 @@ second to warm up, so its time is limited.
 
 import ast
 import builtins
+import contextlib
 import gc
 import inspect as inspection
 import io
 import itertools
 import keyword
 import os
+import pickle
 import re
 import signal
 import sys
@@ -208,6 +210,7 @@ def _by_jedi(code, cursor):
     try:
         import jedi
 
+        _keep_its_files_whole()
         line = code.count("\n", 0, cursor) + 1
         column = cursor - (code.rfind("\n", 0, cursor) + 1)
         found = jedi.Script(code, environment=jedi.InterpreterEnvironment()).complete(line, column)
@@ -218,6 +221,36 @@ def _by_jedi(code, cursor):
         return begin, cursor, []
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _keep_its_files_whole():
+    """Jedi's parser keeps its trees in files that all programs of the user share. It writes into the file itself, so who is stopped
+    while it writes, as we are when it takes too long, leaves a broken one, on which Jedi fails from then on, everywhere."""
+    import parso.cache as cache
+
+    save, load, path_of = (getattr(cache, f"_{name}", None) for name in ("save_to_file_system", "load_from_file_system", "get_hashed_path"))
+    if save is None or load is None or path_of is None or getattr(cache, "_ratoon_is_whole", False):
+        return
+
+    def save_whole(hashed_grammar, path, item, cache_path=None):
+        place = path_of(hashed_grammar, path, cache_path=cache_path)
+        new = f"{place}.{os.getpid()}"
+        try:
+            with open(new, "wb") as file:
+                pickle.dump(item, file, pickle.HIGHEST_PROTOCOL)
+            os.replace(new, place)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(new)
+            raise
+
+    def load_whole(*args, **more):
+        try:
+            return load(*args, **more)
+        except (EOFError, pickle.UnpicklingError):
+            return None  # as if it were not there: it is written again
+
+    cache._save_to_file_system, cache._load_from_file_system, cache._ratoon_is_whole = save_whole, load_whole, True
 
 
 def _too_slow(_signal, _frame):

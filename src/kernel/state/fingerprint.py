@@ -238,11 +238,12 @@ class _Reader:
         """Takes up a list of nothing but plain items at once, if it is one."""
         if len(items) < MIN_FLAT:
             return False
+        if len(items) > MAX_FLAT:
+            # Not even looked at: the fork would have to copy every item, as each counts who holds it.
+            raise Unknown
         kinds = set(map(type, items))
         if not kinds <= _FLAT:
             return False
-        if len(items) > MAX_FLAT:
-            raise Unknown
         self.check()
         if kinds & {str, bytes} and sum(len(i) for i in items if type(i) in (str, bytes)) > MAX_WHOLE_BYTES:
             raise Unknown

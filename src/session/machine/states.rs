@@ -364,7 +364,7 @@ impl Machine {
         if let Some((tickets, state)) = self.looks.remove(&process) {
             self.effects.push(Effect::Kill(process));
             let why = format!("it took longer than {} s", LOOK_TIMEOUT.as_secs());
-            let how = "some variable's repr is slow; print what you need in a cell";
+            let how = "the machine is busy, or some variable is slow to show; try again, or print what you need in a cell";
             let refused = Refused::new("timeout", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
         }
