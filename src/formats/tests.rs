@@ -174,10 +174,16 @@ fn a_picture_may_have_any_name_that_jupyter_gives() {
     assert_eq!(document.cells[0].source, format!("![](data:image/png;base64,aGk=){rest}"));
 }
 
+/// How long this thread has been on a processor, in seconds: other programs do not count.
+fn worked() -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    told.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+}
+
 /// A small file may keep the server busy for a small time only.
 #[test]
 fn files_made_to_take_long_do_not() {
-    let began = std::time::Instant::now();
+    let began = worked();
     let pictures: serde_json::Map<_, _> =
         (0..20_000).map(|n| (format!("n{n}"), json!({"image/png": "aGk="}))).collect();
     let source: String = (0..20_000).map(|n| format!("](attachment:n{n})")).collect();
@@ -191,8 +197,8 @@ fn files_made_to_take_long_do_not() {
     let notebook = read(v4(json!(cells))).unwrap().into_notebook("n", 0.0, &mut ids());
     let again = Document::of(&notebook, &StateId::root());
     assert!(again.cells.len() == MAX_CELLS && again.cells.iter().all(|cell| cell.outputs.len() == 1));
-    let took = began.elapsed();
-    assert!(took.as_secs_f64() < 3.0, "it took {took:?}");
+    let took = worked() - began;
+    assert!(took < 3.0, "it took {took} s");
 }
 
 #[test]
