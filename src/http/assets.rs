@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn brotli_is_sent_to_whoever_asks_for_it() {
-        for (value, takes) in [
+        for (value, expected) in [
             ("br", true),
             ("gzip, deflate, br, zstd", true),
             ("gzip;q=1.0, BR;q=0.5", true),
@@ -124,7 +124,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             assert!(!takes("br", &headers));
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(value));
-            assert_eq!(takes("br", &headers), takes, "{value:?}");
+            assert_eq!(takes("br", &headers), expected, "{value:?}");
         }
     }
 }
