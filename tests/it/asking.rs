@@ -89,6 +89,11 @@ fn names_attributes_magics_paths_and_keys_are_completed() {
     assert_eq!(item(&server, &state, "import mat", "math")["kind"], "module");
     // What the cell itself speaks of, and has not made yet.
     assert_eq!(texts(&server, &state, "fresh_value = 2\nfresh"), ["fresh_value"]);
+    // Of what the cell itself has only just imported or made.
+    assert_eq!(texts(&server, &state, "import json as j\nj.dump"), ["dump", "dumps"]);
+    assert_eq!(texts(&server, &state, "from collections import OrderedDict as O\nO.fromk"), ["fromkeys"]);
+    assert_eq!(texts(&server, &state, "new = [1]\nnew.app"), ["append"]);
+    assert_eq!(texts(&server, &state, "ne"), ["next"], "the names are gone again");
     // The cursor counts code points, and need not stand at the end.
     let found = ask_at(&server, "complete", &state, "'é😀'; math.sq + 1", 13);
     assert_eq!((&found["from"], &found["to"]), (&json!(11), &json!(13)), "{found}");

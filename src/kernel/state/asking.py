@@ -9,6 +9,8 @@ import ast
 import builtins
 import contextlib
 import gc
+import importlib
+import importlib.util
 import inspect as inspection
 import io
 import itertools
@@ -18,6 +20,7 @@ import pickle
 import re
 import signal
 import sys
+import sysconfig
 import time
 import tokenize
 import types
@@ -52,6 +55,9 @@ _LIKE_FUNCTIONS = frozenset({
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|.\x08")
 _BY_NAME = (inspection.Parameter.POSITIONAL_OR_KEYWORD, inspection.Parameter.KEYWORD_ONLY)
 _MISSING = object()
+# Where Python's own modules are, and those of them that do something when they are imported.
+_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+_LOUD = frozenset({"antigravity", "this", "idlelib", "turtledemo", "turtle", "__main__"})
 
 
 def prime(step):
@@ -71,6 +77,11 @@ def prime(step):
 
 def complete(code, cursor):
     """Answers JSON: {from, to, items: [{text, kind, signature}]}."""
+    with _told_by_the_cell(code, cursor):
+        return _complete(code, cursor)
+
+
+def _complete(code, cursor):
     cursor = max(0, min(cursor, len(code)))
     begin, end, items = _found(code, cursor)
     items = _parameters(code, begin, cursor) + items
@@ -97,6 +108,60 @@ def complete(code, cursor):
                 signature = _short_signature(value, is_bound)
         told.append({"text": _clean(text), "kind": kind, "signature": signature})
     return _json({"from": begin, "to": end, "items": told})
+
+
+@contextlib.contextmanager
+def _told_by_the_cell(code, cursor):
+    """Meanwhile the names are there that the lines above the cursor make: modules that are loaded or Python's own, and literals.
+    Only those that are no variables yet, and nothing of the user's is run for it."""
+    namespace, made = own.shell.user_ns, []
+    for line in code[:cursor].split("\n")[:-1]:
+        try:
+            statements = ast.parse(line).body if line and not line[0].isspace() else []
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for name, value in itertools.chain.from_iterable(_made_by(one) for one in statements[:20]):
+            if name not in namespace:
+                namespace[name] = value
+                made.append(name)
+    try:
+        yield
+    finally:
+        for name in made:
+            del namespace[name]
+
+
+def _made_by(statement):
+    """The names that a statement makes, with their values, as far as they can be known without running it."""
+    if isinstance(statement, ast.Import):
+        for one in statement.names:
+            module = _module(one.name if one.asname else one.name.partition(".")[0])
+            if module is not None:
+                yield one.asname or one.name.partition(".")[0], module
+    elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+        module = _module(statement.module)
+        for one in statement.names if module is not None else ():
+            value = vars(module).get(one.name, _MISSING)
+            if value is not _MISSING:
+                yield one.asname or one.name, value
+    elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        with contextlib.suppress(ValueError, TypeError, MemoryError, RecursionError):
+            yield statement.targets[0].id, ast.literal_eval(statement.value)
+
+
+def _module(name):
+    """A module that is loaded, or one of Python's own that is not hidden by a file of the user's."""
+    if name in sys.modules:
+        return sys.modules[name]
+    top = name.partition(".")[0]
+    if top not in getattr(sys, "stdlib_module_names", ()) or top in _LOUD:
+        return None
+    try:
+        spec = importlib.util.find_spec(top)
+        is_own = spec is not None and (spec.origin in ("built-in", "frozen") or str(spec.origin).startswith(_LIBRARY))
+        return importlib.import_module(name) if is_own else None
+    except Exception:
+        return None
 
 
 def _found(code, cursor):
@@ -440,6 +505,11 @@ def inspect(code, cursor):
     Within the parentheses of a call it is the function that is called, but where the cursor stands before or inside a name
     there: who points at it means it.
     """
+    with _told_by_the_cell(code, cursor):
+        return _inspect(code, cursor)
+
+
+def _inspect(code, cursor):
     cursor = max(0, min(cursor, len(code)))
     call = _call_around(code, cursor)
     points = re.match(r"\w", code[cursor : cursor + 1]) is not None
