@@ -75,6 +75,7 @@ const STATES = [
     }],
     ['finding and replacing', async (page) => {
         await page.keyboard.press('Control+h');
+        await page.waitForSelector('.finder input:focus');
         await page.keyboard.type('df');
         await page.waitForSelector('.found-here');
     }, { notebook: kept }],
@@ -140,7 +141,11 @@ const STATES = [
     ['starting over', top('More', 'Start over')],
     ['a label is asked for', cellMenu('Label…'), { notebook: branches }],
     ['a state to compare with is chosen', cellMenu('Compare with…'), { notebook: branches }],
-    ['deleting', cellMenu('Delete this state…'), { notebook: branches }],
+    ['deleting', async (page) => {
+        await cellMenu()(page);
+        await page.getByRole('menuitem', { name: 'Delete this state' }).first().click();
+        await page.waitForSelector('.notice[data-open]');
+    }, { notebook: branches }],
     ['a notice', async (page) => {
         await page.locator('.cell[data-fresh] .editor').click();
         await page.keyboard.insertText('x');
@@ -224,6 +229,7 @@ const STATES = [
     ['finding, on a phone', async (page) => {
         await page.locator('.cell').first().focus();
         await page.keyboard.press('Control+h');
+        await page.waitForSelector('.finder input:focus');
         await page.keyboard.type('df');
         await page.waitForSelector('.found-here');
     }, { notebook: kept, ...PHONE }],
