@@ -170,6 +170,7 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'y = 5', 'x = x + 1', 'x = x + 1']);
     await page.locator('.cell').nth(0).focus();
     await keys('Control+Shift+p');
+    await page.waitForSelector('#commands li');
     await page.keyboard.insertText('again then');
     await keys('Enter');
     await ran(3);
@@ -424,6 +425,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await drafts('total = x', 'print("X")');
     await page.locator('.cell').nth(0).focus();
     await keys('Control+f');
+    await page.waitForSelector('.finder input:focus');
     await page.keyboard.type('x');
     await becomes(() => texts('.find-count'), ['1 of 7']);
     assert.equal(await page.locator('.found').count(), 7);
@@ -560,6 +562,7 @@ test('from the address to a branch with the keyboard alone', async () => {
     await keys('ArrowUp', 'Enter');
     await ran(1);
     await keys('F1');
+    await page.waitForSelector('#commands li');
     await page.keyboard.type('last cell');
     await keys('Enter', 'Enter');
     await page.keyboard.type('print("branch")');

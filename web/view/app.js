@@ -37,6 +37,8 @@ export class App extends Component {
     shownHere = null;
     /** The cell that we came to, as long as what stands above it may still be on its way. @type {{key: string, until: number} | null} */
     arrived = null;
+    /** What had the focus before two states were compared. @type {Element | null} */
+    beforeComparing = null;
     /** @type {HTMLElement | null} */
     main = null;
 
@@ -115,6 +117,8 @@ export class App extends Component {
         const { finder } = this.acts.gestures;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable() : [];
+        // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
+        this.beforeComparing = page.comparing.pair ? this.beforeComparing ?? document.activeElement : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
@@ -132,7 +136,7 @@ export class App extends Component {
                     <div id="said" class="unseen" role="status"></div>
                     <${Follow} />
                 </main>
-                ${page.comparing.pair && html`<${Later} key="compare" of="compare" view=${compare} gone=${() => page.comparing.close()} page=${page} acts=${this.acts} rev=${rev} />`}
+                ${page.comparing.pair && html`<${Later} key="compare" of="compare" view=${compare} gone=${() => page.comparing.close()} page=${page} acts=${this.acts} back=${this.beforeComparing} rev=${rev} />`}
                 ${finder?.isOpen && html`<${Later} key="finder" of="finder" view=${findPanel} gone=${() => {}} page=${page} finder=${finder} />`}
                 ${page.variables.isShown && html`<${Later} key="variables" of="variables" view=${variablesPane} gone=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />

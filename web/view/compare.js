@@ -14,18 +14,15 @@ import { Diff, Sign } from './diff.js';
 /** @typedef {import('../protocol.js').State} State */
 /** @typedef {'a' | 'b'} Side */
 
-/** @extends {Component<{page: Page, acts: import('./keys.js').Acts, rev: number}, {}>} */
+/** @extends {Component<{page: Page, acts: import('./keys.js').Acts, back: Element | null, rev: number}, {}>} */
 export class Compare extends Component {
     /** @type {HTMLElement | null} */
     title = null;
-    /** Where the focus was before. @type {Element | null} */
-    back = null;
     stamp = '';
     /** @type {any} */
     content = null;
 
     componentDidMount() {
-        this.back = document.activeElement;
         this.title?.focus({ preventScroll: true });
         this.componentDidUpdate();
     }
@@ -35,7 +32,7 @@ export class Compare extends Component {
     }
 
     componentWillUnmount() {
-        const { back } = this;
+        const { back } = this.props;
         // The notebook can take the focus only once nothing lies over it.
         setTimeout(() => back instanceof HTMLElement && back.isConnected && document.activeElement === document.body && back.focus());
     }
@@ -47,7 +44,7 @@ export class Compare extends Component {
         this.props.page.comparing.close();
     }
 
-    /** @param {{page: Page, acts: import('./keys.js').Acts, rev: number}} props */
+    /** @param {{page: Page, acts: import('./keys.js').Acts, back: Element | null, rev: number}} props */
     render({ page }) {
         const { pair } = page.comparing;
         const a = page.model.states.get(pair?.a ?? '');

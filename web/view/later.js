@@ -40,7 +40,8 @@ export async function fetched(name) {
 const sayMissing = (page) => page.say(WORDS.partMissing, true);
 
 /**
- * Does something with a part that takes the keyboard. What is typed meanwhile was meant for it, and is no command to a cell.
+ * Does something with a part that takes the keyboard. What is typed meanwhile was meant for it, and is no command to a cell: it is
+ * typed there.
  * @template {keyof Parts} N @param {N} name @param {Page} page @param {(part: Part<N>) => any} act
  */
 export async function withPart(name, page, act) {
@@ -48,23 +49,28 @@ export async function withPart(name, page, act) {
     const release = heldKeys();
     /** @type {Part<N>} */
     let part;
+    let typed = '';
     try {
         part = await fetched(name);
     } catch {
         return sayMissing(page);
     } finally {
-        release();
+        typed = release();
     }
-    return act(part);
+    const done = act(part);
+    if (typed) requestAnimationFrame(() => document.activeElement?.matches('input') && document.execCommand('insertText', false, typed));
+    return done;
 }
 
-/** Lets no key through; answers how to let them through again. */
+/** Lets no key through; answers how to let them through again, and what text they were. */
 function heldKeys() {
+    let typed = '';
     const hold = (/** @type {KeyboardEvent} */ event) => {
         event.preventDefault();
         event.stopImmediatePropagation();
+        if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) typed += event.key;
     };
-    const release = () => removeEventListener('keydown', hold, true);
+    const release = () => (removeEventListener('keydown', hold, true), typed);
     addEventListener('keydown', hold, true);
     setTimeout(release, HELD_MS);
     return release;
