@@ -126,8 +126,11 @@ test('drafts are inserted above, cut, copied, pasted and put back', async () => 
     await focused([2, 'cell']);
     assert.deepEqual(await sources(), ['one', 'two', 'between']);
     await page.keyboard.press('z');
+    await page.waitForFunction(() => document.querySelectorAll('.cell:not([data-fresh])').length === 2);
+    assert.deepEqual(await sources(), ['one', 'two'], 'what was done last is undone first');
+    await page.keyboard.press('z');
     await focused([1, 'cell']);
-    assert.deepEqual(await sources(), ['one', 'between', 'two', 'between']);
+    assert.deepEqual(await sources(), ['one', 'between', 'two']);
     await choose(0, 'Insert a cell above');
     await focused([0, 'editor']);
 });
