@@ -259,7 +259,8 @@ test('the end of a running cell is followed until the user looks elsewhere', rea
     const top = await page.evaluate(() => document.querySelector('main').scrollTop);
     await tell('go 300');
     await prints('line 600');
-    assert.equal(await page.evaluate(() => document.querySelector('main').scrollTop), top, 'stays where the user looks');
+    const moved = (await page.evaluate(() => document.querySelector('main').scrollTop)) - top;
+    assert.ok(Math.abs(moved) < 60, `stays where the user looks, and moved by ${moved}`);
     await picture('follow');
     await page.getByRole('button', { name: '↓ Follow' }).click();
     assert.ok(await below() <= 0, 'followed again');

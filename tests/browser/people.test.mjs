@@ -185,6 +185,12 @@ test('a link is made, copied, used, listed and revoked, and whoever came in by i
 /** What can be pressed, by name; menus and panels open others. */
 const pressable = (on) => on.$$eval('button:not(:disabled), [role="menuitem"], summary', (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute('aria-label') ?? one.textContent.trim()));
 
+/** What the page fetches only when it is wanted is there: a dialog opens with its click, and the next Escape closes it. */
+const allParts = (one) => one.evaluate(async () => {
+    const { fetched } = await import(new URL('view/later.js', document.querySelector('script[type="module"]').src).href);
+    for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables']) await fetched(part);
+});
+
 test('a viewer has no control that does not work', async () => {
     await run('x = 1\nprint("one")');
     await ran(1);
@@ -193,6 +199,7 @@ test('a viewer has no control that does not work', async () => {
     const guest = await guestBy('view');
     await guest.locator('.row').nth(1).click();
     await ran(1, guest);
+    await allParts(guest);
     const pressed = new Set();
     const refused = () => guest.locator('.notice[data-bad]').count();
     for (let rounds = 0; rounds < 60; rounds += 1) {
@@ -228,6 +235,7 @@ test('a viewer has no control that does not work', async () => {
         // Whatever the entry before has opened is closed.
         await guest.reload();
         await ran(1, guest);
+        await allParts(guest);
         await guest.locator('.cell').first().focus();
         await guest.keyboard.press('F1');
         await guest.locator('#commands').waitFor();
