@@ -356,6 +356,8 @@ test('a crash: of a cell, which says so below itself, and of the server, which a
     await prints('before', tab);
     assert.match(await tab.locator('.cell[data-status="crashed"]').textContent(), /SIGSEGV.*Only the process of this cell is gone/s);
     await shot('crash-1-of-a-cell', tab);
+    // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
+    await tab.locator('.where', { hasText: 'on disk' }).waitFor();
     await servers[0].kill();
     await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();
     await tab.locator('.cell[data-fresh] .editor').click();
