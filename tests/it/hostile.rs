@@ -136,7 +136,8 @@ fn looks_are_few_processes_however_many_ask() {
         }
         for _ in 0..20 {
             let now = descendants(server.pid()).len();
-            let why = "eight look, one may save, one may compare; as many may have been ended and be there still";
+            let why =
+                "eight look, one may save, one may compare; as many may have been ended and be there still";
             assert!(now <= before + 20, "{now} processes, {before} before: {why}");
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
