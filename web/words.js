@@ -69,7 +69,6 @@ export const WORDS = Object.freeze({
     cancel: 'Cancel',
     edited: 'Changed. Running it grows a new version; this one stays in the graph.',
     undoEdit: 'Put back what ran',
-    showRan: 'Show what ran',
     outdated: 'Ran after the earlier version',
     version: (/** @type {number} */ k, /** @type {number} */ n) => `version ${k} of ${n}`,
     earlierVersion: 'Earlier version of this cell',
@@ -78,7 +77,6 @@ export const WORDS = Object.freeze({
     queued: 'waiting',
     wait: 'The cell above is still running. Run this one when it is done.',
     goesOn: 'Goes on with',
-    empty: 'No output',
     // Where a state lives
     lives: Object.freeze({ freezing: 'In memory', memory: 'In memory', disk: 'On disk', replay: 'Needs replay' }),
     comesBack: 'comes back when you run',
@@ -139,7 +137,6 @@ export const WORDS = Object.freeze({
     linkWhy: 'The browser does not let this page reach the clipboard. Press Ctrl-C.',
     // Home
     noNotebook: (/** @type {string} */ name) => `There is no notebook called “${name}”.`,
-    createFailed: 'The notebook could not be made. Is Ratoon still running?',
     close: 'Close',
     refused: (/** @type {{what: string, why: string, how: string}} */ r) => `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
 });

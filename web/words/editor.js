@@ -85,7 +85,6 @@ export const EDITOR_WORDS = Object.freeze({
     // Help while writing
     kinds: Object.freeze({ function: 'ƒ', method: 'ƒ', class: 'C', module: 'M', keyword: 'K', instance: 'x', variable: 'x', statement: 'x', property: 'p', param: '=', path: '/', magic: '%', key: 'k' }),
     otherKind: '·',
-    completions: 'Completions',
     signatureOf: (/** @type {string} */ name, /** @type {string | undefined} */ active) => (active ? `${name}: parameter ${active}` : name),
     unknown: 'Nothing is known about this.',
     moreHint: 'Shift-Tab: more · Esc: close',
@@ -101,7 +100,6 @@ export const EDITOR_WORDS = Object.freeze({
     wrongPattern: 'Not a valid pattern',
     replaceOne: 'Replace',
     replaceAll: 'Replace all',
-    showReplace: 'Replace…',
     close: 'Close',
     // Palette and sheet
     paletteHint: 'Type what you want to do',

@@ -36,7 +36,6 @@ export const OUTPUT_WORDS = Object.freeze({
     printed: 'Printed text',
     // Errors
     allFrames: (/** @type {number} */ n) => `Show all ${n} frames`,
-    copyError: 'Copy error',
     toLine: (/** @type {number} */ cell, /** @type {number} */ line) => `Cell ${cell}, line ${line}`,
     toOwnLine: (/** @type {number} */ line) => `This cell, line ${line}`,
     goToLine: 'Go to this line',

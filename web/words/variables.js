@@ -7,7 +7,6 @@ export const VARIABLES_WORDS = Object.freeze({
     filterHint: 'Filter',
     columns: Object.freeze({ name: 'Name', type: 'Type', shape: 'Shape', bytes: 'Size', cell: 'Cell', value: 'Value' }),
     cellHint: 'The cell that changed it last',
-    sortBy: (/** @type {string} */ column) => `Sort by ${column.toLowerCase()}`,
     of: (/** @type {number} */ n) => (n === 0 ? 'at the start' : `after cell ${n}`),
     count: (/** @type {number} */ n, /** @type {number} */ all) => (n === all ? `${all} ${all === 1 ? 'variable' : 'variables'}` : `${n} of ${all}`),
     isOld: (/** @type {number} */ n) => (n === 0 ? 'Still those at the start; looking…' : `Still those of cell ${n}; looking…`),
