@@ -134,7 +134,7 @@ fn a_command_after_an_exclamation_mark_stops() {
 fn a_cell_that_catches_the_interrupt_succeeds() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import time; open('began', 'w').close()\ntry: time.sleep(1000)\nexcept KeyboardInterrupt: caught = True";
+    let code = "import time\ntry: open('began', 'w').close(); time.sleep(1000)\nexcept KeyboardInterrupt: caught = True";
     let going = server.begin("initial", code);
     room.wait_for("began");
     assert!(server.interrupt(&going.exec_id));
