@@ -1,13 +1,18 @@
 //! Tells the linker where this build's libpython lives, so that `cargo run` needs no `LD_LIBRARY_PATH`; hands the program
 //! the interpreter it was built with, the default of `--python`; and packs the page's files for the way to the browser.
 
+// The server uses more of it.
+#[allow(dead_code)]
+#[path = "src/http/bundle.rs"]
+mod bundle;
+
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What the browser fetches as text, by ending.
+/// What the browser fetches as text, by ending. Our own modules come joined, but for the script that runs before the first paint.
 const PACKED: [&str; 4] = ["js", "css", "svg", "txt"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,22 +26,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     pack_page(&PathBuf::from(std::env::var("OUT_DIR")?))
 }
 
-/// Writes `packed.rs`: a table from the SHA-256 of a file to the file packed, without its comments. At this quality it takes a second, so it is
-/// not done when a browser asks; and a file that was changed since is not in the table, so it goes out as it is.
+/// Writes `packed.rs`: a table from the SHA-256 of a file to the file packed: of those that are joined out of others, and of
+/// those that are not ours. At this quality it takes a second, so it is not done when a browser asks; and a file that was changed since is
+/// not in the table, so it goes out as it is.
 fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
+    let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
+    let mut texts: Vec<Vec<u8>> = bundle::all(&read)?.into_values().map(String::into_bytes).collect();
     let mut files = Vec::new();
     collect(Path::new("web"), &mut files)?;
     files.sort();
+    for file in files {
+        texts.push(fs::read(file)?);
+    }
     fs::create_dir_all(out.join("packed"))?;
     let mut table = fs::File::create(out.join("packed.rs"))?;
     writeln!(table, "[")?;
-    for file in files {
-        let plain = fs::read(&file)?;
+    for plain in texts {
         let hash: [u8; 32] = Sha256::digest(&plain).into();
         let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         let packed = out.join("packed").join(name);
         if !packed.exists() {
-            fs::write(&packed, pack(&without_comments(&file, &plain))?)?;
+            fs::write(&packed, pack(&plain)?)?;
         }
         writeln!(table, "    ({hash:?}, include_bytes!({packed:?})),")?;
     }
@@ -47,48 +57,19 @@ fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
+        let is_joined = |ending: &std::ffi::OsStr| {
+            (ending == "js" && path.file_name() != Some("early.js".as_ref()) || ending == "css")
+                && !path.starts_with("web/vendor")
+        };
         if path.is_dir() {
             collect(&path, files)?;
+        } else if path.extension().is_some_and(is_joined) {
+            continue;
         } else if path.extension().is_some_and(|ending| PACKED.iter().any(|known| ending == *known)) {
             files.push(path);
         }
     }
     Ok(())
-}
-
-/// Our own scripts and styles without comments, which are a quarter of what the browser would fetch; all other files as they
-/// are. Known by their lines alone, so it holds for how this page is written: a browser test compares what is served with
-/// the files. Lines stay where they are, so that an error names the line of the file.
-fn without_comments(file: &Path, plain: &[u8]) -> Vec<u8> {
-    let is_ours = !file.starts_with("web/vendor")
-        && file.extension().is_some_and(|ending| ending == "js" || ending == "css");
-    let Some(text) = std::str::from_utf8(plain).ok().filter(|_| is_ours) else { return plain.to_vec() };
-    let mut left = String::with_capacity(text.len());
-    let mut is_inside = false;
-    for line in text.lines() {
-        let trimmed = line.trim_start();
-        if is_inside {
-            is_inside = !trimmed.contains("*/");
-        } else if trimmed.starts_with("/*") && !trimmed.contains("*/") {
-            is_inside = true;
-        } else if !trimmed.starts_with("//") {
-            left.push_str(without_asides(line).trim_end());
-        }
-        left.push('\n');
-    }
-    left.into_bytes()
-}
-
-/// A line without the comments that end on it.
-fn without_asides(line: &str) -> String {
-    let mut left = String::new();
-    let mut rest = line;
-    while let Some(at) = [rest.find("/** "), rest.find("/* ")].into_iter().flatten().min() {
-        let Some((_, after)) = rest[at..].split_once("*/") else { break };
-        left.push_str(&rest[..at]);
-        rest = after.strip_prefix(' ').unwrap_or(after);
-    }
-    left + rest
 }
 
 fn pack(plain: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {

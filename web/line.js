@@ -136,3 +136,15 @@ export function stateUnder(cells, cell, code, asked) {
 
 /** @param {Cell} above @param {Cell} target */
 const sameBase = (above, target) => above.kind === 'draft' && target.kind === 'draft' && above.draft.on === target.draft.on;
+
+/** @param {Cell} cell @returns {Run | undefined} the run whose outputs the cell shows */
+export const runOf = (cell) => (cell.kind === 'ran' ? cell.shown : cell.run);
+
+/** @param {Cell} cell */
+export function textOf(cell) {
+    if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
+    return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
+}
+
+/** @param {Cell} cell */
+export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';

@@ -1,9 +1,10 @@
-//! The files of the page, from a table in the binary.
+//! The files of the page, from a table in the binary; those that a page begins with are joined with what they import.
 //!
 //! They stand under a prefix that names their content, so a browser may keep them for ever and a new version is never
 //! mixed with an old one. Only files in the table are served; there is no directory to wander off from. They were packed
 //! when the program was built.
 
+use super::bundle;
 use super::error::HttpError;
 use super::routes::Found;
 use actix_web::http::header::{
@@ -12,7 +13,8 @@ use actix_web::http::header::{
 use actix_web::{HttpRequest, HttpResponse};
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 #[derive(RustEmbed)]
@@ -29,6 +31,9 @@ pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
         all.update([0]);
         all.update(Web::get(&name).map(|file| file.metadata.sha256_hash()).unwrap_or_default());
     }
+    for file in JOINED.values() {
+        all.update(file.hash);
+    }
     let hash: String = all.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("/assets/{hash}")
 });
@@ -40,8 +45,24 @@ static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
     table.iter().copied().collect()
 });
 
-/// The text of a file of the page, for whoever looks into it.
-pub(super) fn text_of(path: &str) -> Option<String> {
+/// The files that are joined, by their paths. Where they cannot be (somebody is changing them) there are none, and a browser
+/// loads each module by itself.
+static JOINED: LazyLock<BTreeMap<String, Joined>> = LazyLock::new(|| {
+    let files = bundle::all(&text_of).unwrap_or_default().into_iter();
+    files.map(|(path, text)| (path, Joined { hash: Sha256::digest(&text).into(), text })).collect()
+});
+
+struct Joined {
+    hash: [u8; 32],
+    text: String,
+}
+
+/// The modules of others that the notebook's page needs at once, as paths below `web/`: its head names them, so that they
+/// are fetched together with its own.
+pub(super) static NEEDED: LazyLock<Vec<String>> =
+    LazyLock::new(|| bundle::script("notebook.js", &text_of).map(|one| one.vendored).unwrap_or_default());
+
+fn text_of(path: &str) -> Option<String> {
     String::from_utf8(Web::get(path)?.data.into_owned()).ok()
 }
 
@@ -52,18 +73,21 @@ pub(crate) async fn asset(request: HttpRequest, found: Found) -> Result<HttpResp
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
         return Err(missing());
     }
-    let file = Web::get(path).ok_or_else(missing)?;
+    let (hash, plain) = match JOINED.get(path) {
+        Some(joined) => (joined.hash, Cow::Borrowed(joined.text.as_bytes())),
+        None => Web::get(path).map(|file| (file.metadata.sha256_hash(), file.data)).ok_or_else(missing)?,
+    };
     let content_type = content_type(path).ok_or_else(missing)?;
     let mut response = HttpResponse::Ok();
     response
         .insert_header((CONTENT_TYPE, content_type))
         .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
         .insert_header((VARY, ACCEPT_ENCODING.as_str()));
-    Ok(match PACKED.get(&file.metadata.sha256_hash()) {
+    Ok(match PACKED.get(&hash) {
         Some(packed) if takes("br", request.headers()) => {
             response.insert_header((CONTENT_ENCODING, "br")).body(*packed)
         }
-        _ => response.body(file.data.into_owned()),
+        _ => response.body(plain.into_owned()),
     })
 }
 
@@ -126,5 +150,29 @@ mod tests {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(value));
             assert_eq!(takes("br", &headers), expected, "{value:?}");
         }
+    }
+
+    #[test]
+    fn what_a_page_begins_with_is_joined() {
+        let files = bundle::all(&text_of).expect("every form of import and export is understood");
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "exchange.js",
+                "home.js",
+                "notebook-later.js",
+                "notebook.js",
+                "signin.js",
+                "style/base.css",
+                "style/home.css",
+                "style/notebook.css",
+                "style/plain.css",
+            ]
+        );
+        assert_eq!(*NEEDED, ["vendor/codemirror.js", "vendor/preact.js"]);
+        assert!(files["notebook.js"].contains("// view/cell.js\n"));
+        assert!(files["notebook-later.js"].contains("// view/palette.js\n"));
+        assert!(!files["style/notebook.css"].contains("@import"));
     }
 }

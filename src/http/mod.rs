@@ -2,7 +2,7 @@
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
 //! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `home`, `states`, `tasks`, `exchange`,
-//! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages`, `modules` and
+//! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages`, `bundle` and
 //! `assets` (the page itself).
 
 mod api;
@@ -10,6 +10,7 @@ mod ask;
 mod assets;
 mod auth;
 mod body;
+mod bundle;
 mod documents;
 mod error;
 mod exchange;
@@ -19,7 +20,6 @@ mod json;
 mod libraries;
 mod limits;
 mod links;
-mod modules;
 mod openapi;
 mod pages;
 mod routes;

@@ -1,20 +1,16 @@
 //! The HTML shells. They hold no notebook content: the page's scripts fetch that over the WebSocket.
 
 use super::Door;
-use super::assets::{PREFIX, takes};
+use super::assets::{NEEDED, PREFIX};
 use super::auth::{Now, SESSION_LASTS};
 use super::error::HttpError;
 use super::guard::Caller;
 use super::links::keep_sessions;
-use super::modules::OF_NOTEBOOK;
 use super::routes::Found;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE, VARY};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
+use actix_web::{HttpResponse, web};
 use askama::Template;
-
-/// zstd's level for a page: a tenth of a millisecond for its ten kilobytes.
-const PACKED_AT: i32 = 6;
 
 #[derive(Template)]
 #[template(path = "notebook.html")]
@@ -54,7 +50,6 @@ pub(crate) async fn home(door: web::Data<Door>, caller: Caller) -> Result<HttpRe
 
 /// `GET /n/{name}`: a notebook. Opening one starts a process, so a page that is only looked at does not.
 pub(crate) async fn notebook(
-    request: HttpRequest,
     door: web::Data<Door>,
     found: Found,
     caller: Caller,
@@ -69,8 +64,8 @@ pub(crate) async fn notebook(
             &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX },
         ));
     }
-    let page = NotebookPage { name, assets: &PREFIX, modules: &OF_NOTEBOOK };
-    Ok(if takes("zstd", request.headers()) { packed(&page) } else { render(StatusCode::OK, &page) })
+    let page = NotebookPage { name, assets: &PREFIX, modules: &NEEDED };
+    Ok(render(StatusCode::OK, &page))
 }
 
 /// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
@@ -98,22 +93,6 @@ pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
 /// The page for somebody who may not come in.
 pub(crate) fn sign_in(status: StatusCode, error: &HttpError) -> HttpResponse {
     render(status, &SignInPage { why: &error.problem().why, assets: &PREFIX })
-}
-
-/// The page of a notebook names all its modules: packed it is a fifth of the size.
-fn packed(page: &NotebookPage<'_>) -> HttpResponse {
-    let whole = || render(StatusCode::OK, page);
-    let Ok(html) = page.render() else { return whole() };
-    zstd::bulk::compress(html.as_bytes(), PACKED_AT).map_or_else(
-        |_| whole(),
-        |packed| {
-            HttpResponse::Ok()
-                .insert_header((CONTENT_TYPE, "text/html; charset=utf-8"))
-                .insert_header((CONTENT_ENCODING, "zstd"))
-                .insert_header((VARY, ACCEPT_ENCODING.as_str()))
-                .body(packed)
-        },
-    )
 }
 
 fn render(status: StatusCode, page: &impl Template) -> HttpResponse {

@@ -4,8 +4,9 @@
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../words/editor.js';
+import { runOf, textOf } from '../line.js';
 import { WORDS } from '../words.js';
-import { Cell, stampOf, runOf, textOf } from './cell.js';
+import { Cell, stampOf } from './cell.js';
 import { copyText } from './copy.js';
 import { Dragging } from './drag.js';
 import { Follow } from './follow.js';

@@ -4,7 +4,7 @@
 import { addCommands } from '../commands.js';
 import { nextTheme } from '../theme.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
-import { isText } from './cell.js';
+import { isText } from '../line.js';
 import { comparing } from './compare-commands.js';
 import { withPart } from './later.js';
 import * as write from './writing.js';

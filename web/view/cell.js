@@ -3,6 +3,7 @@
 // the draft became, so that nothing jumps when it has run.
 
 import { Component, html } from '../vendor/preact.js';
+import { isText, runOf, textOf } from '../line.js';
 import { hasEnded } from '../protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
@@ -223,18 +224,6 @@ class Prose extends Component {
             onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
     }
 }
-
-/** @param {CellData} cell @returns {Run | undefined} the run whose outputs the cell shows */
-export const runOf = (cell) => (cell.kind === 'ran' ? cell.shown : cell.run);
-
-/** @param {CellData} cell */
-export function textOf(cell) {
-    if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
-    return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
-}
-
-/** @param {CellData} cell */
-export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';
 
 /** @param {CellData} cell */
 function nameOf(cell) {

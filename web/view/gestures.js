@@ -3,11 +3,11 @@
 
 import { Keys, namesOf } from '../commands.js';
 import { Editing, isRest } from '../editing.js';
+import { isText, runOf, textOf } from '../line.js';
 import { hasEnded } from '../protocol.js';
 import { Selection } from '../selection.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { bindAll } from './bindings.js';
-import { isText, runOf, textOf } from './cell.js';
 import { startOver } from './header.js';
 import { withPart } from './later.js';
 import { toggleFold } from './outputs.js';

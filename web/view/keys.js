@@ -6,7 +6,7 @@ import { Cuttings } from '../cuttings.js';
 import { hasEnded } from '../protocol.js';
 import { WORDS } from '../words.js';
 import { COMPARE_WORDS } from '../words/compare.js';
-import { runOf } from './cell.js';
+import { runOf } from '../line.js';
 import { compareWith } from './compare-commands.js';
 import { ask } from './dialog.js';
 import { Gestures } from './gestures.js';

@@ -1,7 +1,7 @@
 // @ts-check
 // From a line that an error names to that line in a cell.
 
-import { runOf } from './cell.js';
+import { runOf } from '../line.js';
 
 /** The number that a run's cell has in its tracebacks: the n of `In[n]`. @param {import('../model.js').Model} model @param {import('../model.js').Run} run @returns {number | null} */
 export function countOf(model, run) {
