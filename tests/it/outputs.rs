@@ -256,6 +256,8 @@ fn rich_representations_come_with_their_text() {
         data(&one("def _repr_json_(self): return {'a': [1]}"))["data"],
         json!({"text/plain": "R", "application/json": {"a": [1]}})
     );
+    let ordered = data(&one("def _repr_json_(self): return {'z': 1, 'a': {'y': 2, 'b': 3}}"));
+    assert_eq!(ordered["data"]["application/json"].to_string(), r#"{"z":1,"a":{"y":2,"b":3}}"#);
     assert_eq!(
         data(&one(
             "def _repr_mimebundle_(self, include=None, exclude=None): return {'text/x': 'm'}, {'text/x': {'k': 1}}"

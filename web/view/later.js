@@ -82,8 +82,8 @@ export function fetchTheRest() {
     const names = /** @type {(keyof Parts)[]} */ (Object.keys(PARTS));
     const next = () => {
         const name = names.shift();
-        // Who wants one that could not be fetched will be told then.
-        if (name) fetched(name).catch(() => {}).then(() => whenIdle(next));
+        // If one cannot be fetched, neither can the others; who wants one will be told then.
+        if (name) fetched(name).then(() => whenIdle(next), () => {});
     };
     setTimeout(() => whenIdle(next), REST_MS);
 }
