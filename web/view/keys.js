@@ -63,7 +63,6 @@ export class Acts {
         if (then === 'insert') this.insertBelow(cell);
         // As in Jupyter: the cell has run, the next keys are commands.
         if (then === 'stay') this.focusCell(cell.key);
-        this.page.around.changed();
     }
 
     /** Leads the focus on, at once: the next key is meant for where it goes. @param {{key: string, asCell?: boolean} | {after: string}} where */
