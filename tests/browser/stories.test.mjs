@@ -4,6 +4,7 @@
 // | story                                    | where it is told                                                          |
 // |------------------------------------------|---------------------------------------------------------------------------|
 // | first visit                              | here                                                                      |
+// | the README’s sixty seconds               | here, in the README’s own words and at a person’s pace                    |
 // | edit, run, branch, compare               | here; each part of a comparison: compare.test.mjs                         |
 // | replay the rest after an early change    | here; by keys: editing.test.mjs                                           |
 // | reload in the middle of a run            | here; kill -9 of the server: durable.test.mjs                             |
@@ -73,6 +74,61 @@ test('a first visit: the address is opened, what is typed runs, and the graph ha
     await page.waitForSelector('.notebooks a');
     assert.deepEqual(await texts('.notebooks a'), ['main']);
     await shot('first-4-home');
+});
+
+/** A person types some five keys a second, and looks for a moment before each step. In milliseconds. */
+const PACE = { key: 200, look: 1500 };
+
+test('the README’s sixty seconds: each step as it is written there, with a clock', async (t) => {
+    const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+    const steps = readme.match(/^## Sixty seconds\n(.*?)^## /ms)[1];
+    const [price, first, clicked, second] = [...steps.matchAll(/`([^`]*)`(?=,? ?(?:Shift-Enter|and press Shift-Enter| in the graph))/g)].map(([, code]) => code);
+    assert.deepEqual([price, first, clicked, second], ['price = 10', 'print(price * 3)', 'price = 10', 'print(price * 4)'], 'the steps that this test follows');
+    const began = performance.now();
+    const types = async (code) => {
+        await page.waitForTimeout(PACE.look);
+        await page.keyboard.type(code, { delay: PACE.key });
+        await page.keyboard.press('Shift+Enter');
+    };
+    await focused([0, 'editor']);
+    await types(price);
+    await ran(1);
+    assert.deepEqual(await rows(), ['Start', price]);
+    await types(first);
+    await prints('30');
+    await page.waitForTimeout(PACE.look);
+    await row(clicked).click();
+    await ran(1);
+    await page.waitForTimeout(PACE.look);
+    await page.locator('.cell[data-fresh]').click();
+    await types(second);
+    await prints('40');
+    await ran(2);
+    const took = (performance.now() - began) / 1000;
+    t.diagnostic(`${took.toFixed(1)} s at ${1000 / PACE.key} keys a second`);
+    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
+    assert.equal(new Set(lanes).size, 2, 'a second branch stands beside the first');
+    await row(first).click();
+    await prints('30');
+    await row(second).click();
+    await prints('40');
+    await shot('minute-1-branches');
+});
+
+test('the README’s way to a branch without a mouse', async () => {
+    const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+    const keys = readme.match(/Without a mouse: (.*?) leads/)[1].replaceAll('`', '').split(', ');
+    assert.deepEqual(keys, ['Esc', 'g', 'arrow up', 'Enter', 'Enter']);
+    await run('price = 10');
+    await ran(1);
+    await run('print(price * 3)');
+    await prints('30');
+    for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow up': 'ArrowUp' }[key] ?? key);
+    await focused([1, 'editor']);
+    await page.keyboard.type('print(price * 4)');
+    await page.keyboard.press('Shift+Enter');
+    await prints('40');
+    assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)']);
 });
 
 const LOAD = 'import numpy as np, pandas as pd, matplotlib.pyplot as plt\nrng = np.random.default_rng(7)\ndf = pd.DataFrame({"x": np.linspace(0, 6, 80)})\ndf["y"] = np.sin(df.x) + rng.normal(0, 0.25, 80)\ndf.head(3)';
