@@ -57,8 +57,6 @@ const CONTESTANTS = {
         editor: '.marimo-cell .cm-content',
         outputs: '.output-area, [data-testid="console-output-area"]',
         complete: 'Control+Space',
-        // It offers some while one types.
-        hide: 'Escape',
         popup: '.cm-tooltip-autocomplete li',
     },
 };
@@ -332,7 +330,7 @@ async function live(browser) {
 
 /** From the key that asks for completions to the first of them. */
 async function complete(page, name) {
-    const { editor, complete: key, popup, hide } = CONTESTANTS[name];
+    const { editor, complete: key, popup } = CONTESTANTS[name];
     await page.bringToFront();
     const at = page.locator(editor).last();
     for (let turn = 0; turn < 6; turn += 1) {
@@ -341,7 +339,8 @@ async function complete(page, name) {
         // There are several: a single one would be put in at once.
         await page.keyboard.insertText('st');
         await pause(500);
-        if (hide) await page.keyboard.press(hide);
+        // Who offers some while one types would take one at the key that asks for them.
+        if (await page.locator(popup).first().isVisible()) await page.keyboard.press('Escape');
         const began = clock();
         await page.keyboard.press(key);
         await page.locator(popup).first().waitFor({ timeout: 10_000 });
