@@ -14,6 +14,7 @@ mod fork;
 mod interrupt;
 mod lifeline;
 mod python;
+mod shared;
 
 use super::protocol::{How, Load, Order, Report, Role};
 use crate::notebook::{Missing, RunError, StreamName};
@@ -71,6 +72,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
                 kept: Kept::Yes,
                 places: Vec::new(),
                 forked: HashSet::new(),
+                has_told: true,
             }
             .obey(py)
         }
@@ -132,11 +134,17 @@ struct Process {
     places: Vec<files::Place>,
     /// The processes that we forked from this one, as opposed to those that the user's code started.
     forked: HashSet<i32>,
+    /// Whether this frozen process has said what its branches share. It has a moment for that when no order waits.
+    has_told: bool,
 }
 
 impl Process {
     fn obey(mut self, py: Python<'_>) -> ! {
-        while let Some((order, descriptors)) = self.wait(py) {
+        loop {
+            if !self.has_told && !control::order_is_waiting() {
+                self.tell_what_is_shared(py);
+            }
+            let Some((order, descriptors)) = self.wait(py) else { leave() };
             match order {
                 Order::Fork { child, role, load, blobs } => {
                     self.fork(py, child, Future { role, load, blobs }, descriptors);
@@ -158,7 +166,14 @@ impl Process {
                 Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
             }
         }
-        leave()
+    }
+
+    fn tell_what_is_shared(&mut self, py: Python<'_>) {
+        self.has_told = true;
+        let warnings = shared::warnings(&self.places, || self.shell.own_sockets(py));
+        if !warnings.is_empty() {
+            control::report(&Report::Shared(warnings));
+        }
     }
 
     /// Waits for an order. A head's own threads go on meanwhile; a frozen process has none.
@@ -230,6 +245,7 @@ impl Process {
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
         control::adopt(raise(next()?)?);
         self.role = role;
+        self.has_told = role != Role::Frozen;
         self.kept = Kept::Yes;
         self.forked.clear();
         let missing = match load {
@@ -291,6 +307,7 @@ impl Process {
                 exec_count: 0,
                 warnings: Vec::new(),
                 forks: true,
+                is_alone: false,
             });
             return;
         }
@@ -307,18 +324,22 @@ impl Process {
         while let Err(late) = py.check_signals() {
             drop(late);
         }
-        let (mut warnings, forks) = match ran.how {
+        let (mut warnings, forks, mut is_alone) = match ran.how {
             How::Ok => self.shell.hazards(py),
-            _ => (Vec::new(), true),
+            _ => (Vec::new(), true, false),
         };
-        if matches!(ran.how, How::Ok) {
-            warnings.extend(children::warning(&self.forked));
+        if matches!(ran.how, How::Ok)
+            && let Some(warning) = children::warning(&self.forked)
+        {
+            warnings.push(warning);
+            is_alone = true;
         }
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
         }
         self.kept = Kept::No;
-        control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings, forks });
+        let exec_count = ran.exec_count;
+        control::report(&Report::Ended { how: ran.how, exec_count, warnings, forks, is_alone });
     }
 }
 

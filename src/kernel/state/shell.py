@@ -1,20 +1,24 @@
 """The Python side of a process: IPython's shell, with its outputs sent to the server.
 
 `boot` is called once, in the root; everything else lives on in forks of it. The functions that Rust calls answer
-with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `user_forked`.
+with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `has_forked`.
 """
 
 import asyncio.selector_events
+import _thread
 import base64
 import builtins
 import faulthandler
+import functools
 import gc
 import getpass
 import io
 import json
 import os
 import random
+import select
 import socket
+import subprocess
 import sys
 import threading
 import warnings
@@ -33,8 +37,11 @@ MAX_TRACEBACK_ITEMS = 100
 
 channel = None
 shell = None
-# All event loops that were ever made here and are still there.
+# All event loops that were ever made here and are still there, and all subprocesses, by the id of their object.
 loops = weakref.WeakSet()
+processes = weakref.WeakValueDictionary()
+# The names of functions that cells have given to os.register_at_fork.
+fork_hooks = []
 
 
 def boot(own_channel, support):
@@ -50,8 +57,10 @@ def boot(own_channel, support):
     sys.stderr = sys.__stderr__ = _Stream(2)
     # A crash in C code says where Python stood.
     faulthandler.enable(file=2)
-    os.register_at_fork(after_in_child=channel.user_forked)
+    os.register_at_fork(after_in_child=channel.has_forked)
+    _note_fork_hooks()
     _note_new_loops()
+    _note_new_processes()
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
@@ -135,19 +144,66 @@ class _NoEvents:
 
 
 def hazards():
-    """What of the state as it is now does not survive a fork, as JSON: [sentences, whether it may be forked at all]."""
+    """What of the state as it is now does not survive a fork, as JSON: [sentences, whether it may be forked at all, whether
+    some of it lives in this process alone]."""
     told, forks = [], True
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
-        names = ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in threads[:5])
-        told.append(f"threads do not go on in a branch: {names}")
+        told.append(f"threads do not go on in a branch: {_listed(threads)}")
+        locks = _held_locks()
+        if locks:
+            told.append(f"locks that these threads may hold stay locked in a branch: {_listed(locks)}")
+    tasks = [task.get_name() for loop in list(loops) if not loop.is_closed() for task in asyncio.all_tasks(loop)]
+    if tasks:
+        told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
+    if fork_hooks:
+        told.append(f"functions that run at each fork, in every state and branch: {_listed(fork_hooks)}")
     if "polars" in sys.modules and _has_threads("polars"):
         told.append("polars' own threads do not survive a fork: branches come from the checkpoint")
         forks = False
     if _uses_cuda():
         told.append("CUDA does not survive a fork: branches come from the checkpoint")
         forks = False
-    return _json([told, forks])
+    if getattr(sys.modules.get("numba.np.ufunc.parallel"), "_threading_layer", None) == "omp":
+        told.append(
+            "numba's OpenMP threads do not survive a fork: branches come from the checkpoint"
+            " (with NUMBA_THREADING_LAYER=workqueue they do)"
+        )
+        forks = False
+    return _json([told, forks, bool(threads) or not forks])
+
+
+def _listed(names):
+    more = f", and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in names[:5]) + more
+
+
+def _held_locks():
+    """The names of variables that are held locks, or have one. An RLock of this thread will be let go by this thread."""
+    held = []
+    for name, value in list(shell.user_ns.items()):
+        inside = [] if isinstance(value, (type, type(sys))) or callable(value) else _parts(value)
+        if type(name) is str and not name.startswith("_") and any(_is_held(one) for one in [value, *inside]):
+            held.append(name)
+    return held
+
+
+def _parts(value):
+    """What an object consists of, without asking it."""
+    parts = gc.get_referents(value)[:1000]
+    return parts + [one for part in parts if type(part) is dict for one in gc.get_referents(part)[:1000]]
+
+
+def _is_held(lock):
+    if type(lock) is _thread.LockType:
+        return lock.locked()
+    return type(lock) is _thread.RLock and not lock._is_owned() and not repr(lock).startswith("<unlocked")
+
+
+def own_sockets():
+    """The descriptors of sockets that each branch gets anew, as JSON."""
+    pairs = [(loop._ssock, loop._csock) for loop in list(loops) if not loop.is_closed()]
+    return _json([end.fileno() for pair in pairs for end in pair])
 
 
 def _has_threads(prefix):
@@ -192,6 +248,7 @@ def after_fork_in_child(kept):
         # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
         _script_magics().event_loop = None
     _give_own_workers()
+    _give_away_processes()
     for loop in list(loops):
         if not loop.is_closed():
             _give_own_wakeups(loop)
@@ -210,6 +267,124 @@ def _give_own_workers():
         if pool is not None:
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
+
+
+    _end_pools_of_processes()
+
+
+def _end_pools_of_processes():
+    """Their processes, and the threads that talk to them, belong to the line that started them. A task for them would wait
+    for ever: it is refused."""
+    pools = sys.modules.get("concurrent.futures.process")
+    for thread in list(getattr(pools, "_threads_wakeups", ())):
+        pool = thread.executor_reference()
+        if pool is not None:
+            pool._broken = _NO_WORKERS
+    pools = sys.modules.get("multiprocessing.pool")
+    if pools is not None:
+        for final in list(sys.modules["multiprocessing.util"]._finalizer_registry.values()):
+            pool = final._weakref() if final._weakref is not None else None
+            if isinstance(pool, pools.Pool) and not hasattr(pool, "_ratoon_is_inherited"):
+                pool._ratoon_is_inherited = True
+                pool._check_running = _refuse_pool
+                # Else its end would wait for threads that are gone.
+                final.cancel()
+                pool._terminate = _do_nothing
+                pool.join = _do_nothing
+
+
+_NO_WORKERS = "the processes of this pool belong to the line that started them, not to its branches: make another pool here"
+
+
+def _refuse_pool():
+    raise RuntimeError(_NO_WORKERS)
+
+
+def _do_nothing(*_, **__):
+    pass
+
+
+def _note_fork_hooks():
+    register = os.register_at_fork
+
+    @functools.wraps(register)
+    def register_and_note(**hooks):
+        register(**hooks)
+        if sys._getframe(1).f_globals.get("__name__") == "__main__":
+            fork_hooks.extend(getattr(hook, "__qualname__", type(hook).__name__) for hook in hooks.values())
+
+    os.register_at_fork = register_and_note
+
+
+def _note_new_processes():
+    """A subprocess is the child of one process. In all others Python takes it for one that has ended well; there it is told
+    what is known."""
+    popen = subprocess.Popen
+    execute, poll, wait = popen._execute_child, popen._internal_poll, popen._try_wait
+
+    @functools.wraps(execute)
+    def execute_and_note(process, *args, **kwargs):
+        execute(process, *args, **kwargs)
+        processes[id(process)] = process
+
+    @functools.wraps(poll)
+    def poll_or_look(process, *args, **kwargs):
+        began = process.__dict__.get("_ratoon_began")
+        if began is None:
+            return poll(process, *args, **kwargs)
+        if _began(process.pid) == began:
+            return None
+        # Python's own, when it cleans up: it wants only to be rid of it.
+        deadstate = kwargs.get("_deadstate", args[0] if args else None)
+        return _ended_elsewhere(process) if deadstate is None else deadstate
+
+    @functools.wraps(wait)
+    def wait_or_look(process, flags):
+        began = process.__dict__.get("_ratoon_began")
+        if began is None:
+            return wait(process, flags)
+        if _began(process.pid) == began and not flags & os.WNOHANG:
+            _wait_for_other(process.pid)
+        return (0, 0) if _began(process.pid) == began else _ended_elsewhere(process)
+
+    popen._execute_child, popen._internal_poll, popen._try_wait = execute_and_note, poll_or_look, wait_or_look
+
+
+def _give_away_processes():
+    """Subprocesses belong to the line that started them."""
+    for process in list(processes.values()):
+        if process.returncode is None and "_ratoon_began" not in process.__dict__:
+            process._ratoon_began = _began(process.pid) or "ended"
+
+
+def _began(pid):
+    """When a process began that still runs; nothing else has its number and began then."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            fields = stat.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in b"ZX" else fields[19]
+
+
+def _wait_for_other(pid):
+    """Waits until a process has ended that is not our child."""
+    try:
+        end = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        poll.poll()
+    finally:
+        os.close(end)
+
+
+def _ended_elsewhere(process):
+    raise ChildProcessError(
+        f"process {process.pid} has ended, but how is not known here: it belongs to the line that started it, not to its branches"
+    )
 
 
 def _note_new_loops():
