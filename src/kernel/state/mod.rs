@@ -45,12 +45,29 @@ pub fn child_main() -> ExitCode {
 
 fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     control::adopt(control::take_from_stdin()?);
+    close_what_was_inherited();
     interrupt::ignore();
     // Both are comforts: without them crashes are slow to write out, and memory pressure is less well aimed.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
     let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
     let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
     Ok(first)
+}
+
+/// Closes what the server was started with, or by: a shell's or a supervisor's pipes are nothing of the cells'.
+fn close_what_was_inherited() {
+    let own = control::number();
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<i32> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
+        // SAFETY: this process has just begun and owns nothing but its socket; the list's own descriptor is closed already,
+        // which only answers EBADF.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::close(number);
+        }
+    }
 }
 
 fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {

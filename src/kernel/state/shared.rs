@@ -158,6 +158,7 @@ fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let name = match path {
         // What the system calls memory without a file.
         "" | "/dev/zero (deleted)" => "without a name".to_owned(),
+        path if path.starts_with("/dev/shm/sem.") => "locks between processes".to_owned(),
         path => shortened(path),
     };
     Some((name, bytes))

@@ -89,7 +89,7 @@ def _put_environment_on_path():
 
 def run(code, allow_stdin):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n}."""
-    _input.allowed = allow_stdin
+    _input.allowed, _input.refused = allow_stdin, None
     shell.errors_sent = []
     try:
         result = shell.run_cell(code, store_history=True)
@@ -97,7 +97,8 @@ def run(code, allow_stdin):
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
-    sent = None
+    # What starts the debugger takes its error for one of the debugged code.
+    error, sent = error or _input.refused, None
     if error is not None:
         shown = [one["ename"] for one in shell.errors_sent]
         if _ename(error) not in shown:
@@ -182,8 +183,11 @@ def _held_locks():
     """The names of variables that are held locks, or have one. An RLock of this thread will be let go by this thread."""
     held = []
     for name, value in list(shell.user_ns.items()):
-        inside = [] if isinstance(value, (type, type(sys))) or callable(value) else _parts(value)
-        if type(name) is str and not name.startswith("_") and any(_is_held(one) for one in [value, *inside]):
+        kind = type(value)
+        # A thread has locks of its own, and what these have to do with the cell is told with its name.
+        has_parts = not issubclass(kind, (type, type(sys), type(_parts), threading.Thread))
+        parts = _parts(value) if has_parts else []
+        if type(name) is str and not name.startswith("_") and any(_is_held(one) for one in [value, *parts]):
             held.append(name)
     return held
 
@@ -448,10 +452,11 @@ class _Stream(io.TextIOBase):
 
 def _make_shell():
     from IPython.core import interactiveshell, ultratb  # noqa: F401
+    from IPython.core.autocall import ExitAutocall
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
-    from traitlets import Type
+    from traitlets import Type, default
     from traitlets.config import Config
 
     class Publisher(DisplayPublisher):
@@ -487,6 +492,12 @@ def _make_shell():
         def finish_displayhook(self):
             pass
 
+    class Exit(ExitAutocall):
+        """exit and quit."""
+
+        def __call__(self, code=None):
+            raise SystemExit(code)
+
     class Shell(InteractiveShell):
         """IPython without a terminal."""
 
@@ -511,8 +522,24 @@ def _make_shell():
             # text raises.
             return {"ename": _ename(exception), "evalue": _text_of(exception), "traceback": []}
 
-        def ask_exit(self):
-            raise SystemExit("exit() ends only this run: its state is not kept, the notebook goes on")
+        def debugger(self, force=False):
+            if not _input.allowed:
+                sys.stderr.write(f"[ratoon: {_nobody_to_ask('the debugger')}]\n")
+            elif getattr(sys, "last_traceback", None) is None:
+                sys.stderr.write(
+                    "[ratoon: there is no error to look at. A cell that fails leaves no state, so its error is gone with it:"
+                    " run it again after `%pdb on`, or with breakpoint() in it]\n"
+                )
+            else:
+                tb = getattr(sys.last_value, "__traceback__", None)
+                if tb is not None and tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
+                    # The debugger leaves its first frame out: that is to be IPython's, not the cell's.
+                    self.InteractiveTB.tb = tb
+                super().debugger(force)
+
+        @default("exiter")
+        def _make_exit(self):
+            return Exit(self)
 
         def enable_gui(self, gui=None):
             if gui not in (None, "inline"):
@@ -548,13 +575,20 @@ def _load_tracebacks():
 
 
 def _send_error(etype, evalue, traceback):
+    text = _clean(_text_of(evalue))
+    if type(evalue) is SystemExit:
+        text = _EXIT if evalue.code is None else f"{text} ({_EXIT})"
+        traceback = [f"SystemExit: {text}"]
     error = {
         "ename": _ename(evalue),
-        "evalue": _cut(_clean(_text_of(evalue)), MAX_PLAIN_CHARACTERS),
+        "evalue": _cut(text, MAX_PLAIN_CHARACTERS),
         "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
+
+
+_EXIT = "the cell ended itself: that ends only this run, which leaves no state; the notebook goes on"
 
 
 def _shortened(traceback):
@@ -664,12 +698,19 @@ def _ask(function, prompt, password):
     if not _input.allowed:
         from IPython.core.error import StdinNotImplementedError
 
-        raise StdinNotImplementedError(
-            f"{function} has nobody to ask: this run came over REST. Pass the value in the code, or run the cell on the page."
-        )
+        # _ask is called by _input, and that by whoever asks.
+        is_debugger = sys._getframe(2).f_globals.get("__name__") in ("cmd", "IPython.core.debugger")
+        error = StdinNotImplementedError(_nobody_to_ask("the debugger" if is_debugger else function))
+        if is_debugger:
+            _input.refused = error
+        raise error
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError(f"{function} works in the cell itself, not in a thread that it has started")
     return channel.ask(_clean(prompt), password)
 
 
-_input.allowed = False
+def _nobody_to_ask(who):
+    return f"{who} has nobody to ask: this run came over REST. Pass the value in the code, or run the cell on the page."
+
+
+_input.allowed, _input.refused = False, None
