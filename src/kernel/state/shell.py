@@ -193,9 +193,12 @@ def _held_locks():
 
 
 def _parts(value):
-    """What an object consists of, without asking it."""
-    parts = gc.get_referents(value)[:1000]
-    return parts + [one for part in parts if type(part) is dict for one in gc.get_referents(part)[:1000]]
+    """What an object consists of, without asking it. Nobody keeps locks among thousands of things, and to touch these would copy
+    their memory."""
+    large = (list, tuple, dict, set, frozenset)
+    parts = [] if type(value) in large and len(value) > 1000 else gc.get_referents(value)
+    inside = [part for part in parts[:1000] if type(part) is dict and len(part) <= 1000]
+    return parts + gc.get_referents(*inside)
 
 
 def _is_held(lock):
