@@ -31,6 +31,9 @@ use std::process::ExitCode;
 
 /// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
 const FIRST_OWN_DESCRIPTOR: i32 = 200;
+/// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
+/// millisecond, which those who are still busy with its cell are not to miss.
+const REST_BEFORE_TELLING: u8 = 50;
 /// Makes heads and states die before the server when memory runs out (Redis gives its forks 800 too).
 const OOM_SCORE_ADJ: &str = "800";
 
@@ -158,7 +161,7 @@ struct Process {
 impl Process {
     fn obey(mut self, py: Python<'_>) -> ! {
         loop {
-            if !self.has_told && !control::order_is_waiting() {
+            if !self.has_told && !control::order_comes_within(REST_BEFORE_TELLING.into()) {
                 self.tell_what_is_shared(py);
             }
             let Some((order, descriptors)) = self.wait(py) else { leave() };
