@@ -52,9 +52,10 @@ fn hold(server: &TestServer, rows: &[Row]) {
         assert_eq!(grown.ename(), "", "{what}: {} {:#?}", grown.evalue(), grown.output);
         warns_of(server, grown.state(), says);
         // The head of the state goes its own way; the others are branches.
-        server.run(grown.state(), "pass");
+        assert_eq!(server.run(grown.state(), "pass").output, Vec::<Value>::new(), "{what}");
         for _ in 0..2 {
             let ran = server.run(grown.state(), code);
+            assert!(ran.output.iter().all(|o| o["output_type"] == "stream"), "{what}: {ran:?}");
             assert_eq!((ran.ename(), ran.text().trim_end()), ("", *expected), "{what}: {}", ran.evalue());
         }
         server.reset();

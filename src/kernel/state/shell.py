@@ -154,7 +154,7 @@ def hazards():
         locks = _held_locks()
         if locks:
             told.append(f"locks that these threads may hold stay locked in a branch: {_listed(locks)}")
-    tasks = [task.get_name() for loop in list(loops) if not loop.is_closed() for task in asyncio.all_tasks(loop)]
+    tasks = _waiting_tasks()
     if tasks:
         told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
     if fork_hooks:
@@ -177,6 +177,13 @@ def hazards():
 def _listed(names):
     more = f", and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in names[:5]) + more
+
+
+def _waiting_tasks():
+    try:
+        return [task.get_name() for loop in list(loops) if not loop.is_closed() for task in asyncio.all_tasks(loop)]
+    except RuntimeError:  # a thread makes and ends them all the time
+        return []
 
 
 def _held_locks():

@@ -53,7 +53,7 @@ impl Machine {
         }
         let why = self.why_it_hangs(&state, hung);
         self.effects.push(Effect::Kill(process));
-        if self.heads.get(process).is_some() && !hung.is_there {
+        if self.heads.get(process).is_some() && !hung.is_there && self.forks(&state) {
             self.end_stuck(&state);
         }
         self.remember_that_it_hung(&state, hung);

@@ -68,7 +68,8 @@ impl Machine {
         state.is_root() && (self.root.is_none() || self.notebook.state(state).is_some_and(is_new))
     }
 
-    fn forks(&self, state: &StateId) -> bool {
+    /// Whether branches of a state are forked from its process.
+    pub(super) fn forks(&self, state: &StateId) -> bool {
         self.notebook.state(state).is_none_or(|s| s.forks)
     }
 
