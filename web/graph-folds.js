@@ -20,7 +20,7 @@ export function foldsOf(nodes, isKept) {
     const runs = new Array(nodes.length);
     const all = [];
     for (const node of nodes) {
-        if (!isTrivial(node) || isKept(node)) continue;
+        if (!isTrivial(node, nodes[node.from]) || isKept(node)) continue;
         const run = runs[node.from] ?? [];
         if (run.length === 0) all.push(run);
         run.push(node.at);
@@ -29,11 +29,11 @@ export function foldsOf(nodes, isKept) {
     return all.filter((run) => run.length >= FEWEST);
 }
 
-/** Nothing but a cell that went well, with one cell after it. @param {Node} node */
-function isTrivial({ state, run, children, from }) {
+/** Nothing but a cell that went well, with one cell after it. What it warns of is as before. @param {Node} node @param {Node | undefined} parent */
+function isTrivial({ state, run, children, from }, parent) {
     if (!state || from < 0 || children.length !== 1) return false;
     const { label, pinned, warnings, living } = state;
-    return !label && !pinned && warnings.length === 0 && (living === 'memory' || living === 'disk' || living === 'freezing')
+    return !label && !pinned && warnings.every((warning) => parent?.state?.warnings.includes(warning)) && (living === 'memory' || living === 'disk' || living === 'freezing')
         && signOf(state) !== 'failed' && !(run && pictureOf(run.outputs));
 }
 

@@ -12,7 +12,7 @@ import { hasEnded } from './protocol.js';
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
- *     versions: string[], isOutdated: boolean, isHere: boolean, progress: import('./living.js').Progress | undefined}
+ *     versions: string[], isOutdated: boolean, isHere: boolean, warnings: string[], progress: import('./living.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean}
  *   | {kind: 'attempt', key: string, run: Run}} Cell
  */
@@ -74,7 +74,10 @@ function ranCell(model, look, state, isOutdated) {
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
     const versions = model.childrenOf(state.parent ?? '').filter((other) => other.living !== 'deleted' || other === state);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
-    return { kind: 'ran', key: state.id, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, progress };
+    // What it warns of from its parent on was told there; where one stands, all is told.
+    const known = isHere ? [] : model.states.get(state.parent ?? '')?.warnings ?? [];
+    const warnings = state.warnings.filter((warning) => !known.includes(warning));
+    return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, progress };
 }
 
 /** @param {Model} model @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */

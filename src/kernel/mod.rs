@@ -14,7 +14,7 @@ mod tree;
 pub use library::find_library;
 pub use protocol::{Contents, Exit, Found, How, Load, Mark, Marks, ProcId, Report, Role, Sought};
 pub use state::child_main;
-pub use tree::{Heard, News, Tree, end_all_below};
+pub use tree::{Heard, Hung, News, Tree, end_all_below};
 
 use std::path::PathBuf;
 

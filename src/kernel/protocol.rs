@@ -244,7 +244,12 @@ pub enum Report {
         warnings: Vec<String>,
         /// Whether this process may be forked; a library that is known to hang in forks may be in use.
         forks: bool,
+        /// Whether some of this state lives in this process alone: threads, child processes.
+        #[serde(default)]
+        is_alone: bool,
     },
+    /// What my branches share with me although each should have its own; a frozen process says it when nobody waits.
+    Shared(Vec<String>),
     /// The variables of a state.
     Variables(Vec<Variable>),
     /// What tells the variables of a state from those of another.

@@ -338,6 +338,10 @@ impl Task {
             }
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
+            Effect::Examine(process) => {
+                let hung = self.tree.examine(process);
+                self.feed(Input::Examined(process, hung));
+            }
             Effect::Kill(process) => self.tree.kill(process),
             Effect::Keep { state, parent, about } => {
                 self.store.keep_checkpoint(NewCheckpoint { state, parent, about: *about })

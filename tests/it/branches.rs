@@ -863,6 +863,7 @@ fn random_numbers_are_the_states_and_secrets_are_not() {
         "print(os.urandom(8))",
         "print(tempfile.mktemp())",
         "print(random.SystemRandom().random())",
+        "import ssl; print(ssl.RAND_bytes(8))",
     ] {
         let [a, b, c] = twice(code);
         assert!(a != b && b != c && a != c, "{code}: {a} {b} {c}");
@@ -1122,6 +1123,33 @@ fn the_numeric_libraries_branch_too() {
                     "True 500",
                 ),
                 ("m = H(max_iter=5).fit(x, -y); print(m.predict(x).mean() < 0)", "True"),
+            ),
+            probe(
+                "pyarrow's tables and threads",
+                "import pyarrow as pa, pyarrow.compute as pc, pyarrow.csv as csv, io\nt = pa.table({'x': range(100_000), 'k': ['a', 'b'] * 50_000}); print(t.group_by('k').aggregate([('x', 'sum')]).num_rows)",
+                ("print(t.group_by('k').aggregate([('x', 'max')]).to_pydict()['x_max'])", "[99998, 99999]"),
+                (
+                    "print(csv.read_csv(io.BytesIO(b'a\\n' + b'1\\n' * 200_000)).num_rows, pc.sum(t['x']).as_py())",
+                    "200000 4999950000",
+                ),
+            ),
+            probe(
+                "a duckdb connection and its threads",
+                "import duckdb\ndb = duckdb.connect(); db.execute('create table t as select range x, range % 3 k from range(1000000)'); db.execute('select k, sum(x) from t group by k').fetchall();",
+                (
+                    "db.execute('delete from t where k = 0'); print(db.execute('select count(*) from t').fetchone())",
+                    "(666666,)",
+                ),
+                (
+                    "print(db.execute('select k, count(*) from t group by k order by k').fetchall())",
+                    "[(0, 333334), (1, 333333), (2, 333333)]",
+                ),
+            ),
+            probe(
+                "joblib's processes, which the state has used",
+                "from joblib import Parallel, delayed\nimport math\nParallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [1, 4]);",
+                ("print(Parallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [1, 4, 9]))", "[1.0, 2.0, 3.0]"),
+                ("print(Parallel(n_jobs=2)(delayed(math.sqrt)(i) for i in [16]))", "[4.0]"),
             ),
             probe(
                 "joblib's processes",

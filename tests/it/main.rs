@@ -31,6 +31,7 @@ mod seed;
 mod server;
 mod sockets;
 mod start;
+mod survival;
 mod tasks;
 mod tidy;
 mod wire;

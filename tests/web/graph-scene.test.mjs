@@ -123,7 +123,7 @@ test('pinned, warned, deleted, looked at by somebody, with a picture, or a fork:
     growing.line('initial', 40);
     const set = (id, values) => growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(id), ...values } });
     set('s6', { pinned: true });
-    set('s12', { warnings: ['holds a thread'] });
+    for (const id of ['s12', 's13', 's14']) set(id, { warnings: ['holds a thread'] });
     set('s18', { living: 'deleted' });
     growing.model.fold({ event: 'output_added', exec_id: 'r24', output: { output_type: 'display_data', data: { 'image/png': 'AAAA' }, metadata: {} } });
     growing.run('s30');

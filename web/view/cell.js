@@ -170,7 +170,7 @@ function Notes({ cell, run, acts, mayRun }) {
         parts.push(html`<span>${WORDS.edited}</span>`, mayRun && html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`);
     }
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
-    if (cell.kind === 'ran') parts.push(...cell.state.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
+    if (cell.kind === 'ran') parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'draft' && cell.isInside) parts.push(html`<span>${WORDS.inside}</span>`);
     if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
@@ -238,7 +238,7 @@ const livingOf = ({ state, progress }) => [state.pinned, state.saving, state.mem
 export function stampOf(cell, mayRun, isStopping) {
     const run = runOf(cell);
     const own = cell.kind === 'ran'
-        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.state.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
+        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
         : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
     return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, ...own]);
 }

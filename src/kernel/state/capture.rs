@@ -136,13 +136,16 @@ impl Channel {
         }
     }
 
-    /// Called in every forked child: one that is the user's own lets go of what belongs to its parent.
-    fn user_forked(&self) {
-        if !fork::is_ours() {
-            control::let_go();
-            *lock() = None;
-            IS_USERS_CHILD.store(true, Ordering::Relaxed);
+    /// Called in every forked child, before functions of the user's are: it lets go of what belongs to its parent. One that is
+    /// the user's own goes on to print to the parent's descriptors; what one of ours prints before it is a head is nobody's.
+    fn has_forked(&self) -> io::Result<()> {
+        control::let_go();
+        *lock() = None;
+        if fork::is_ours() {
+            return disconnect();
         }
+        IS_USERS_CHILD.store(true, Ordering::Relaxed);
+        Ok(())
     }
 }
 

@@ -33,5 +33,8 @@ fn running(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let is_zombie = rest.trim_start().starts_with('Z');
+    // A fork has the name of this program, whose name nobody who writes Python has to know.
+    let own = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    let name = if name == own.trim_end() { "python" } else { name };
     (!is_zombie).then(|| format!("{name} ({pid})"))
 }

@@ -5,6 +5,7 @@
 
 use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, Order, Report, frame};
 use nix::errno::Errno;
+use nix::poll::PollTimeout;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send};
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -66,11 +67,16 @@ pub(super) fn send_frame(bytes: &[u8]) {
 
 /// Whether an order (or the end) is there already.
 pub(super) fn order_is_waiting() -> bool {
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    order_comes_within(PollTimeout::ZERO)
+}
+
+/// Whether an order (or the end) is there before this time is over.
+pub(super) fn order_comes_within(time: PollTimeout) -> bool {
+    use nix::poll::{PollFd, PollFlags, poll};
     use std::os::fd::AsFd;
     let guard = lock();
     let Some(socket) = guard.as_ref() else { return true };
-    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|n| n > 0)
+    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], time).is_ok_and(|n| n > 0)
 }
 
 /// Waits for the next order. `None`: the server closed the socket.

@@ -8,10 +8,10 @@
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::fcntl::{AtFlags, FcntlArg, OFlag, fcntl};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
-use nix::unistd::{Whence, lseek};
+use nix::unistd::{AccessFlags, Whence, lseek};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// kcmp's "are these two descriptors one open file" (Linux, kcmp.h), which the libc crate lacks.
@@ -114,6 +114,29 @@ pub(super) fn open_anew(places: &[Place]) {
             What::Epoll(watched) => watch_anew(*number, watched),
         };
     }
+}
+
+/// The files that cannot be opened again, and the system's reason: their permissions were tightened after they were opened.
+pub(super) fn stay_shared(places: &[Place]) -> Vec<(RawFd, Errno)> {
+    let files = places.iter().filter(|place| matches!(place.what, What::File { .. }));
+    files.filter_map(|place| Some((place.number, may_open_anew(place.number).err()?))).collect()
+}
+
+/// Asks for the right to open a file instead of opening it, which who watches the file would see.
+fn may_open_anew(number: RawFd) -> Result<(), Errno> {
+    // SAFETY: only asked; a descriptor that is not open answers EBADF.
+    let status =
+        OFlag::from_bits_truncate(fcntl(unsafe { BorrowedFd::borrow_raw(number) }, FcntlArg::F_GETFL)?);
+    if status.contains(OFlag::O_PATH) {
+        return Ok(());
+    }
+    let wished = match status & OFlag::O_ACCMODE {
+        OFlag::O_WRONLY => AccessFlags::W_OK,
+        OFlag::O_RDWR => AccessFlags::R_OK | AccessFlags::W_OK,
+        _ => AccessFlags::R_OK,
+    };
+    let path = format!("/proc/self/fd/{number}");
+    nix::unistd::faccessat(nix::fcntl::AT_FDCWD, path.as_str(), wished, AtFlags::AT_EACCESS)
 }
 
 fn open_file_anew(number: RawFd, offset: i64) -> Result<(), Errno> {

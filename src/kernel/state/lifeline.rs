@@ -9,7 +9,7 @@
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
 /// fcntl's "signal to send instead of SIGIO" (Linux, asm-generic/fcntl.h), which the libc crate lacks.
@@ -40,6 +40,11 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     }
     *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
     Ok(())
+}
+
+/// The number of the pipe's descriptor.
+pub(super) fn number() -> Option<RawFd> {
+    PIPE.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(AsRawFd::as_raw_fd)
 }
 
 /// Ties this process after a fork.

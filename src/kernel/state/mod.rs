@@ -14,6 +14,7 @@ mod fork;
 mod interrupt;
 mod lifeline;
 mod python;
+mod shared;
 
 use super::protocol::{How, Load, Order, Report, Role};
 use crate::notebook::{Missing, RunError, StreamName};
@@ -30,6 +31,9 @@ use std::process::ExitCode;
 
 /// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
 const FIRST_OWN_DESCRIPTOR: i32 = 200;
+/// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
+/// millisecond, which those who are still busy with its cell are not to miss.
+const REST_BEFORE_TELLING: u8 = 50;
 /// Makes heads and states die before the server when memory runs out (Redis gives its forks 800 too).
 const OOM_SCORE_ADJ: &str = "800";
 
@@ -44,12 +48,29 @@ pub fn child_main() -> ExitCode {
 
 fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     control::adopt(control::take_from_stdin()?);
+    close_what_was_inherited();
     interrupt::ignore();
     // Both are comforts: without them crashes are slow to write out, and memory pressure is less well aimed.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
     let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
     let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
     Ok(first)
+}
+
+/// Closes what the server was started with, or by: a shell's or a supervisor's pipes are nothing of the cells'.
+fn close_what_was_inherited() {
+    let own = control::number();
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<i32> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
+        // SAFETY: this process has just begun and owns nothing but its socket; the list's own descriptor is closed already,
+        // which only answers EBADF.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::close(number);
+        }
+    }
 }
 
 fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
@@ -71,6 +92,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
                 kept: Kept::Yes,
                 places: Vec::new(),
                 forked: HashSet::new(),
+                has_told: true,
             }
             .obey(py)
         }
@@ -132,11 +154,17 @@ struct Process {
     places: Vec<files::Place>,
     /// The processes that we forked from this one, as opposed to those that the user's code started.
     forked: HashSet<i32>,
+    /// Whether this frozen process has said what its branches share. It has a moment for that when no order waits.
+    has_told: bool,
 }
 
 impl Process {
     fn obey(mut self, py: Python<'_>) -> ! {
-        while let Some((order, descriptors)) = self.wait(py) {
+        loop {
+            if !self.has_told && !control::order_comes_within(REST_BEFORE_TELLING.into()) {
+                self.tell_what_is_shared(py);
+            }
+            let Some((order, descriptors)) = self.wait(py) else { leave() };
             match order {
                 Order::Fork { child, role, load, blobs } => {
                     self.fork(py, child, Future { role, load, blobs }, descriptors);
@@ -158,7 +186,14 @@ impl Process {
                 Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
             }
         }
-        leave()
+    }
+
+    fn tell_what_is_shared(&mut self, py: Python<'_>) {
+        self.has_told = true;
+        let warnings = shared::warnings(&self.places, || self.shell.own_sockets(py));
+        if !warnings.is_empty() {
+            control::report(&Report::Shared(warnings));
+        }
     }
 
     /// Waits for an order. A head's own threads go on meanwhile; a frozen process has none.
@@ -230,6 +265,7 @@ impl Process {
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
         control::adopt(raise(next()?)?);
         self.role = role;
+        self.has_told = role != Role::Frozen;
         self.kept = Kept::Yes;
         self.forked.clear();
         let missing = match load {
@@ -291,6 +327,7 @@ impl Process {
                 exec_count: 0,
                 warnings: Vec::new(),
                 forks: true,
+                is_alone: false,
             });
             return;
         }
@@ -307,18 +344,22 @@ impl Process {
         while let Err(late) = py.check_signals() {
             drop(late);
         }
-        let (mut warnings, forks) = match ran.how {
+        let (mut warnings, forks, mut is_alone) = match ran.how {
             How::Ok => self.shell.hazards(py),
-            _ => (Vec::new(), true),
+            _ => (Vec::new(), true, false),
         };
-        if matches!(ran.how, How::Ok) {
-            warnings.extend(children::warning(&self.forked));
+        if matches!(ran.how, How::Ok)
+            && let Some(warning) = children::warning(&self.forked)
+        {
+            warnings.push(warning);
+            is_alone = true;
         }
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
         }
         self.kept = Kept::No;
-        control::report(&Report::Ended { how: ran.how, exec_count: ran.exec_count, warnings, forks });
+        let exec_count = ran.exec_count;
+        control::report(&Report::Ended { how: ran.how, exec_count, warnings, forks, is_alone });
     }
 }
 

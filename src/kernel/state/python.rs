@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -119,9 +120,14 @@ impl Shell {
         let _ = self.0.call_method0(py, "rehearse");
     }
 
-    /// What does not survive a branch, and whether this process may be forked at all.
-    pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool) {
-        self.ask(py, "hazards").unwrap_or((Vec::new(), true))
+    /// What does not survive a branch, whether this process may be forked at all, and whether something lives in it alone.
+    pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool, bool) {
+        self.ask(py, "hazards").unwrap_or((Vec::new(), true, false))
+    }
+
+    /// The descriptors of sockets that event loops wake themselves with: each branch gets its own.
+    pub(super) fn own_sockets(&self, py: Python<'_>) -> Vec<RawFd> {
+        self.ask(py, "own_sockets").unwrap_or_default()
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {

@@ -1,20 +1,24 @@
 """The Python side of a process: IPython's shell, with its outputs sent to the server.
 
 `boot` is called once, in the root; everything else lives on in forks of it. The functions that Rust calls answer
-with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `user_forked`.
+with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `has_forked`.
 """
 
 import asyncio.selector_events
+import _thread
 import base64
 import builtins
 import faulthandler
+import functools
 import gc
 import getpass
 import io
 import json
 import os
 import random
+import select
 import socket
+import subprocess
 import sys
 import threading
 import warnings
@@ -33,8 +37,11 @@ MAX_TRACEBACK_ITEMS = 100
 
 channel = None
 shell = None
-# All event loops that were ever made here and are still there.
+# All event loops that were ever made here and are still there, and all subprocesses, by the id of their object.
 loops = weakref.WeakSet()
+processes = weakref.WeakValueDictionary()
+# The names of functions that cells have given to os.register_at_fork.
+fork_hooks = []
 
 
 def boot(own_channel, support):
@@ -50,8 +57,10 @@ def boot(own_channel, support):
     sys.stderr = sys.__stderr__ = _Stream(2)
     # A crash in C code says where Python stood.
     faulthandler.enable(file=2)
-    os.register_at_fork(after_in_child=channel.user_forked)
+    os.register_at_fork(after_in_child=channel.has_forked)
+    _note_fork_hooks()
     _note_new_loops()
+    _note_new_processes()
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
@@ -80,7 +89,7 @@ def _put_environment_on_path():
 
 def run(code, allow_stdin):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n}."""
-    _input.allowed = allow_stdin
+    _input.allowed, _input.refused = allow_stdin, None
     shell.errors_sent = []
     try:
         result = shell.run_cell(code, store_history=True)
@@ -88,7 +97,8 @@ def run(code, allow_stdin):
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
-    sent = None
+    # What starts the debugger takes its error for one of the debugged code.
+    error, sent = error or _input.refused, None
     if error is not None:
         shown = [one["ename"] for one in shell.errors_sent]
         if _ename(error) not in shown:
@@ -135,19 +145,79 @@ class _NoEvents:
 
 
 def hazards():
-    """What of the state as it is now does not survive a fork, as JSON: [sentences, whether it may be forked at all]."""
+    """What of the state as it is now does not survive a fork, as JSON: [sentences, whether it may be forked at all, whether
+    some of it lives in this process alone]."""
     told, forks = [], True
     threads = [t.name for t in threading.enumerate() if t.is_alive() and not _is_ours(t)]
     if threads:
-        names = ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in threads[:5])
-        told.append(f"threads do not go on in a branch: {names}")
+        told.append(f"threads do not go on in a branch: {_listed(threads)}")
+        locks = _held_locks()
+        if locks:
+            told.append(f"locks that these threads may hold stay locked in a branch: {_listed(locks)}")
+    tasks = _waiting_tasks()
+    if tasks:
+        told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
+    if fork_hooks:
+        told.append(f"functions that run at each fork, in every state and branch: {_listed(fork_hooks)}")
     if "polars" in sys.modules and _has_threads("polars"):
         told.append("polars' own threads do not survive a fork: branches come from the checkpoint")
         forks = False
     if _uses_cuda():
         told.append("CUDA does not survive a fork: branches come from the checkpoint")
         forks = False
-    return _json([told, forks])
+    if getattr(sys.modules.get("numba.np.ufunc.parallel"), "_threading_layer", None) == "omp":
+        told.append(
+            "numba's OpenMP threads do not survive a fork: branches come from the checkpoint"
+            " (with NUMBA_THREADING_LAYER=workqueue they do)"
+        )
+        forks = False
+    return _json([told, forks, bool(threads) or not forks])
+
+
+def _listed(names):
+    more = f", and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(_cut(str(name), MAX_NAME_CHARACTERS) for name in names[:5]) + more
+
+
+def _waiting_tasks():
+    try:
+        return [task.get_name() for loop in list(loops) if not loop.is_closed() for task in asyncio.all_tasks(loop)]
+    except RuntimeError:  # a thread makes and ends them all the time
+        return []
+
+
+def _held_locks():
+    """The names of variables that are held locks, or have one. An RLock of this thread will be let go by this thread."""
+    held = []
+    for name, value in list(shell.user_ns.items()):
+        kind = type(value)
+        # A thread has locks of its own, and what these have to do with the cell is told with its name.
+        has_parts = not issubclass(kind, (type, type(sys), type(_parts), threading.Thread))
+        parts = _parts(value) if has_parts else []
+        if type(name) is str and not name.startswith("_") and any(_is_held(one) for one in [value, *parts]):
+            held.append(name)
+    return held
+
+
+def _parts(value):
+    """What an object consists of, without asking it. Nobody keeps locks among thousands of things, and to touch these would copy
+    their memory."""
+    large = (list, tuple, dict, set, frozenset)
+    parts = [] if type(value) in large and len(value) > 1000 else gc.get_referents(value)
+    inside = [part for part in parts[:1000] if type(part) is dict and len(part) <= 1000]
+    return parts + gc.get_referents(*inside)
+
+
+def _is_held(lock):
+    if type(lock) is _thread.LockType:
+        return lock.locked()
+    return type(lock) is _thread.RLock and not lock._is_owned() and not repr(lock).startswith("<unlocked")
+
+
+def own_sockets():
+    """The descriptors of sockets that each branch gets anew, as JSON."""
+    pairs = [(loop._ssock, loop._csock) for loop in list(loops) if not loop.is_closed()]
+    return _json([end.fileno() for pair in pairs for end in pair])
 
 
 def _has_threads(prefix):
@@ -192,6 +262,7 @@ def after_fork_in_child(kept):
         # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
         _script_magics().event_loop = None
     _give_own_workers()
+    _give_away_processes()
     for loop in list(loops):
         if not loop.is_closed():
             _give_own_wakeups(loop)
@@ -210,6 +281,124 @@ def _give_own_workers():
         if pool is not None:
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
+
+
+    _end_pools_of_processes()
+
+
+def _end_pools_of_processes():
+    """Their processes, and the threads that talk to them, belong to the line that started them. A task for them would wait
+    for ever: it is refused."""
+    pools = sys.modules.get("concurrent.futures.process")
+    for thread in list(getattr(pools, "_threads_wakeups", ())):
+        pool = thread.executor_reference()
+        if pool is not None:
+            pool._broken = _NO_WORKERS
+    pools = sys.modules.get("multiprocessing.pool")
+    if pools is not None:
+        for final in list(sys.modules["multiprocessing.util"]._finalizer_registry.values()):
+            pool = final._weakref() if final._weakref is not None else None
+            if isinstance(pool, pools.Pool) and not hasattr(pool, "_ratoon_is_inherited"):
+                pool._ratoon_is_inherited = True
+                pool._check_running = _refuse_pool
+                # Else its end would wait for threads that are gone.
+                final.cancel()
+                pool._terminate = _do_nothing
+                pool.join = _do_nothing
+
+
+_NO_WORKERS = "the processes of this pool belong to the line that started them, not to its branches: make another pool here"
+
+
+def _refuse_pool():
+    raise RuntimeError(_NO_WORKERS)
+
+
+def _do_nothing(*_, **__):
+    pass
+
+
+def _note_fork_hooks():
+    register = os.register_at_fork
+
+    @functools.wraps(register)
+    def register_and_note(**hooks):
+        register(**hooks)
+        if sys._getframe(1).f_globals.get("__name__") == "__main__":
+            fork_hooks.extend(getattr(hook, "__qualname__", type(hook).__name__) for hook in hooks.values())
+
+    os.register_at_fork = register_and_note
+
+
+def _note_new_processes():
+    """A subprocess is the child of one process. In all others Python takes it for one that has ended well; there it is told
+    what is known."""
+    popen = subprocess.Popen
+    execute, poll, wait = popen._execute_child, popen._internal_poll, popen._try_wait
+
+    @functools.wraps(execute)
+    def execute_and_note(process, *args, **kwargs):
+        execute(process, *args, **kwargs)
+        processes[id(process)] = process
+
+    @functools.wraps(poll)
+    def poll_or_look(process, *args, **kwargs):
+        began = process.__dict__.get("_ratoon_began")
+        if began is None:
+            return poll(process, *args, **kwargs)
+        if _began(process.pid) == began:
+            return None
+        # Python's own, when it cleans up: it wants only to be rid of it.
+        deadstate = kwargs.get("_deadstate", args[0] if args else None)
+        return _ended_elsewhere(process) if deadstate is None else deadstate
+
+    @functools.wraps(wait)
+    def wait_or_look(process, flags):
+        began = process.__dict__.get("_ratoon_began")
+        if began is None:
+            return wait(process, flags)
+        if _began(process.pid) == began and not flags & os.WNOHANG:
+            _wait_for_other(process.pid)
+        return (0, 0) if _began(process.pid) == began else _ended_elsewhere(process)
+
+    popen._execute_child, popen._internal_poll, popen._try_wait = execute_and_note, poll_or_look, wait_or_look
+
+
+def _give_away_processes():
+    """Subprocesses belong to the line that started them."""
+    for process in list(processes.values()):
+        if process.returncode is None and "_ratoon_began" not in process.__dict__:
+            process._ratoon_began = _began(process.pid) or "ended"
+
+
+def _began(pid):
+    """When a process began that still runs; nothing else has its number and began then."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            fields = stat.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in b"ZX" else fields[19]
+
+
+def _wait_for_other(pid):
+    """Waits until a process has ended that is not our child."""
+    try:
+        end = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        poll.poll()
+    finally:
+        os.close(end)
+
+
+def _ended_elsewhere(process):
+    raise ChildProcessError(
+        f"process {process.pid} has ended, but how is not known here: it belongs to the line that started it, not to its branches"
+    )
 
 
 def _note_new_loops():
@@ -273,10 +462,11 @@ class _Stream(io.TextIOBase):
 
 def _make_shell():
     from IPython.core import interactiveshell, ultratb  # noqa: F401
+    from IPython.core.autocall import ExitAutocall
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
-    from traitlets import Type
+    from traitlets import Type, default
     from traitlets.config import Config
 
     class Publisher(DisplayPublisher):
@@ -312,6 +502,12 @@ def _make_shell():
         def finish_displayhook(self):
             pass
 
+    class Exit(ExitAutocall):
+        """exit and quit."""
+
+        def __call__(self, code=None):
+            raise SystemExit(code)
+
     class Shell(InteractiveShell):
         """IPython without a terminal."""
 
@@ -336,8 +532,24 @@ def _make_shell():
             # text raises.
             return {"ename": _ename(exception), "evalue": _text_of(exception), "traceback": []}
 
-        def ask_exit(self):
-            raise SystemExit("exit() ends only this run: its state is not kept, the notebook goes on")
+        def debugger(self, force=False):
+            if not _input.allowed:
+                sys.stderr.write(f"[ratoon: {_nobody_to_ask('the debugger')}]\n")
+            elif getattr(sys, "last_traceback", None) is None:
+                sys.stderr.write(
+                    "[ratoon: there is no error to look at. A cell that fails leaves no state, so its error is gone with it:"
+                    " run it again after `%pdb on`, or with breakpoint() in it]\n"
+                )
+            else:
+                tb = getattr(sys.last_value, "__traceback__", None)
+                if tb is not None and tb.tb_frame.f_code.co_filename == interactiveshell.__file__:
+                    # The debugger leaves its first frame out: that is to be IPython's, not the cell's.
+                    self.InteractiveTB.tb = tb
+                super().debugger(force)
+
+        @default("exiter")
+        def _make_exit(self):
+            return Exit(self)
 
         def enable_gui(self, gui=None):
             if gui not in (None, "inline"):
@@ -373,13 +585,20 @@ def _load_tracebacks():
 
 
 def _send_error(etype, evalue, traceback):
+    text = _clean(_text_of(evalue))
+    if type(evalue) is SystemExit:
+        text = _EXIT if evalue.code is None else f"{text} ({_EXIT})"
+        traceback = [f"SystemExit: {text}"]
     error = {
         "ename": _ename(evalue),
-        "evalue": _cut(_clean(_text_of(evalue)), MAX_PLAIN_CHARACTERS),
+        "evalue": _cut(text, MAX_PLAIN_CHARACTERS),
         "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
+
+
+_EXIT = "the cell ended itself: that ends only this run, which leaves no state; the notebook goes on"
 
 
 def _shortened(traceback):
@@ -489,12 +708,19 @@ def _ask(function, prompt, password):
     if not _input.allowed:
         from IPython.core.error import StdinNotImplementedError
 
-        raise StdinNotImplementedError(
-            f"{function} has nobody to ask: this run came over REST. Pass the value in the code, or run the cell on the page."
-        )
+        # _ask is called by _input, and that by whoever asks.
+        is_debugger = sys._getframe(2).f_globals.get("__name__") in ("cmd", "IPython.core.debugger")
+        error = StdinNotImplementedError(_nobody_to_ask("the debugger" if is_debugger else function))
+        if is_debugger:
+            _input.refused = error
+        raise error
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError(f"{function} works in the cell itself, not in a thread that it has started")
     return channel.ask(_clean(prompt), password)
 
 
-_input.allowed = False
+def _nobody_to_ask(who):
+    return f"{who} has nobody to ask: this run came over REST. Pass the value in the code, or run the cell on the page."
+
+
+_input.allowed, _input.refused = False, None

@@ -4,6 +4,7 @@
 //! nothing; it only knows which pid a process has and who its parent is.
 
 mod attend;
+mod hung;
 mod reaper;
 mod text;
 
@@ -22,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
@@ -43,6 +44,19 @@ pub enum Heard {
     KilledLongAgo,
     /// The wait for its exit status is over.
     Status(Option<Exit>),
+}
+
+/// What can be seen from outside of a process that does not say that it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hung {
+    /// Whether it exists. Else the process that was to fork it has not done so.
+    pub is_there: bool,
+    /// How long ago that process has made its last child.
+    pub parent_made_one: Option<Duration>,
+    /// What it does, or its parent when it does not exist, for people.
+    pub doing: &'static str,
+    /// Libraries in it that have threads of their own.
+    pub libraries: Vec<String>,
 }
 
 /// What the session learns from the tree.
@@ -72,6 +86,8 @@ struct Process {
     orders: Option<mpsc::UnboundedSender<Parcel>>,
     /// A signal that was wished before the pid was known.
     wished: Option<Signal>,
+    /// When it last said that it has made a child.
+    made: Option<Instant>,
     is_closed: bool,
 }
 
@@ -171,6 +187,20 @@ impl Tree {
         self.processes.get(&process)?.pid.map(Pid::as_raw)
     }
 
+    /// Looks at a process that should be there and has not said so.
+    pub fn examine(&self, process: ProcId) -> Hung {
+        let known = self.processes.get(&process);
+        let parent = known.and_then(|known| self.processes.get(&known.parent?));
+        let pid = known.and_then(|known| known.pid);
+        let seen = pid.or_else(|| parent?.pid);
+        Hung {
+            is_there: pid.is_some(),
+            parent_made_one: parent.and_then(|parent| parent.made).map(|made| made.elapsed()),
+            doing: seen.map_or("nothing is known of it", hung::doing),
+            libraries: seen.map(hung::libraries).unwrap_or_default(),
+        }
+    }
+
     /// Whether no process is left.
     pub fn is_empty(&self) -> bool {
         self.processes.is_empty()
@@ -180,6 +210,9 @@ impl Tree {
     pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<News> {
         match heard {
             Heard::Report(Report::Forked { child, pid }) => {
+                if let Some(parent) = self.processes.get_mut(&process) {
+                    parent.made = Some(Instant::now());
+                }
                 match self.processes.get(&child) {
                     Some(known) if known.parent == Some(process) => self.set_pid(child, pid),
                     Some(_) => {}
@@ -263,8 +296,15 @@ impl Tree {
         ears: Option<attend::Ears>,
     ) -> io::Result<()> {
         let orders = attend::spawn(id, socket, ears, self.inbox.clone())?;
-        let process =
-            Process { parent, role, pid: None, orders: Some(orders), wished: None, is_closed: false };
+        let process = Process {
+            parent,
+            role,
+            pid: None,
+            orders: Some(orders),
+            wished: None,
+            made: None,
+            is_closed: false,
+        };
         self.processes.insert(id, process);
         Ok(())
     }

@@ -12,6 +12,7 @@ mod asking;
 mod budget;
 mod changes;
 mod drafts;
+mod hangs;
 mod heads;
 mod imported;
 mod outputs;
@@ -26,7 +27,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Exit, Load, ProcId, Report, Role, Sought};
+use crate::kernel::{Exit, Hung, Load, ProcId, Report, Role, Sought};
 use crate::notebook::{
     Checkpoint, Command, Event, ExecId, Notebook, Output, Refused, Reply, StateId, Trouble,
 };
@@ -34,6 +35,7 @@ use asking::Answerers;
 pub use budget::Budget;
 use budget::Memory;
 use changes::Comparer;
+use hangs::Hazards;
 use heads::Heads;
 use indexmap::IndexSet;
 use people::People;
@@ -70,6 +72,8 @@ pub(super) enum Input {
     Gone(ProcId, Option<Exit>),
     /// An effect of ours could not be carried out by the operating system.
     Unable(ProcId, String),
+    /// A process that is not there in time was looked at.
+    Examined(ProcId, Hung),
     /// An alarm that was set has rung.
     Rang(Alarm),
     /// A checkpoint is part of the notebook on disk, or could not become so.
@@ -118,6 +122,8 @@ pub(super) enum Effect {
     Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
     Interrupt(ProcId),
+    /// Look from outside at a process that should be there and has not said so.
+    Examine(ProcId),
     /// End a process.
     Kill(ProcId),
     /// Let an alarm ring after a while.
@@ -244,6 +250,7 @@ impl Machine {
             Input::Reported(process, report) => self.reported(process, report),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_failed(process, &why),
+            Input::Examined(process, hung) => self.examined(process, &hung),
             Input::Rang(alarm) => self.rang(alarm),
             Input::Kept(state, kept) => self.kept(&state, kept),
             Input::Trusted(states) => self.trusted(states),
@@ -314,9 +321,10 @@ impl Machine {
             Report::Update { display_id, data, metadata } => self.update(process, display_id, data, metadata),
             Report::Clear { wait } => self.clear(process, wait),
             Report::Ask(prompt) => self.prompt(process, Some(prompt)),
-            Report::Ended { how, exec_count, warnings, forks } => {
-                self.ended(process, how, exec_count, warnings, forks)
+            Report::Ended { how, exec_count, warnings, forks, is_alone } => {
+                self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone })
             }
+            Report::Shared(warnings) => self.shared(process, warnings),
             Report::Variables(variables) => self.looked(process, variables),
             Report::Found { number, found } => self.found(process, number, found),
             Report::Marked { marks, family } => self.marked(process, marks, family),

@@ -3,6 +3,7 @@
 //! A head runs them one after the other; what they print goes nowhere, as it is in the notebook already. Each state on the
 //! way gets a process again, as a head never runs on from a state that is not kept.
 
+use super::hangs::Hazards;
 use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Role};
@@ -137,7 +138,7 @@ impl Machine {
     }
 
     /// A cell of a replay has ended.
-    pub(super) fn replayed(&mut self, target: &StateId, how: How, warnings: Vec<String>, forks: bool) {
+    pub(super) fn replayed(&mut self, target: &StateId, how: How, hazards: Hazards) {
         let Some(replay) = self.replays.get(target) else { return };
         let (head, step) = (replay.head, replay.steps[replay.done].clone());
         match how {
@@ -150,7 +151,7 @@ impl Machine {
                 return self.replay_failed(target, &why);
             }
         }
-        self.come_back(head, &step, warnings, forks);
+        self.come_back(head, &step, hazards);
         let Some(replay) = self.replays.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
@@ -168,7 +169,7 @@ impl Machine {
     }
 
     /// A head stands at a state again: its frozen process is made anew, in place of one that had not everything.
-    fn come_back(&mut self, head: ProcId, id: &StateId, warnings: Vec<String>, forks: bool) {
+    fn come_back(&mut self, head: ProcId, id: &StateId, hazards: Hazards) {
         let frozen = self.new_proc();
         self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen, load: None });
         self.heads.move_to(head, id);
@@ -180,13 +181,13 @@ impl Machine {
             return;
         }
         (state.living, state.revival) = (Living::Freezing, Some(Revival::Replay));
-        (state.warnings, state.forks) = (warnings, forks);
+        (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
         let state = state.clone();
         self.publish(Event::StateChanged { state });
         if let Some(old) = self.frozen.insert(id.clone(), frozen) {
             self.effects.push(Effect::Kill(old));
         }
-        self.effects.push(Effect::Wake(super::runs::READY_TIMEOUT, super::Alarm::Ready(frozen)));
+        self.effects.push(Effect::Wake(super::hangs::READY_TIMEOUT, super::Alarm::Ready(frozen)));
     }
 
     /// A replay cannot go on. What came back on the way stays.

@@ -1,5 +1,6 @@
 //! The life of a run: asked for, queued, begun, ended; and its output on the way.
 
+use super::hangs::{BEGIN_TIMEOUT, Hazards};
 use super::heads::Doing;
 use super::stops::{Stop, interrupted};
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
@@ -11,8 +12,6 @@ use crate::notebook::{
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a forked process may take to say that it is ready. A fork takes milliseconds; one that hangs never comes.
-pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many runs may be queued or running in one notebook.
 const MAX_OPEN_RUNS: usize = 1000;
 
@@ -201,7 +200,7 @@ impl Machine {
                     head.doing = Doing::Begin(exec_id.clone());
                 }
                 let serial = self.requests.serial(exec_id);
-                self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Begun(head, exec_id.clone(), serial)));
+                self.effects.push(Effect::Wake(BEGIN_TIMEOUT, Alarm::Begun(head, exec_id.clone(), serial)));
                 head
             }
             None if self.has_to_wait_for_its_checkpoint(state) => {
@@ -273,27 +272,20 @@ impl Machine {
     }
 
     /// A cell ended in its own process.
-    pub(super) fn ended(
-        &mut self,
-        head: ProcId,
-        how: How,
-        exec_count: u32,
-        warnings: Vec<String>,
-        forks: bool,
-    ) {
+    pub(super) fn ended(&mut self, head: ProcId, how: How, exec_count: u32, hazards: Hazards) {
         if let Some(target) = self.heads.replaying(head) {
-            return self.replayed(&target, how, warnings, forks);
+            return self.replayed(&target, how, hazards);
         }
         let Some(exec_id) = self.run_of(head) else { return };
         match how {
-            How::Ok => self.succeeded(head, &exec_id, exec_count, warnings, forks),
+            How::Ok => self.succeeded(head, &exec_id, exec_count, hazards),
             How::Refused => {
-                let at = self.heads.get(head).map(|h| h.at.clone());
-                if let Some(at) = at {
+                let mut why = "the state could not be kept, so that running on would have lost it".to_owned();
+                if let Some(at) = self.heads.get(head).map(|h| h.at.clone()) {
+                    why += &self.known_of(&at);
                     self.heads.rest(head, at);
                 }
-                let why = "the state could not be kept, so that running on would have lost it";
-                self.end(&exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", why)));
+                self.end(&exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", &why)));
             }
             How::Error(error) => {
                 self.discard(head);
@@ -304,21 +296,14 @@ impl Machine {
         self.serve_backlog();
     }
 
-    fn succeeded(
-        &mut self,
-        head: ProcId,
-        exec_id: &ExecId,
-        exec_count: u32,
-        warnings: Vec<String>,
-        forks: bool,
-    ) {
+    fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, hazards: Hazards) {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
         let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.instead_of.take());
         if let Some(head) = self.heads.get_mut(head) {
-            head.is_needed = !warnings.is_empty();
+            head.is_needed = hazards.is_alone;
         }
-        let state = self.grow(&parent, exec_id, name, exec_count, warnings, forks);
+        let state = self.grow(&parent, exec_id, name, exec_count, hazards);
         self.memory.note_used(&state);
         self.heads.rest(head, state.clone());
         if let Some(run) = self.notebook.run_mut(exec_id) {

@@ -1,8 +1,9 @@
 //! Where the processes of a state come from: forked from the one that holds it, or loaded from its checkpoint by a fork of
 //! the root.
 
+use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
 use super::heads::Doing;
-use super::runs::READY_TIMEOUT;
+use super::states::is_new;
 use super::{Alarm, Effect, Machine, Ticket};
 use crate::kernel::{Load, ProcId, Role};
 use crate::notebook::{Form, Living, RunError, RunStatus, Saving, StateId};
@@ -53,6 +54,7 @@ impl Machine {
         let load = if self.forks(state) { None } else { self.load_of(state) };
         let (from, limit) = match load {
             Some(_) => (self.source_of(&StateId::root())?, LOAD_TIMEOUT),
+            None if self.is_starting(state) => (self.source_of(state)?, START_TIMEOUT),
             None => (self.source_of(state)?, READY_TIMEOUT),
         };
         let head = self.new_proc();
@@ -62,7 +64,12 @@ impl Machine {
         Some(head)
     }
 
-    fn forks(&self, state: &StateId) -> bool {
+    fn is_starting(&self, state: &StateId) -> bool {
+        state.is_root() && (self.root.is_none() || self.notebook.state(state).is_some_and(is_new))
+    }
+
+    /// Whether branches of a state are forked from its process.
+    pub(super) fn forks(&self, state: &StateId) -> bool {
         self.notebook.state(state).is_none_or(|s| s.forks)
     }
 

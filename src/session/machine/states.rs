@@ -1,7 +1,7 @@
 //! The life of a state and of the processes that hold it: grown, frozen, looked at, lost, deleted.
 
+use super::hangs::{Hazards, READY_TIMEOUT};
 use super::heads::Doing;
-use super::runs::READY_TIMEOUT;
 use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
@@ -56,13 +56,12 @@ impl Machine {
         exec_id: &ExecId,
         name: Option<String>,
         exec_count: u32,
-        warnings: Vec<String>,
-        forks: bool,
+        hazards: Hazards,
     ) -> StateId {
         let id = StateId::new((self.new_id)());
         let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), self.now_ms);
         state.name = name.unwrap_or(state.name);
-        (state.exec_count, state.warnings, state.forks) = (exec_count, warnings, forks);
+        (state.exec_count, state.warnings, state.forks) = (exec_count, hazards.warnings, hazards.forks);
         let renamed = self.notebook.add_state(state.clone());
         if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
             self.publish(Event::StateChanged { state: earlier });
@@ -294,23 +293,6 @@ impl Machine {
         }
     }
 
-    /// A forked process did not say that it is there: the fork hung. It is ended, and who waits is told.
-    pub(super) fn not_ready(&mut self, process: ProcId) {
-        let why = "the fork did not come to life in time: a library in this state may not survive one";
-        if self.waits_for_a_load(process) {
-            return self.effects.push(Effect::Wake(READY_TIMEOUT, Alarm::Ready(process)));
-        }
-        if self.heads.get(process).is_some_and(|h| !h.is_ready) {
-            self.effects.push(Effect::Kill(process));
-            self.fork_failed(process, why);
-        } else if let Some(state) = self.state_of(process)
-            && self.notebook.state(&state).is_some_and(|s| s.living == Living::Freezing)
-        {
-            self.effects.push(Effect::Kill(process));
-            self.fork_failed(process, why);
-        }
-    }
-
     /// Ends a head; nothing more is heard from it.
     pub(super) fn discard(&mut self, head: ProcId) {
         self.effects.push(Effect::Kill(head));
@@ -515,6 +497,6 @@ impl Machine {
     }
 }
 
-fn is_new(state: &State) -> bool {
+pub(super) fn is_new(state: &State) -> bool {
     state.living == Living::Freezing
 }

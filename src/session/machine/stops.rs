@@ -112,7 +112,11 @@ impl Machine {
         if let Some(at) = at {
             match self.runnable(&at) {
                 Ok(()) => self.begin(exec_id, &at),
-                Err(lost) => self.head_not_made(exec_id, &lost.why),
+                Err(lost) => {
+                    let why = format!("its process does not take up the cell, and {}", lost.why);
+                    let why = why + &self.known_of(&at);
+                    self.head_not_made(exec_id, &why);
+                }
             }
         }
     }

@@ -12,12 +12,13 @@ mod states;
 mod storm;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor};
-use crate::kernel::{Contents, Exit, Found, How, Mark, ProcId, Report};
+use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
     Notebook, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
 };
 use std::fmt::Write;
+use std::time::Duration;
 
 /// A machine whose states are s1, s2, …
 pub(super) fn machine() -> Machine {
@@ -234,6 +235,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             exec_count: 1,
             warnings: vec!["polars".into()],
             forks: false,
+            is_alone: true,
         }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new() }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
@@ -250,17 +252,26 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         [_, "clears"] => reported(Report::Clear { wait: false }),
         [_, "asks"] => reported(Report::Ask(Prompt { number: 1, text: "name?".into(), password: false })),
-        [_, "ok"] => {
-            reported(Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new(), forks: true })
-        }
-        [_, "refuses"] => {
-            reported(Report::Ended { how: How::Refused, exec_count: 0, warnings: Vec::new(), forks: true })
-        }
+        [_, "ok"] => reported(Report::Ended {
+            how: How::Ok,
+            exec_count: 1,
+            warnings: Vec::new(),
+            forks: true,
+            is_alone: false,
+        }),
+        [_, "refuses"] => reported(Report::Ended {
+            how: How::Refused,
+            exec_count: 0,
+            warnings: Vec::new(),
+            forks: true,
+            is_alone: false,
+        }),
         [_, "raises", name] => reported(Report::Ended {
             how: How::Error(RunError::new(name, "message")),
             exec_count: 1,
             warnings: Vec::new(),
             forks: true,
+            is_alone: false,
         }),
         [_, "finds", number] => reported(Report::Found {
             number: number.parse().expect("a number"),
@@ -278,6 +289,16 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [_, "cannot", "fork", child] => {
             reported(Report::ForkFailed { child: proc(child), why: "no more processes".into() })
         }
+        [_, "shares", what] => reported(Report::Shared(vec![(*what).into()])),
+        [_, "hangs", how @ ..] => Input::Examined(
+            proc(words[0]),
+            Hung {
+                is_there: how.is_empty(),
+                parent_made_one: (how == ["behind"]).then_some(Duration::ZERO),
+                doing: "it waits for a lock",
+                libraries: vec!["polars".into()],
+            },
+        ),
         [_, "gone"] => Input::Gone(proc(words[0]), Some(Exit::Signal(11))),
         [_, "exits", code] => Input::Gone(proc(words[0]), Some(Exit::Code(code.parse().expect("a code")))),
         _ => panic!("what is {line:?}?"),
@@ -342,6 +363,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
+        Effect::Examine(process) => format!("examine p{}", process.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
         Effect::Trust => "trust all".into(),

@@ -589,8 +589,10 @@ fn a_fork_that_hangs_is_ended_and_told() {
             p1 forks p2, head
             p2 runs a
         alarm ready p2
+            examine p2
+        p2 hangs
             kill p2
-            answer 3: a Error ForkFailed: the fork did not come to life in time: a library in this state may not survive one
+            answer 3: a Error ForkFailed: the branch was not there within 10 s and was ended; the forked process hung: it waits for a lock. Suspected: libraries with threads of their own are loaded: polars
         p2 gone
         run b
             p1 forks p3, head
@@ -600,10 +602,13 @@ fn a_fork_that_hangs_is_ended_and_told() {
         p3 began
             b began
         p3 ok
-            answer 6: b Ok s1
+            answer 7: b Ok s1
             p3 forks p4, frozen
         alarm ready p4
+            examine p4
+        p4 hangs
             kill p4
+            s1 is in Freezing
         p4 gone
         initial
         ├─ s1 (b) Freezing
@@ -613,6 +618,7 @@ fn a_fork_that_hangs_is_ended_and_told() {
          p1 ready
          run a
          alarm ready p2
+         p2 hangs
          p2 gone
          run b
          p3 ready
@@ -620,7 +626,124 @@ fn a_fork_that_hangs_is_ended_and_told() {
          p3 began
          p3 ok
          alarm ready p4
+         p4 hangs
          p4 gone",
+    ));
+}
+
+#[test]
+fn a_state_whose_fork_hung_is_branched_from_its_checkpoint() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 ready
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p3 ready
+            s1 is in Memory
+        p3 shares memory
+            s1 is in Memory
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 9: b Ok s2
+            p2 forks p4, frozen
+        run c on s1
+            p3 forks p5, head
+            p5 runs c
+        alarm ready p5
+            examine p5
+        p5 hangs behind
+        alarm ready p5
+            examine p5
+        p5 hangs
+            kill p5
+            s1 is in Memory
+            answer 12: c Error ForkFailed: the branch was not there within 10 s and was ended; the forked process hung: it waits for a lock. Suspected: memory; libraries with threads of their own are loaded: polars
+        p5 gone
+        run d on s1
+            p3 forks p6, head
+            p6 runs d
+        p6 ready
+        p6 began
+            d began
+        p6 ok
+            answer 18: d Ok s3
+            p6 forks p7, frozen
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p8, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p8 saved m1
+            keep checkpoint m1 of s1
+        kept s1 m1
+            s1 is in Memory
+            answer 22: checkpoint c-s1
+        run e on s1
+            p3 forks p9, head
+            p9 runs e
+        alarm ready p9
+            examine p9
+        p9 hangs before
+            kill p9
+            kill p3
+            s1 is in Memory
+            answer 25: e Error ForkFailed: the branch was not there within 10 s and was ended; the process that was to fork hung: it waits for a lock. Suspected: memory; a fork of it hung: it waits for a lock; libraries with threads of their own are loaded: polars
+        p9 gone
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run f on s1
+            p1 forks p10, head from c-s1 (Environment)
+            p10 runs f
+        initial
+        └─ s1 (a) Disk
+           ├─ s2 (b) Freezing
+           ├─ s3 (d) Freezing
+           ├─ × c Error
+           ├─ × e Error
+           └─ × f Queued
+    "#]].assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 ready
+         p2 began
+         p2 ok
+         p3 ready
+         p3 shares memory
+         run b on s1
+         p2 began
+         p2 ok
+         run c on s1
+         alarm ready p5
+         p5 hangs behind
+         alarm ready p5
+         p5 hangs
+         p5 gone
+         run d on s1
+         p6 ready
+         p6 began
+         p6 ok
+         checkpoint s1
+         p8 saved m1
+         kept s1 m1
+         run e on s1
+         alarm ready p9
+         p9 hangs before
+         p9 gone
+         p3 gone
+         run f on s1",
     ));
 }
 

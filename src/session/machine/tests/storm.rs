@@ -4,7 +4,7 @@
 //! invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
-use crate::kernel::{Contents, Exit, Found, How, Mark, ProcId, Report, Role};
+use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report, Role};
 use crate::notebook::{Base, Checkpoint, Command, Event, Form, Living, Reply, RunError, StateId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -266,6 +266,14 @@ impl World {
                 self.feed(Input::Gone(id, None));
                 return true;
             }
+            Life::BecomesReady(Role::Head | Role::Frozen)
+                if accidents && chance.below(10) == 0 && id.0 != 1 =>
+            {
+                let (is_there, doing) = (chance.below(2) == 0, "it waits for a lock");
+                let hung = Hung { is_there, parent_made_one: None, doing, libraries: Vec::new() };
+                self.feed(Input::Examined(id, hung));
+                return true;
+            }
             Life::BecomesReady(_) | Life::Loads => {
                 (Life::Waits, Report::Ready { pid: 0, missing: Vec::new() })
             }
@@ -277,7 +285,10 @@ impl World {
                     _ => How::Ok,
                 };
                 let forks = chance.below(8) != 0;
-                (Life::Waits, Report::Ended { how, exec_count: 1, warnings: Vec::new(), forks })
+                (
+                    Life::Waits,
+                    Report::Ended { how, exec_count: 1, warnings: Vec::new(), forks, is_alone: false },
+                )
             }
         };
         self.processes.insert(id, report.0);

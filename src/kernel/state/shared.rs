@@ -1,0 +1,192 @@
+//! What the branches of a state share although each should have its own: sockets, pipes, memory that was mapped to be shared, and
+//! the place in files that cannot be opened again. It works in each branch; what one does there, the others meet.
+//!
+//! A frozen process looks for it, when its state has been shown and no order waits. It changes none of it and touches little
+//! memory.
+
+use super::files::{self, Place};
+use super::{control, lifeline};
+use nix::sys::socket::{SockaddrLike, SockaddrStorage, getpeername, getsockname};
+use nix::sys::stat::SFlag;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::os::fd::RawFd;
+use std::os::unix::fs::MetadataExt;
+
+/// How many names a warning holds.
+const MAX_NAMES: usize = 5;
+/// The longest path in a warning, in characters: its end tells more.
+const MAX_PATH_CHARACTERS: usize = 120;
+
+/// Sentences about what this process' branches share with it. `own_sockets` are those that are made anew in each branch.
+pub(super) fn warnings(places: &[Place], own_sockets: impl FnOnce() -> Vec<RawFd>) -> Vec<String> {
+    let Descriptors { mut sockets, pipes, others } = descriptors();
+    if !sockets.is_empty() {
+        let own = own_sockets();
+        sockets.retain(|(number, _)| !own.contains(number));
+    }
+    let files = files::stay_shared(places)
+        .into_iter()
+        .map(|(number, why)| format!("{} ({})", link(number).unwrap_or_default(), why.desc().to_lowercase()));
+    let told = [
+        ("branches share these sockets", sockets.into_iter().map(|(_, name)| name).collect()),
+        ("branches share these pipes", named_by_descriptors(pipes)),
+        ("branches share these", others),
+        ("branches share this memory, and each sees what another writes there", memory()),
+        ("branches share their place in these files, which cannot be opened again", files.collect()),
+    ];
+    told.into_iter().filter_map(|(what, names)| sentence(what, names)).collect()
+}
+
+fn sentence(what: &str, mut names: Vec<String>) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let left_out = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    let more = if left_out == 0 { String::new() } else { format!(", and {left_out} more") };
+    Some(format!("{what}: {}{more}", names.join(", ")))
+}
+
+#[derive(Default)]
+struct Descriptors {
+    sockets: Vec<(RawFd, String)>,
+    /// By what `/proc` calls them: both ends of a pipe have one name.
+    pipes: BTreeMap<String, Vec<RawFd>>,
+    others: Vec<String>,
+}
+
+/// The user's descriptors of what cannot be had twice.
+fn descriptors() -> Descriptors {
+    let mut found = Descriptors::default();
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return found };
+    let ours = [control::number(), lifeline::number()];
+    let mut numbers: Vec<RawFd> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|number| *number > 2 && !ours.contains(&Some(*number)))
+        .collect();
+    numbers.sort_unstable();
+    for number in numbers {
+        match kind(number) {
+            Some(SFlag::S_IFSOCK) => found.sockets.push((number, socket(number))),
+            Some(SFlag::S_IFIFO) => {
+                found.pipes.entry(link(number).unwrap_or_default()).or_default().push(number)
+            }
+            // Anonymous inodes have no kind: timers, event counters, signals, watched files.
+            Some(kind) if kind.is_empty() => {
+                let name = link(number).unwrap_or_default();
+                let name = name.trim_start_matches("anon_inode:").trim_matches(['[', ']']);
+                // Each branch gets its own of these.
+                if name != "eventpoll" {
+                    found.others.push(format!("{name} (descriptor {number})"));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn kind(number: RawFd) -> Option<SFlag> {
+    let about = std::fs::metadata(format!("/proc/self/fd/{number}")).ok()?;
+    Some(SFlag::from_bits_truncate(about.mode()) & SFlag::S_IFMT)
+}
+
+/// What `/proc` calls a descriptor: a path, or something like `pipe:[123]`.
+fn link(number: RawFd) -> Option<String> {
+    let target = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+    Some(shortened(&target.to_string_lossy()))
+}
+
+fn shortened(path: &str) -> String {
+    let count = path.chars().count();
+    if count <= MAX_PATH_CHARACTERS {
+        return path.to_owned();
+    }
+    let end: String = path.chars().skip(count - MAX_PATH_CHARACTERS).collect();
+    format!("…{end}")
+}
+
+fn named_by_descriptors(pipes: BTreeMap<String, Vec<RawFd>>) -> Vec<String> {
+    let name = |(link, numbers): (String, Vec<RawFd>)| {
+        let word = if numbers.len() == 1 { "descriptor" } else { "descriptors" };
+        let numbers: Vec<String> = numbers.iter().map(RawFd::to_string).collect();
+        let path = if link.starts_with("pipe:") { String::new() } else { format!("{link}, ") };
+        format!("{path}{word} {}", numbers.join(" and "))
+    };
+    pipes.into_iter().map(name).collect()
+}
+
+/// A socket by whom it talks to, or where it listens.
+fn socket(number: RawFd) -> String {
+    let told = |address: &SockaddrStorage| {
+        let is_named = address.as_unix_addr().is_none_or(|unix| unix.path().is_some() || unix.len() > 2);
+        is_named.then(|| shortened(&address.to_string()))
+    };
+    let peer = getpeername::<SockaddrStorage>(number).ok().and_then(|peer| told(&peer));
+    let own = || getsockname::<SockaddrStorage>(number).ok().and_then(|own| told(&own));
+    match peer.map(|peer| format!("to {peer}")).or_else(|| own().map(|own| format!("at {own}"))) {
+        Some(name) => format!("{name} (descriptor {number})"),
+        None => format!("descriptor {number}"),
+    }
+}
+
+/// Memory that is mapped to be shared and may be written to, by name, with its size.
+fn memory() -> Vec<String> {
+    let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return Vec::new() };
+    let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
+    for line in BufReader::new(maps).split(b'\n').map_while(Result::ok) {
+        // Paths need not be text; all else of a line is.
+        if let Some((name, bytes)) = shared_mapping(&String::from_utf8_lossy(&line)) {
+            *sizes.entry(name).or_default() += bytes;
+        }
+    }
+    sizes.into_iter().map(|(name, bytes)| format!("{name} ({bytes} bytes)")).collect()
+}
+
+/// The name and the size of a mapping that is shared and may be written to, from a line of `maps` (proc_pid_maps(5)).
+fn shared_mapping(line: &str) -> Option<(String, u64)> {
+    let mut fields = line.splitn(6, ' ');
+    let (range, permissions) = (fields.next()?, fields.next()?.as_bytes());
+    if permissions.get(1) != Some(&b'w') || permissions.get(3) != Some(&b's') {
+        return None;
+    }
+    let path = fields.nth(3).unwrap_or_default().trim_start();
+    let (from, to) = range.split_once('-')?;
+    let bytes = u64::from_str_radix(to, 16).ok()?.saturating_sub(u64::from_str_radix(from, 16).ok()?);
+    let name = match path {
+        // What the system calls memory without a file.
+        "" | "/dev/zero (deleted)" => "without a name".to_owned(),
+        path if path.starts_with("/dev/shm/sem.") => "locks between processes".to_owned(),
+        path => shortened(path),
+    };
+    Some((name, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_told_from_the_rest() {
+        let shared = "7f0000000000-7f0000002000 rw-s 00000000 00:01 2057   /dev/zero (deleted)";
+        assert_eq!(shared_mapping(shared), Some(("without a name".to_owned(), 8192)));
+        let named = "7f0000000000-7f0000001000 rw-s 00000000 00:1a 7      /dev/shm/psm_1 2";
+        assert_eq!(shared_mapping(named), Some(("/dev/shm/psm_1 2".to_owned(), 4096)));
+        for private in [
+            "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 ",
+            "7f0000000000-7f0000001000 r--s 00000000 fe:00 9   /usr/lib/locale/x",
+            "nonsense",
+        ] {
+            assert_eq!(shared_mapping(private), None, "{private}");
+        }
+    }
+
+    #[test]
+    fn a_warning_has_few_names() {
+        let names = (1..=7).map(|n| n.to_string()).collect();
+        assert_eq!(sentence("these", names).as_deref(), Some("these: 1, 2, 3, 4, 5, and 2 more"));
+        assert_eq!(sentence("these", Vec::new()), None);
+    }
+}

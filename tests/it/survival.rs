@@ -1,0 +1,483 @@
+//! What survives a branch, and what is told instead: docs/branches.md has the table, each row of which names its test.
+
+use crate::cells::{Live, Room};
+use crate::server::{TestServer, until};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A state as the notebook lists it.
+fn told(server: &TestServer, state: &str) -> Value {
+    let notebook = server.notebook();
+    notebook["states"].as_array().unwrap().iter().find(|s| s["id"] == state).unwrap().clone()
+}
+
+fn warnings(server: &TestServer, state: &str) -> String {
+    let warnings: Vec<String> = serde_json::from_value(told(server, state)["warnings"].clone()).unwrap();
+    warnings.join("\n")
+}
+
+/// Waits until a state is frozen, and has said all of these.
+fn warns_of(server: &TestServer, state: &str, words: &[&str]) {
+    until("the state is in memory", || told(server, state)["living"] == "memory");
+    let start = Instant::now();
+    let mut seen = warnings(server, state);
+    while !words.iter().all(|word| seen.contains(word)) {
+        assert!(start.elapsed() < Duration::from_secs(10), "no {words:?} in {seen:?}");
+        std::thread::sleep(Duration::from_millis(5));
+        seen = warnings(server, state);
+    }
+}
+
+/// A state that tells something, and two branches of it that work all the same.
+struct Row {
+    what: &'static str,
+    state: &'static str,
+    says: &'static [&'static str],
+    branch: (&'static str, &'static str),
+}
+
+const fn row(
+    what: &'static str,
+    state: &'static str,
+    says: &'static [&'static str],
+    branch: (&'static str, &'static str),
+) -> Row {
+    Row { what, state, says, branch }
+}
+
+fn hold(server: &TestServer, rows: &[Row]) {
+    for Row { what, state, says, branch: (code, expected) } in rows {
+        let grown = server.run("initial", state);
+        assert_eq!(grown.ename(), "", "{what}: {} {:#?}", grown.evalue(), grown.output);
+        warns_of(server, grown.state(), says);
+        // The head of the state goes its own way; the others are branches.
+        assert_eq!(server.run(grown.state(), "pass").output, Vec::<Value>::new(), "{what}");
+        for _ in 0..2 {
+            let ran = server.run(grown.state(), code);
+            assert!(ran.output.iter().all(|o| o["output_type"] == "stream"), "{what}: {ran:?}");
+            assert_eq!((ran.ename(), ran.text().trim_end()), ("", *expected), "{what}: {}", ran.evalue());
+        }
+        server.reset();
+    }
+}
+
+#[test]
+fn what_branches_share_is_told() {
+    let room = Room::new();
+    hold(&TestServer::in_dir(room.path()), SHARED);
+}
+
+const SHARED: &[Row] = &[
+    row(
+        "memory without a name",
+        "import mmap; m = mmap.mmap(-1, 8192); m[:2] = b'ok'",
+        &["branches share this memory", "without a name (8192 bytes)"],
+        ("print(m[:2])", "b'ok'"),
+    ),
+    row(
+        "multiprocessing.shared_memory",
+        "from multiprocessing.shared_memory import SharedMemory\nm = SharedMemory(create=True, size=5000); m.unlink()",
+        &["branches share this memory", "/dev/shm/psm_"],
+        ("m.buf[0] = 7; print(m.buf[0])", "7"),
+    ),
+    row(
+        "a mapped file",
+        "import mmap\nf = open('mapped', 'w+b'); f.truncate(4096); m = mmap.mmap(f.fileno(), 4096)",
+        &["branches share this memory", "/mapped (4096 bytes)"],
+        ("m[0:1] = b'a'; print(m[:1])", "b'a'"),
+    ),
+    row(
+        "locks between processes",
+        "import multiprocessing; lock = multiprocessing.get_context('fork').Lock()",
+        &["locks between processes"],
+        ("with lock: print('held')", "held"),
+    ),
+    row(
+        "sockets",
+        "import socket\nserver = socket.create_server(('127.0.0.1', 0)); client = socket.create_connection(server.getsockname())\n\
+         named = socket.socket(socket.AF_UNIX); named.bind('here'); pair = socket.socketpair()",
+        &["branches share these sockets", "at 127.0.0.1:", "to 127.0.0.1:", "at here (descriptor"],
+        ("pair[0].send(b'x'); print(pair[1].recv(1))", "b'x'"),
+    ),
+    row(
+        "pipes",
+        "import os\nr, w = os.pipe(); os.mkfifo('fifo'); f = os.open('fifo', os.O_RDWR)",
+        &["branches share these pipes", "descriptors ", "/fifo, descriptor"],
+        ("os.write(w, b'x'); print(os.read(r, 1))", "b'x'"),
+    ),
+    row(
+        "what counts and waits",
+        "import os, ctypes\nlibc = ctypes.CDLL(None); counter = libc.eventfd(0, 0); timer = libc.timerfd_create(1, 0)",
+        &["branches share these: ", "eventfd (descriptor", "timerfd (descriptor"],
+        ("os.write(counter, bytes([1] + 7 * [0])); print(os.read(counter, 8)[0])", "1"),
+    ),
+];
+
+#[test]
+fn what_a_state_has_of_its_own_is_not_told() {
+    let server = TestServer::start();
+    let code = "import asyncio, threading, tempfile, subprocess\nawait asyncio.sleep(0); loop = asyncio.new_event_loop(); f = tempfile.TemporaryFile()\n\
+                t = threading.Thread(target=lambda: None); t.start(); t.join(); subprocess.run('true'); lock = threading.Lock(); lock.acquire();";
+    let state = server.run("initial", code);
+    let next = server.run(state.state(), "%%bash\necho hi");
+    until("it is frozen", || told(&server, next.state())["living"] == "memory");
+    // A state that came after has told already.
+    let last = server.run(next.state(), "import mmap; m = mmap.mmap(-1, 10)");
+    warns_of(&server, last.state(), &["this memory"]);
+    for state in [state.state(), next.state()] {
+        assert_eq!(warnings(&server, state), "");
+    }
+}
+
+#[test]
+fn what_does_not_go_on_in_a_branch_is_named() {
+    let room = Room::new();
+    hold(&TestServer::in_dir(room.path()), NAMED);
+}
+
+const NAMED: &[Row] = &[
+    row(
+        "threads",
+        "import threading, time\nt = threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True); t.start()",
+        &["threads do not go on in a branch: sleeper"],
+        (
+            "print(t.is_alive(), threading.active_count()); t.join(); u = threading.Thread(target=print, args=('new',)); u.start(); u.join()",
+            "False 1\nnew",
+        ),
+    ),
+    row(
+        "a lock that a thread holds",
+        "import threading, time\nlock = threading.Lock(); free = threading.Lock(); begun = threading.Event()\n\
+         class Keeper:\n    def __init__(self): self.mine = threading.RLock()\nkeeper = Keeper()\n\
+         def hold():\n    with lock, keeper.mine:\n        begun.set(); time.sleep(1000)\n\
+         t = threading.Thread(target=hold, name='holder', daemon=True); t.start(); begun.wait()",
+        &["go on in a branch: holder", "stay locked in a branch: lock, keeper"],
+        (
+            "print(lock.acquire(timeout=0.01), keeper.mine.acquire(timeout=0.01), free.acquire())",
+            "False False True",
+        ),
+    ),
+    row(
+        "tasks of asyncio",
+        "import asyncio\ngot = []\nasync def work():\n    while True:\n        await asyncio.sleep(0); got.append(1)\n\
+         task = asyncio.create_task(work(), name='worker'); await asyncio.sleep(0)",
+        &["tasks go on in each branch by themselves, when its event loop runs: worker"],
+        (
+            "n = len(got)\nfor _ in range(5): await asyncio.sleep(0)\nprint(len(got) > n, task.done())",
+            "True False",
+        ),
+    ),
+    row(
+        "child processes",
+        "import subprocess; p = subprocess.Popen(['sleep', '1000'])",
+        &["child processes belong to this line alone, and end with it: sleep ("],
+        ("print(subprocess.run('exit 4', shell=True).returncode)", "4"),
+    ),
+    row(
+        "a pool of processes",
+        "import math, multiprocessing, concurrent.futures as cf\nfork = multiprocessing.get_context('fork')\n\
+         pool = cf.ProcessPoolExecutor(1, mp_context=fork); pool.submit(math.sqrt, 4).result()\nother = fork.Pool(1); other.map(math.sqrt, [4])",
+        &[
+            "threads do not go on in a branch: ",
+            "child processes belong to this line alone, and end with it: python (",
+        ],
+        (
+            "for use in (lambda: pool.submit(math.sqrt, 4), lambda: other.map(math.sqrt, [4])):\n    try: use()\n    except Exception as e: print(e)\n\
+             with fork.Pool(1) as new: print(new.map(math.sqrt, [4]))\nother.terminate(); other.join(); pool.shutdown()",
+            "the processes of this pool belong to the line that started them, not to its branches: make another pool here\n\
+             the processes of this pool belong to the line that started them, not to its branches: make another pool here\n[2.0]",
+        ),
+    ),
+    row(
+        "functions that run at each fork",
+        "import os\nn = [0]\ndef count():\n    n[0] += 1; print('not shown'); os.write(1, b'nor this'); display('nor that')\nos.register_at_fork(after_in_child=count)",
+        &["functions that run at each fork, in every state and branch: count"],
+        ("print(n[0])", "2"),
+    ),
+];
+
+#[test]
+fn a_subprocess_of_the_state_is_not_said_to_have_ended_well() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = "import os, subprocess, time\nlong = subprocess.Popen(['sleep', '1000'])\n\
+                short = subprocess.Popen('while [ ! -e go ]; do sleep 0.01; done; exit 3', shell=True)";
+    let state = server.run("initial", code);
+    warns_of(&server, state.state(), &["sleep (", "sh ("]);
+    // In the line that started it, all is as ever.
+    assert_eq!(server.run(state.state(), "print(long.poll(), short.poll())").text(), "None None\n");
+    let code = "print(long.poll(), short.poll())\ntry: long.wait(timeout=0.05)\nexcept subprocess.TimeoutExpired: print('runs')\n\
+                print(subprocess.Popen(['false']).wait())\nopen('go', 'w')\ntry: short.wait()\nexcept ChildProcessError as e: print(e)\n\
+                try: short.poll()\nexcept ChildProcessError as e: print('told again')\nlong.kill()\ntry: print(long.wait())\nexcept ChildProcessError as e: print('told')\n\
+                del long, short; import gc; gc.collect(); subprocess.run('true'); print('fine')";
+    let ran = server.run(state.state(), code);
+    let text = ran.text();
+    let (before, after) = text.split_once("process ").unwrap_or((&text, ""));
+    assert_eq!(before, "None None\nruns\n1\n", "{ran:?}");
+    assert!(after.contains("has ended, but how is not known here"), "{text}");
+    assert!(after.ends_with("told again\ntold\nfine\n"), "{text}");
+}
+
+#[test]
+fn a_file_that_may_not_be_opened_again_is_told() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    // Who is root may open everything: the cell gives that right away (capset(2), CAP_DAC_OVERRIDE and _READ_SEARCH).
+    let give_up = "import ctypes, os\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0); data = (ctypes.c_uint32 * 6)()\nlibc = ctypes.CDLL(None)\n\
+                   libc.capget(head, data); data[0] &= ~0b110; libc.capset(head, data);";
+    let open = "open('kept', 'w').write('abcdef'); kept = open('kept'); kept.read(1)\nopen('closed', 'w').write('abcdef')\n\
+                closed = open('closed', buffering=1); os.chmod('closed', 0)\nbits = os.open('bits', os.O_RDWR | os.O_CREAT); os.write(bits, b'abcdef'); os.lseek(bits, 0, 0); os.chmod('bits', 0);";
+    let state = server.run("initial", &format!("{give_up}\n{open}"));
+    let closed = room.file("closed");
+    let says = format!("{} (permission denied)", closed.to_str().unwrap());
+    warns_of(
+        &server,
+        state.state(),
+        &["branches share their place in these files", &says, "/bits (permission denied)"],
+    );
+    assert!(!warnings(&server, state.state()).contains("kept"));
+    server.run(state.state(), "pass");
+    let texts = [0; 2].map(|_| server.run(state.state(), "print(kept.read(1), os.read(bits, 1))").text());
+    assert_eq!(texts, ["b b'a'\n", "b b'b'\n"]);
+}
+
+#[test]
+fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
+    let room = Room::new();
+    // No CUDA is needed to see what is done about it.
+    std::fs::write(room.file("torch.py"), "class cuda:\n    is_initialized = staticmethod(lambda: True)\n")
+        .unwrap();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import os, torch; x = [1]; print(os.getpid())");
+    warns_of(&server, state.state(), &["CUDA does not survive a fork: branches come from the checkpoint"]);
+    assert_eq!(told(&server, state.state())["forks"], false);
+    assert_eq!(server.run(state.state(), "x.append(2); print(x)").text(), "[1, 2]\n");
+    for _ in 0..2 {
+        // The root is its parent, not the state's frozen process, which the head of the state has made.
+        let ran = server.run(state.state(), "print(x, torch.cuda.is_initialized())");
+        assert_eq!(ran.text(), "[1] True\n", "{ran:?}");
+    }
+}
+
+#[test]
+fn compiled_loops_of_numba_branch() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let code = |layer: &str| {
+        format!(
+            "import os; os.environ['NUMBA_THREADING_LAYER'] = '{layer}'\nimport numba, numpy as np\n@numba.njit(parallel=True)\n\
+             def total(a):\n    s = 0.0\n    for i in numba.prange(len(a)): s += a[i]\n    return s\nprint(total(np.ones(1000)), numba.threading_layer())"
+        )
+    };
+    let state = server.run("initial", &code("workqueue"));
+    assert_eq!(state.text(), "1000.0 workqueue\n", "{state:?}");
+    for _ in 0..3 {
+        assert_eq!(server.run(state.state(), "print(total(np.ones(10)))").text(), "10.0\n");
+    }
+    assert_eq!(told(&server, state.state())["forks"], true);
+    let state = server.run("initial", &code("omp"));
+    if state.text() == "1000.0 omp\n" {
+        assert_eq!(told(&server, state.state())["forks"], false);
+        warns_of(&server, state.state(), &["NUMBA_THREADING_LAYER=workqueue"]);
+        // The first goes on along the line; the second comes from the checkpoint, and compiles anew.
+        for _ in 0..2 {
+            let ran = server.run(state.state(), "print(total(np.ones(10)))");
+            assert_eq!(ran.text(), "10.0\n", "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn processes_that_a_cell_makes_in_pythons_ways_work() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import math, multiprocessing as mp, os, random, sys; random.seed(1)");
+    server.run(state.state(), "pass");
+    for way in ["fork", "spawn", "forkserver"] {
+        let code = format!(
+            "with mp.get_context('{way}').Pool(2) as pool: print(pool.map(math.sqrt, [1, 4, 9]))\n\
+             p = mp.get_context('{way}').Process(target=print, args=('from the child',)); p.start(); p.join(); print(p.exitcode)"
+        );
+        let ran = server.run(state.state(), &code);
+        assert_eq!(
+            (ran.ename(), ran.text().as_str()),
+            ("", "[1.0, 2.0, 3.0]\nfrom the child\n0\n"),
+            "{way}: {ran:?}"
+        );
+    }
+    // What is printed before, without the end of its line, is printed once; random numbers are others in each.
+    let code = "print('before', end=' ')\nr, w = os.pipe()\nfor n in range(2):\n    if os.fork() == 0:\n        os.write(w, f'{random.random()} '.encode()); print('child', n); os._exit(0)\n    os.wait()\n\
+                drawn = [*os.read(r, 99).split(), str(random.random()).encode()]; print('after', len(set(drawn)))";
+    let ran = server.run(state.state(), code);
+    let mut words: Vec<String> = ran.text().split_whitespace().map(str::to_owned).collect();
+    words.sort_unstable();
+    assert_eq!(words.join(" "), "0 1 3 after before child child", "{ran:?}");
+    assert_eq!(server.states().len(), 7);
+    server.has_no_zombies();
+}
+
+/// Answers what a run asks until it has ended; all that it printed, and its last event.
+fn debug(live: &mut Live, exec_id: &str, answers: &[&str]) -> (String, Value) {
+    let (mut printed, mut answers) = (String::new(), answers.iter());
+    loop {
+        let event = live.hear(|m| m["exec_id"] == exec_id && m["event"].is_string());
+        if let Some(text) = event["output"]["text"].as_str() {
+            printed += text;
+        }
+        if event["event"] == "prompt_changed"
+            && event["prompt"]["text"].as_str().is_some_and(|t| t.to_lowercase().contains("pdb"))
+        {
+            let text = answers.next().unwrap_or_else(|| panic!("asked once more after {printed}"));
+            live.send(json!({"do": "answer_input", "exec_id": exec_id, "text": text}));
+        }
+        if event["event"] == "run_ended" {
+            assert_eq!(answers.next(), None, "{printed}");
+            return (printed, event);
+        }
+    }
+}
+
+#[test]
+fn the_debugger_asks_the_client() {
+    let server = TestServer::start();
+    let mut live = Live::join(&server);
+    let state = server.run("initial", "def f(deep):\n    return 1 // deep");
+    let state = state.state();
+    for (code, answers, seen, status) in [
+        ("x = 41\nbreakpoint()\nprint('on', x)", &["x = 42", "c"][..], "on 42", "ok"),
+        ("import pdb; pdb.set_trace()\nprint('on')", &["p 6 * 7", "c"], "42", "ok"),
+        ("%pdb on\nf(0)", &["p deep + 7", "up", "q"], "7", "error"),
+        (
+            "try: f(0)\nexcept ZeroDivisionError: get_ipython().showtraceback()\n%debug",
+            &["p deep + 7", "q"],
+            "7",
+            "ok",
+        ),
+        ("%%debug\nf(3)", &["p 6 * 7", "c"], "42", "ok"),
+    ] {
+        let exec_id = live.run(state, code);
+        let (printed, ended) = debug(&mut live, &exec_id, answers);
+        assert!(printed.contains(seen) && !printed.contains("Oldest frame"), "{code}: {printed}");
+        assert_eq!(ended["status"], status, "{code}: {ended}");
+    }
+    // The error of a failed cell went with its process.
+    let exec_id = live.run(state, "%debug");
+    let (printed, _) = debug(&mut live, &exec_id, &[]);
+    assert!(printed.contains("run it again after `%pdb on`"), "{printed}");
+    assert_eq!(server.run(state, "print(f(1))").text(), "1\n");
+}
+
+#[test]
+fn who_cannot_be_asked_is_told_so() {
+    let server = TestServer::start();
+    let why = "has nobody to ask: this run came over REST";
+    for code in [
+        "breakpoint()",
+        "import pdb; pdb.set_trace()",
+        "%%debug\nx = 1",
+        "import pdb\ntry: 1/0\nexcept ZeroDivisionError as e: pdb.post_mortem(e.__traceback__)",
+        "input('name? ')",
+        "import getpass; getpass.getpass()",
+    ] {
+        let ran = server.run("initial", code);
+        assert_eq!(ran.ename(), "StdinNotImplementedError", "{code}: {ran:?}");
+        assert!(ran.evalue().contains(why), "{code}: {}", ran.evalue());
+    }
+    let ran = server.run("initial", "%pdb on\n1/0");
+    assert_eq!(ran.ename(), "ZeroDivisionError");
+    assert!(ran.stream("stderr").contains(why), "{ran:?}");
+    assert!(server.run("initial", "%debug").stream("stderr").contains(why));
+    assert_eq!(server.run("initial", "print('fine')").text(), "fine\n");
+}
+
+#[test]
+fn a_cell_that_exits_ends_only_its_run() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import sys; x = 1");
+    for (code, says) in [
+        ("sys.exit()", "the cell ended itself"),
+        ("sys.exit(3)", "3 (the cell ended itself"),
+        ("sys.exit('bye')", "bye (the cell ended itself"),
+        ("exit", "the cell ended itself"),
+        ("exit()", "the cell ended itself"),
+        ("quit", "the cell ended itself"),
+        ("quit(2)", "2 (the cell ended itself"),
+        ("raise SystemExit", "the cell ended itself"),
+    ] {
+        let ran = server.run(state.state(), code);
+        assert_eq!((ran.ename(), ran.state.as_deref()), ("SystemExit", None), "{code}: {ran:?}");
+        assert!(
+            ran.evalue().starts_with(says) && ran.evalue().contains("the notebook goes on"),
+            "{code}: {ran:?}"
+        );
+    }
+    assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+}
+
+/// What makes forks hang, where it does, and what the run is told.
+const HANGS: &[(&str, &str, &str)] = &[
+    (
+        "a loop in the process that is to be the state",
+        "def loop():\n    while True: pass\nos.register_at_fork(after_in_child=loop)",
+        "every state and branch: loop; a fork of it hung: it computes without an end",
+    ),
+    (
+        "a lock in a branch",
+        "lock = threading.Lock(); lock.acquire(); n = 0\ndef count():\n    global n\n    n += 1\n    if n > 1: lock.acquire()\nos.register_at_fork(after_in_child=count)",
+        "the forked process hung: it waits for a lock. Suspected: functions that run at each fork, in every state and branch: count",
+    ),
+    (
+        "a state that does not come to the fork",
+        "here = os.getpid()\ndef wait(): os.getpid() == here or time.sleep(1000)\nos.register_at_fork(before=wait)",
+        "the process that was to fork hung: it waits for something. Suspected: functions that run at each fork, in every state and branch: wait",
+    ),
+    (
+        "a head that does not come to the fork",
+        "def stay(): time.sleep(1000)\nos.register_at_fork(before=stay)",
+        "its process does not take up the cell",
+    ),
+];
+
+#[test]
+fn no_run_goes_on_for_ever_because_a_fork_hung() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let base = server.run("initial", "import os, threading, time");
+    std::thread::scope(|scope| {
+        let (server, base) = (&server, &base);
+        for (what, code, says) in HANGS {
+            scope.spawn(move || {
+                let state = server.run(base.state(), code);
+                let first = server.run(state.state(), "pass");
+                // Where the head could be frozen, the next is the first branch.
+                let ran = if first.error.is_some() { first } else { server.run(state.state(), "pass") };
+                assert_eq!(ran.ename(), "ForkFailed", "{what}: {ran:?}");
+                assert!(ran.evalue().contains(says), "{what}: {}", ran.evalue());
+                assert!(warnings(server, state.state()).contains("a fork of it hung"), "{what}");
+            });
+        }
+    });
+    assert_eq!(server.run(base.state(), "print('harmed nobody')").text(), "harmed nobody\n");
+    server.has_no_zombies();
+}
+
+#[test]
+fn every_row_of_the_table_has_its_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(root.join("docs/branches.md")).unwrap();
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| in ");
+    let rows: Vec<&str> = table.lines().filter(is_row).collect();
+    assert!(rows.len() > 25, "{}", rows.len());
+    for row in rows {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{row}");
+        for name in names {
+            let (module, test) = name.split_once("::").unwrap();
+            let text =
+                std::fs::read_to_string(root.join(format!("tests/it/{module}.rs"))).unwrap_or_default();
+            assert!(text.contains(&format!("#[test]\nfn {test}()")), "{name} of {row}");
+        }
+    }
+}
