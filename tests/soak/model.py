@@ -80,6 +80,8 @@ class Run:
     on: str
     status: str
     state: str | None
+    # The run that it waited for and that left no state, by its exec_id.
+    behind: str | None
 
 
 class Model:
@@ -105,6 +107,14 @@ class Model:
 
     def living(self):
         return {s.id: s for s in self.states.values() if not s.is_deleted}
+
+    def drop(self, number):
+        """Forgets a run, and those that waited for it. Answers them."""
+        gone = {number: self.runs.pop(number)}
+        for other, run in sorted(self.runs.items()):
+            if run.behind in {lost.exec_id for lost in gone.values()}:
+                gone[other] = self.runs.pop(other)
+        return gone
 
     def by_id(self):
         return {s.id: s for s in self.states.values()}
@@ -151,6 +161,8 @@ class Model:
                 yield f"run {id} is {run['status']} although nothing runs"
             elif id not in known:
                 yield f"run {id} should not be there"
+            elif "run" in run["on"] and run["on"]["run"] not in there:
+                yield f"run {id} stays, and what it waited for is gone"
             elif (run["status"], run["state"]) != (known[id].status, known[id].state):
                 yield f"run {id} is {run['status']} with state {run['state']}, not {known[id]}"
         for id, run in known.items():

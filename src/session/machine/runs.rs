@@ -366,7 +366,7 @@ impl Machine {
         run.error.clone_from(&error);
         run.prompt = None;
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
-        let (duration_ms, state) = (run.duration_ms, run.state.clone());
+        let (duration_ms, state, on) = (run.duration_ms, run.state.clone(), run.on.clone());
         let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r));
         for output in last {
             self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
@@ -383,6 +383,7 @@ impl Machine {
             for next in self.waiting_for(exec_id) {
                 self.end(&next, RunStatus::Interrupted, Some(aborted("the run before it left no state")));
             }
+            self.let_go_after(&on);
         }
     }
 
