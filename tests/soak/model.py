@@ -160,7 +160,7 @@ class Model:
             if run["status"] in ("queued", "running"):
                 yield f"run {id} is {run['status']} although nothing runs"
             elif id not in known:
-                yield f"run {id} should not be there"
+                yield f"run {id} should not be there: {run}"
             elif "run" in run["on"] and run["on"]["run"] not in there:
                 yield f"run {id} stays, and what it waited for is gone"
             elif (run["status"], run["state"]) != (known[id].status, known[id].state):

@@ -129,6 +129,7 @@ class Soak:
         self.clients = []
         # Until this round, states that were not saved may turn out to be lost.
         self.excuse = -1
+        self.began = time.monotonic()
 
     # Talking to the server.
 
@@ -488,6 +489,7 @@ class Soak:
             dropped = self.model.drop(number)
             if answer is None:
                 self.unsure_runs.update(dropped)
+            return answer and (answer[0], {"dropped": sorted(dropped), **answer[1]})
         return answer
 
     def delete(self, deed, state):
@@ -516,6 +518,8 @@ class Soak:
     # What has come of it.
 
     def note(self, now, deed, on, what):
+        if os.environ.get("SOAK_TRACE"):
+            print(f"{time.monotonic() - self.began:.2f} {now.number}: {deed.what} {deed.number} on {on.number}: {str(what)[:100]}")
         self.log.append(f"{now.number}: {deed.what} {deed.number} on {on.number} ({on.id}): {str(what)[:200]}")
 
     def settle(self, now, wishes):
@@ -741,7 +745,9 @@ def main():
         try:
             soak.begin()
             for now in plan.rounds(options.seed):
+                since = time.monotonic()
                 soak.round(now)
+                soak.most["s in a round"] = max(soak.most["s in a round"], round(time.monotonic() - since, 1))
                 passed = time.monotonic() - began
                 if passed > options.minutes * 60 or soak.counts["runs"] >= options.runs:
                     break

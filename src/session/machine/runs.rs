@@ -24,6 +24,7 @@ pub(super) struct Request {
     allow_stdin: bool,
     /// Whether a state that can only come back by running its cells again is brought back so.
     replay: bool,
+    with_outputs: bool,
     waiting: Vec<Ticket>,
     pub(super) stop: Option<Stop>,
     pub(super) serial: Serial,
@@ -87,12 +88,13 @@ impl Machine {
             timeout,
             allow_stdin,
             replay,
+            with_outputs,
         } = command
         else {
             return None;
         };
         if self.notebook.run(&exec_id).is_some() {
-            return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref()));
+            return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref(), with_outputs));
         }
         let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
         let request = Request {
@@ -100,6 +102,7 @@ impl Machine {
             timeout,
             allow_stdin,
             replay,
+            with_outputs,
             waiting: vec![ticket],
             stop: None,
             serial: Serial(0),
@@ -137,7 +140,14 @@ impl Machine {
     }
 
     /// The same id once more: never run twice.
-    fn ask_again(&mut self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> Reply {
+    fn ask_again(
+        &mut self,
+        exec_id: &ExecId,
+        code: &str,
+        on: &Base,
+        name: Option<&str>,
+        with_outputs: bool,
+    ) -> Reply {
         let what = format!("run {exec_id}");
         let Some(run) = self.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
@@ -155,7 +165,7 @@ impl Machine {
             let why = "another request used this exec_id before";
             return Reply::Refused(Refused::new("conflict", what, why, "use a new exec_id for each run"));
         }
-        self.ended_reply(run)
+        self.ended_reply(run, with_outputs)
     }
 
     /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
@@ -367,7 +377,8 @@ impl Machine {
         run.prompt = None;
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
         let (duration_ms, state, on) = (run.duration_ms, run.state.clone(), run.on.clone());
-        let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r));
+        let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
+        let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
             self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
         }
@@ -387,7 +398,7 @@ impl Machine {
         }
     }
 
-    fn ended_reply(&self, run: &Run) -> Reply {
+    fn ended_reply(&self, run: &Run, with_outputs: bool) -> Reply {
         let state_name = run
             .state
             .as_ref()
@@ -398,6 +409,7 @@ impl Machine {
             state: run.state.clone(),
             state_name,
             error: run.error.clone(),
+            outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
         }
     }
 
