@@ -55,7 +55,9 @@ def shape(setup, title, count, parent):
     delete = Row(f"{title}: deleting one, in random order", "ms")
     rows = [run, run.at(0.95), frozen, growth, names, whole, delete, delete.at(0.95)]
     with tempfile.TemporaryDirectory() as temporary, setup.start(TMPDIR=temporary) as server:
-        rest, held = server.rest(), holds(server, temporary)
+        rest = server.rest()
+        rest.get("/states")
+        held = holds(server, temporary)
         door = server.socket()
         states, times = ["initial"], []
         for number in range(count):
@@ -106,7 +108,7 @@ def holds(server, temporary):
     return len(processes), len(descriptors), len(os.listdir(temporary)), memory
 
 
-def budget(setup):
+def crowd(setup):
     """A tree of three times as many states as may live in memory, and then cells on any of them."""
     chance, most = random.Random(6), setup.count(BUDGET)
     title = f"tree of {3 * most}, {most} in memory"
@@ -146,4 +148,4 @@ def count(rest, what):
     return found
 
 
-ALL = [line, star, tree, budget]
+ALL = [line, star, tree, crowd]
