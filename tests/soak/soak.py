@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -82,6 +83,7 @@ class Outcome:
     ename: str | None = None
     state: str | None = None
     printed: str | None = None
+    took: float = 0.0
 
 
 class Watcher(threading.Thread):
@@ -229,6 +231,13 @@ class Soak:
         return wish
 
     def carry_out(self, wishes):
+        since = time.monotonic()
+        try:
+            self.try_to_carry_out(wishes)
+        finally:
+            wishes[0].took = time.monotonic() - since
+
+    def try_to_carry_out(self, wishes):
         if len(wishes) > 1:
             return self.chain(wishes)
         [wish] = wishes
@@ -524,7 +533,7 @@ class Soak:
 
     def settle(self, now, wishes):
         for wish in wishes:
-            said = (wish.status, wish.ename, wish.state)
+            said = (wish.status, wish.ename, wish.state, f"{wish.took:.2f} s")
             self.note(now, wish.deed, wish.on, f"{wish.exec_id}: {said}")
         if now.accident is not None:
             self.excuse = now.number + 3
@@ -739,6 +748,13 @@ def main():
     own = {"TMPDIR": os.path.join(room, "tmp"), "XDG_CONFIG_HOME": os.path.join(room, "config"), "RATOON_SOAK": str(options.seed)}
     os.mkdir(own["TMPDIR"])
     server = ratoon.Server(os.environ["RATOON_BIN"], os.environ["RATOON_TEST_PYTHON"], "--max-frozen", str(MAX_FROZEN), **own)
+    try:
+        soak_for(server, options)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def soak_for(server, options):
     with server:
         soak = Soak(server, options.seed)
         began = time.monotonic()
