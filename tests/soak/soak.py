@@ -31,6 +31,7 @@ MAX_GROWTH = 96 * 1024 * 1024
 TOLD = {"KernelDied", "ForkFailed", "StateLost", "RestoreFailed", "ReplayFailed"}
 # How many states may live in memory: few, so that the others come back from their checkpoints.
 MAX_FROZEN = 12
+OF_IPYTHON = "Unexpected exception formatting exception. Falling back to standard exception\n"
 EXPECTED = {
     "first": {"ok"},
     "ok": {"ok"},
@@ -53,7 +54,7 @@ EXPECTED = {
 ENDS = {
     "error": ["raise ValueError(3)", "1 / 0", "not_there", "assert False"],
     "child": ["subprocess.Popen(['sleep', '600']); 1 / 0"],
-    "interrupt": ["time.sleep(600)", "while True: pass", "import threading; threading.Lock().acquire() and threading.Event().wait()"],
+    "interrupt": ["time.sleep(600)", "while True: pass", "import threading; threading.Event().wait()"],
     "timeout": ["time.sleep(600)", "while True: pass"],
     "stubborn": ["while True:\n    try: time.sleep(600)\n    except BaseException: pass"],
     "stop": ["os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)"],
@@ -93,6 +94,8 @@ class Watcher(threading.Thread):
         super().__init__(daemon=True)
         self.server = server
         self.states = {}
+        # What was told of each state, for a report.
+        self.history = collections.defaultdict(list)
         self.is_over = False
 
     def run(self):
@@ -110,7 +113,10 @@ class Watcher(threading.Thread):
         if whole:
             self.states = {s["id"]: s for s in whole["states"]}
         elif message.get("event") in ("state_added", "state_changed"):
-            self.states = {**self.states, message["state"]["id"]: message["state"]}
+            state = message["state"]
+            self.states = {**self.states, state["id"]: state}
+            told = (state["living"], state["revival"] and state["revival"]["by"], state["checkpoint"] is not None)
+            self.history[state["id"]].append((round(time.monotonic(), 2), *told))
         elif message.get("event") == "removed":
             self.states = {id: s for id, s in self.states.items() if id not in message["states"]}
 
@@ -120,10 +126,10 @@ class Watcher(threading.Thread):
 
 
 class Soak:
-    def __init__(self, server, seed):
-        self.server, self.seed = server, seed
+    def __init__(self, server, seed, traces):
+        self.server, self.seed, self.traces = server, seed, traces
         self.model = Model()
-        self.log = collections.deque(maxlen=60)
+        self.log = collections.deque(maxlen=150)
         self.counts = collections.Counter()
         self.most = collections.Counter()
         self.deleted, self.pruned = set(), set()
@@ -346,6 +352,7 @@ class Soak:
         time.sleep(now.delay)
         mortal = sorted(self.server.processes()[1:])
         if mortal:
+            self.log.append(f"{now.number}: accident at {time.monotonic() - self.began:.2f}")
             kill(mortal[now.accident % len(mortal)], signal.SIGKILL)
             self.counts["accidents"] += 1
 
@@ -422,8 +429,8 @@ class Soak:
             "not_found": now.ending == "reset",
             "closed": now.ending == "stop",
             "lost": state.id in self.model.lost or now.is_disturbed() or now.number <= self.excuse,
-            "kernel": now.is_disturbed(),
-            "disk": deed.what == "checkpoint" and now.is_disturbed(),
+            "kernel": now.is_disturbed() or now.number <= self.excuse,
+            "disk": deed.what == "checkpoint" and (now.is_disturbed() or now.number <= self.excuse),
         }.get(code, False)
         if code:
             self.counts[f"{deed.what} refused: {code}"] += 1
@@ -527,9 +534,11 @@ class Soak:
     # What has come of it.
 
     def note(self, now, deed, on, what):
-        if os.environ.get("SOAK_TRACE"):
-            print(f"{time.monotonic() - self.began:.2f} {now.number}: {deed.what} {deed.number} on {on.number}: {str(what)[:100]}")
-        self.log.append(f"{now.number}: {deed.what} {deed.number} on {on.number} ({on.id}): {str(what)[:200]}")
+        passed = time.monotonic() - self.began
+        line = f"{passed:.2f} {now.number}: {deed.what} {deed.number} on {on.number} ({on.id}): {str(what)[:200]}"
+        if self.traces:
+            print(line)
+        self.log.append(line)
 
     def settle(self, now, wishes):
         for wish in wishes:
@@ -560,7 +569,9 @@ class Soak:
                 or wish.ename in ("StateLost", "lost") and self.may_be_lost(now, wish)
                 # What it was to follow had ended without a state before it was asked for.
                 or wish.ename == "conflict" and wish.what == "behind"
-                or wish.ename in ("conflict", "not_found") and wish.number != wish.deed.number and (now.is_disturbed() or is_gone or self.may_be_lost(now, wish))
+                or wish.ename in ("conflict", "not_found")
+                and wish.number != wish.deed.number
+                and (now.is_disturbed() or is_gone or self.may_be_lost(now, wish))
             )
             if not is_told and not (wish.status is None and now.ending):
                 raise Divergence(f"{wish} was not answered as it should be")
@@ -604,16 +615,21 @@ class Soak:
         return wish.on.id in self.model.lost or now.accident is not None or now.number <= self.excuse
 
     def check_printed(self, wish):
+        # IPython says so when the interrupt meets it where it shows another one.
+        wish.printed = wish.printed.removeprefix(OF_IPYTHON) if wish.status == "interrupted" else wish.printed
         if wish.what in ("endless", "first"):
-            is_right = wish.printed.startswith(wish.prints) or wish.status != "interrupted" or wish.prints.startswith(wish.printed)
+            is_right = wish.printed.startswith(wish.prints) or wish.prints.startswith(wish.printed)
         elif wish.status in ("ok", "error") and wish.status in EXPECTED[wish.what] and wish.ename not in TOLD:
             is_right = wish.printed == wish.prints
         else:
             is_right = wish.prints.startswith(wish.printed)
         if not is_right:
-            at = next((i for i, (a, b) in enumerate(zip(wish.printed, wish.prints)) if a != b), min(len(wish.printed), len(wish.prints)))
+            at = len(os.path.commonprefix([wish.printed, wish.prints]))
             around = slice(max(0, at - 100), at + 200)
-            raise Divergence(f"run {wish.exec_id} ({wish.what}) printed {len(wish.printed)} characters, not {len(wish.prints)}; at {at}: {wish.printed[around]!r}, not {wish.prints[around]!r}")
+            raise Divergence(
+                f"run {wish.exec_id} ({wish.what}) printed {len(wish.printed)} characters, not {len(wish.prints)};"
+                f" from {at} on {wish.printed[around]!r}, not {wish.prints[around]!r}"
+            )
 
     def settle_unsure(self, snapshot, states):
         """What was not answered was carried out, or it was not; nothing in between."""
@@ -639,8 +655,10 @@ class Soak:
         for id in lost - self.model.lost:
             if states[id]["checkpoint"] is not None:
                 raise Divergence(f"state {id} has a checkpoint, and cannot be used: {states[id]}")
-            if now.is_disturbed() or now.number <= self.excuse:
-                self.model.lost.add(id)
+            if not (now.is_disturbed() or now.number <= self.excuse):
+                history = [(round(at - self.began, 2), *told) for at, *told in self.watcher.history[id][-12:]]
+                raise Divergence(f"state {states[id]['name']} ({id}) is lost, and nothing was killed: {history}")
+            self.model.lost.add(id)
         self.counts["lost at some time"] += len(lost & self.model.lost - (self.model.lost - lost))
         self.model.lost &= lost
 
@@ -660,7 +678,12 @@ class Soak:
             time.sleep(0.01)
             snapshot = self.snapshot()
         processes = self.server.processes()
-        for what, figure in (("processes", len(processes)), ("states", len(snapshot["states"])), ("MB of the server", resident(self.server.process.pid) >> 20)):
+        figures = {
+            "processes": len(processes),
+            "states": len(snapshot["states"]),
+            "MB of the server": resident(self.server.process.pid) >> 20,
+        }
+        for what, figure in figures.items():
             self.most[what] = max(self.most[what], figure)
 
     def picture(self, states):
@@ -742,6 +765,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60, help="no round begins after so long")
     parser.add_argument("--runs", type=int, default=10**9, help="no round begins after so many runs")
     parser.add_argument("--seed", type=int, default=random.randrange(10**9), help="the same seed decides the same")
+    parser.add_argument("--trace", action="store_true", help="say everything that is done")
     options = parser.parse_args()
     print(f"soak: seed {options.seed}", flush=True)
     room = tempfile.mkdtemp(prefix="ratoon-soak-")
@@ -756,7 +780,7 @@ def main():
 
 def soak_for(server, options):
     with server:
-        soak = Soak(server, options.seed)
+        soak = Soak(server, options.seed, options.trace)
         began = time.monotonic()
         try:
             soak.begin()
