@@ -112,9 +112,9 @@ class Server(Program):
 
     headers = {"Authorization": f"Bearer {TOKEN}"}
 
-    def __init__(self, binary, python, *more):
+    def __init__(self, binary, python, *more, **environment):
         options = ["--bind", "{bind}", f"--token={TOKEN}", "--python", python, "--dir", "{directory}"]
-        super().__init__([binary, *options, *more])
+        super().__init__([binary, *options, *more], **environment)
 
     def socket(self):
         return Socket(self, self.notebook())
@@ -129,20 +129,24 @@ class Server(Program):
 class Rest:
     """One kept connection to a REST API."""
 
-    def __init__(self, server):
+    def __init__(self, server, timeout=300):
         self.server = server
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=timeout)
 
-    def ask(self, method, path, body=None):
+    def answer(self, method, path, body=None):
+        """The status, and the body as text."""
         headers = self.server.headers
         if body is not None:
             headers = {**headers, "Content-Type": "application/json"}
             body = json.dumps(body)
         self.connection.request(method, path + self.server.query, body, headers)
         response = self.connection.getresponse()
-        text = response.read()
-        if response.status != 200:
-            raise RuntimeError(f"{method} {path}: {response.status} {text.decode(errors='replace')}")
+        return response.status, response.read().decode(errors="replace")
+
+    def ask(self, method, path, body=None):
+        status, text = self.answer(method, path, body)
+        if status != 200:
+            raise RuntimeError(f"{method} {path}: {status} {text}")
         return json.loads(text)
 
     def get(self, path):

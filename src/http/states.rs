@@ -315,7 +315,7 @@ pub(crate) async fn clear_namespace(
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
     let state = find(&door.start, name).await?.id;
     let run = Command::Run {
-        exec_id: exec_id.clone(),
+        exec_id,
         code: FORGET.to_owned(),
         on: Base::State(state),
         new_state_name: wish.new_state_name,
@@ -324,8 +324,9 @@ pub(crate) async fn clear_namespace(
         timeout: None,
         allow_stdin: false,
         replay: wish.replay,
+        with_outputs: true,
     };
-    seed::executed(&door, caller.access()?, exec_id, run, name.to_owned()).await
+    seed::executed(&door, caller.access()?, run, name.to_owned()).await
 }
 
 /// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.

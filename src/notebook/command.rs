@@ -1,7 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Draft, DraftId, ExecId, Form, RunError, RunStatus, StateId, TaskCheckpoint, Trouble,
+    Base, Checkpoint, Draft, DraftId, ExecId, Form, Output, RunError, RunStatus, StateId, TaskCheckpoint,
+    Trouble,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,6 +39,10 @@ pub enum Command {
         /// Whether a state that can only come back by running its cells again is brought back so. Else the run is refused.
         #[serde(default)]
         replay: bool,
+        /// Whether the answer has the outputs with it: who hears of them no other way would lose them with a state that is
+        /// deleted meanwhile.
+        #[serde(skip)]
+        with_outputs: bool,
     },
     /// Stop a run: politely, and if that has no effect in time (or when asked twice) by killing its head.
     Interrupt {
@@ -216,6 +221,9 @@ pub enum Reply {
         state_name: Option<String>,
         /// Why it failed.
         error: Option<RunError>,
+        /// What it printed and showed, if that was wished.
+        #[serde(skip)]
+        outputs: Vec<Output>,
     },
     /// A checkpoint is on disk.
     Checkpointed {

@@ -234,6 +234,12 @@ impl Notebook {
             self.names.shift_remove(&state.name.clone());
         }
         self.drafts.retain(|d| &d.on != id);
+        Some(self.let_go_of_deleted(id))
+    }
+
+    /// Takes a deleted state out of the graph when nothing holds it any longer, with the deleted ancestors that only it held.
+    /// Answers the states and runs that left.
+    pub fn let_go_of_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
         while let Some(id) = next.take() {
@@ -252,7 +258,8 @@ impl Notebook {
         for run in &runs {
             self.runs.shift_remove(run);
         }
-        Some((states, runs))
+        runs.extend(self.drop_stranded(&runs));
+        (states, runs)
     }
 
     fn attempts_on(&self, id: &StateId) -> Vec<ExecId> {

@@ -43,7 +43,15 @@ pub struct Sessions {
     launch: Arc<Launch>,
     keeping: Arc<Keeping>,
     runtime: Handle,
-    open: Arc<Mutex<BTreeMap<String, Session>>>,
+    open: Arc<Mutex<Open>>,
+}
+
+/// The notebooks that are open.
+#[derive(Debug, Default)]
+struct Open {
+    by_name: BTreeMap<String, Session>,
+    /// Whether the server ends: then none is opened any more, as nobody would close it.
+    is_over: bool,
 }
 
 impl Sessions {
@@ -56,7 +64,7 @@ impl Sessions {
 
     /// The names of the open notebooks, sorted.
     pub fn names(&self) -> Vec<String> {
-        self.lock().keys().cloned().collect()
+        self.lock().by_name.keys().cloned().collect()
     }
 
     /// The names of the notebooks that are in the directory, open or not, sorted.
@@ -83,7 +91,7 @@ impl Sessions {
 
     /// An open notebook.
     pub fn get(&self, name: &str) -> Option<Session> {
-        self.lock().get(name).cloned()
+        self.lock().by_name.get(name).cloned()
     }
 
     /// Opens a notebook, made when it is not there yet, or answers the one that is open under this name. Reads the disk.
@@ -92,10 +100,18 @@ impl Sessions {
     /// `Refused` when too many are open, or what is kept under this name cannot be used.
     pub fn open(&self, name: &str) -> Result<Session, Refused> {
         let mut open = self.lock();
-        if let Some(session) = open.get(name) {
+        if let Some(session) = open.by_name.get(name) {
             return Ok(session.clone());
         }
-        if open.len() >= MAX_OPEN_NOTEBOOKS {
+        if open.is_over {
+            return Err(Refused::new(
+                "closed",
+                format!("open notebook {name}"),
+                "the server is stopping",
+                "start the server again",
+            ));
+        }
+        if open.by_name.len() >= MAX_OPEN_NOTEBOOKS {
             return Err(Refused::new(
                 "busy",
                 format!("open notebook {name}"),
@@ -105,7 +121,7 @@ impl Sessions {
         }
         let session =
             task::spawn(&self.runtime, name, &self.dir_of(name), self.launch.clone(), &self.keeping)?;
-        open.insert(name.to_owned(), session.clone());
+        open.by_name.insert(name.to_owned(), session.clone());
         Ok(session)
     }
 
@@ -116,7 +132,8 @@ impl Sessions {
 
     /// Closes all notebooks and ends all their processes, whatever users' code has made of them.
     pub async fn close_all(&self) {
-        let all: Vec<Session> = std::mem::take(&mut *self.lock()).into_values().collect();
+        let over = Open { by_name: BTreeMap::new(), is_over: true };
+        let all: Vec<Session> = std::mem::replace(&mut *self.lock(), over).by_name.into_values().collect();
         futures_util::future::join_all(all.iter().map(Session::close)).await;
         end_all_below().await;
     }
@@ -169,7 +186,7 @@ impl Sessions {
 
     /// Closes a notebook for good, if it is open.
     async fn leave(&self, name: &str, fate: Fate) {
-        let session = self.lock().remove(name);
+        let session = self.lock().by_name.remove(name);
         if let Some(session) = session {
             session.set_fate(fate);
             session.close().await;
@@ -180,7 +197,7 @@ impl Sessions {
         self.keeping.dir.join(format!("{name}{SUFFIX}"))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Session>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
         // The map is whole after every statement that touches it, so a panic elsewhere does not spoil it.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

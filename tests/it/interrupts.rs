@@ -95,6 +95,22 @@ fn whatever_does_not_stop_when_asked_is_killed() {
 }
 
 #[test]
+fn an_interrupt_in_a_hook_of_the_shell_ends_the_cell() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run(
+        "initial",
+        "import time\ndef hook(): open('hooked', 'w').close(); time.sleep(1000)\n\
+         get_ipython().events.register('pre_execute', hook)",
+    );
+    let going = server.begin(state.state(), "print('ran')");
+    room.wait_for("hooked");
+    assert!(server.interrupt(&going.exec_id));
+    let ran = going.end();
+    assert_eq!((ran.ename(), ran.text().as_str(), &ran.state), ("KeyboardInterrupt", "", &None));
+}
+
+#[test]
 fn who_asks_twice_does_not_wait_for_the_grace() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());

@@ -29,6 +29,7 @@ mod request;
 mod restarts;
 mod seed;
 mod server;
+mod soak;
 mod sockets;
 mod start;
 mod survival;

@@ -1,7 +1,7 @@
 //! The shapes of the answers, and how a run is folded into one.
 
 use super::clock;
-use crate::notebook::{ExecId, MimeBundle, Notebook, Output, RunError, RunStatus, Variable};
+use crate::notebook::{MimeBundle, Output, RunError, RunStatus, Variable};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
@@ -29,8 +29,9 @@ impl Executed {
         status: RunStatus,
         state_name: Option<String>,
         error: Option<RunError>,
-        mut output: Vec<Output>,
+        output: Vec<Output>,
     ) -> Self {
+        let mut output: Vec<Output> = output.into_iter().map(for_client).collect();
         if status == RunStatus::Ok {
             return Self { output, state_name, error: None };
         }
@@ -50,38 +51,31 @@ impl Executed {
     }
 }
 
-/// The outputs of a run as a client of this API knows them.
-pub(super) fn outputs_of(notebook: &Notebook, exec_id: &ExecId) -> Vec<Output> {
-    notebook.run(exec_id).map(|run| run.outputs.items().iter().map(for_client).collect()).unwrap_or_default()
-}
-
-fn for_client(output: &Output) -> Output {
+/// An output of a run as a client of this API knows it.
+fn for_client(output: Output) -> Output {
     match output {
-        Output::Stream { name, text } => Output::Stream { name: *name, text: text.clone() },
         Output::DisplayData { data, metadata, display_id: _ } => {
-            Output::DisplayData { data: capped(data), metadata: metadata.clone(), display_id: None }
+            Output::DisplayData { data: capped(data), metadata, display_id: None }
         }
-        Output::ExecuteResult { data, metadata, execution_count } => Output::ExecuteResult {
-            data: capped(data),
-            metadata: metadata.clone(),
-            execution_count: *execution_count,
-        },
-        Output::Error(error) => Output::Error(error.clone()),
+        Output::ExecuteResult { data, metadata, execution_count } => {
+            Output::ExecuteResult { data: capped(data), metadata, execution_count }
+        }
+        known @ (Output::Stream { .. } | Output::Error(_)) => known,
     }
 }
 
 /// Plain text can be cut and still be read; half of an image or of a page is nothing.
-fn capped(bundle: &MimeBundle) -> MimeBundle {
+fn capped(bundle: MimeBundle) -> MimeBundle {
     let fits = |text: &str| {
         text.len() <= MAX_REPRESENTATION_CHARS || text.chars().count() <= MAX_REPRESENTATION_CHARS
     };
     bundle
-        .iter()
+        .into_iter()
         .filter_map(|(mime, value)| match value {
-            Value::String(text) if !fits(text) => {
-                (mime == "text/plain").then(|| (mime.clone(), Value::String(cut(text))))
+            Value::String(text) if !fits(&text) => {
+                (mime == "text/plain").then(|| (mime, Value::String(cut(&text))))
             }
-            _ => Some((mime.clone(), value.clone())),
+            value => Some((mime, value)),
         })
         .collect()
 }
@@ -175,12 +169,12 @@ mod tests {
     #[test]
     fn long_text_is_cut_by_characters_and_long_images_are_dropped() {
         let long = "é".repeat(MAX_REPRESENTATION_CHARS);
-        assert_eq!(capped(&bundle("text/plain", long.clone())), bundle("text/plain", long.clone()));
-        let cut = capped(&bundle("text/plain", long.clone() + "x"));
+        assert_eq!(capped(bundle("text/plain", long.clone())), bundle("text/plain", long.clone()));
+        let cut = capped(bundle("text/plain", long.clone() + "x"));
         assert_eq!(cut, bundle("text/plain", long.clone() + CUT_MARK));
-        assert_eq!(capped(&bundle("text/html", long + "x")), MimeBundle::new());
+        assert_eq!(capped(bundle("text/html", long + "x")), MimeBundle::new());
         let value = MimeBundle::from_iter([("application/json".to_owned(), json!({"a": 1}))]);
-        assert_eq!(capped(&value), value);
+        assert_eq!(capped(value.clone()), value);
     }
 
     #[test]
@@ -191,7 +185,7 @@ mod tests {
             display_id: Some("d".into()),
         };
         assert_eq!(
-            serde_json::to_value(for_client(&shown)).ok(),
+            serde_json::to_value(for_client(shown)).ok(),
             Some(json!({"output_type": "display_data", "data": {"text/plain": "1"}, "metadata": {}}))
         );
     }

@@ -69,7 +69,7 @@ pub(crate) async fn execute(
         return Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)));
     };
     let run = Command::Run {
-        exec_id: exec_id.clone(),
+        exec_id,
         code: wish.code,
         on,
         new_state_name: wish.new_state_name,
@@ -79,21 +79,20 @@ pub(crate) async fn execute(
         // Nobody is there to be asked.
         allow_stdin: false,
         replay: wish.replay,
+        with_outputs: true,
     };
-    executed(&door, caller.access()?, exec_id, run, wish.state_name).await
+    executed(&door, caller.access()?, run, wish.state_name).await
 }
 
 /// Runs, and answers what a client of this API expects when the run has ended.
 pub(super) async fn executed(
     door: &Door,
     access: &Access,
-    exec_id: ExecId,
     run: Command,
     state_name: String,
 ) -> Result<HttpResponse, HttpError> {
     match super::ask::ask(door.start.clone(), door.admit(access, run)?).await? {
-        Reply::Ended { status, state_name, error, .. } => {
-            let outputs = door.start.read(move |notebook| answer::outputs_of(notebook, &exec_id)).await?;
+        Reply::Ended { status, state_name, error, outputs, .. } => {
             Ok(HttpResponse::Ok().json(Executed::new(status, state_name, error, outputs)))
         }
         // The state was there a moment ago, and is what the request named.

@@ -240,6 +240,7 @@ async fn grow(door: &Door, caller: &Caller, checkpoint: &TaskCheckpoint) -> Resu
         timeout: None,
         allow_stdin: false,
         replay: false,
+        with_outputs: false,
     };
     match door.ask(&door.start, caller.access()?, run).await? {
         Reply::Ended { state: Some(state), .. } => find(&door.start, state.as_str()).await,

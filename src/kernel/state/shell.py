@@ -465,6 +465,7 @@ def _make_shell():
     from IPython.core.autocall import ExitAutocall
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.events import EventManager, available_events
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets import Type, default
     from traitlets.config import Config
@@ -508,12 +509,30 @@ def _make_shell():
         def __call__(self, code=None):
             raise SystemExit(code)
 
+    class Events(EventManager):
+        """IPython's hooks, the user's and its own. An interrupt that comes while one runs is the cell's: IPython would show
+        it and run the cell all the same."""
+
+        def trigger(self, event, *args, **kwargs):
+            for hook in list(self.callbacks[event]):
+                try:
+                    hook(*args, **kwargs)
+                except Exception:
+                    print(f"Error in the hook {hook} (for {event}):")
+                    self.shell.showtraceback()
+
     class Shell(InteractiveShell):
         """IPython without a terminal."""
 
         displayhook_class = Type(Hook)
         display_pub_class = Type(Publisher)
         errors_sent = []
+
+        def init_events(self):
+            # Before anything is registered in them.
+            super().init_events()
+            hooks, self.events = self.events.callbacks, Events(self, available_events)
+            self.events.callbacks.update(hooks)
 
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])

@@ -151,7 +151,7 @@ impl Machine {
                 return self.replay_failed(target, &why);
             }
         }
-        self.come_back(head, &step, hazards);
+        let is_there = self.come_back(head, &step, hazards);
         let Some(replay) = self.replays.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
@@ -159,7 +159,11 @@ impl Machine {
         if done < total {
             return self.run_step(target);
         }
-        self.heads.rest(head, step);
+        if is_there {
+            self.discard(head);
+        } else {
+            self.heads.rest(head, step);
+        }
         let Some(replay) = self.replays.remove(target) else { return };
         self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
         self.answer_all(replay.tickets, &Reply::Done);
@@ -168,17 +172,20 @@ impl Machine {
         }
     }
 
-    /// A head stands at a state again: its frozen process is made anew, in place of one that had not everything.
-    fn come_back(&mut self, head: ProcId, id: &StateId, hazards: Hazards) {
+    /// A head stands at a state again: its frozen process is made anew, in place of one that had not everything. Answers
+    /// whether there was no need for one: another replay has brought the state back meanwhile, and heads may be about to be
+    /// forked from what it made.
+    fn come_back(&mut self, head: ProcId, id: &StateId, hazards: Hazards) -> bool {
         let frozen = self.new_proc();
         self.effects.push(Effect::Fork { from: head, child: frozen, role: Role::Frozen, load: None });
         self.heads.move_to(head, id);
-        let Some(state) = self.notebook.state_mut(id) else { return };
-        if state.living == Living::Deleted {
+        let Some(state) = self.notebook.state_mut(id) else { return false };
+        let is_there = self.frozen.contains_key(id) && is_whole_in_memory(state);
+        if is_there || state.living == Living::Deleted {
             if let Some(replay) = self.replays.values_mut().find(|r| r.head == head) {
                 replay.spare.push(frozen);
             }
-            return;
+            return is_there;
         }
         (state.living, state.revival) = (Living::Freezing, Some(Revival::Replay));
         (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
@@ -188,6 +195,7 @@ impl Machine {
             self.effects.push(Effect::Kill(old));
         }
         self.effects.push(Effect::Wake(super::hangs::READY_TIMEOUT, super::Alarm::Ready(frozen)));
+        false
     }
 
     /// A replay cannot go on. What came back on the way stays.

@@ -23,6 +23,7 @@ pub(super) struct Request {
     allow_stdin: bool,
     /// Whether a state that can only come back by running its cells again is brought back so.
     replay: bool,
+    with_outputs: bool,
     waiting: Vec<Ticket>,
     pub(super) stop: Option<Stop>,
     pub(super) serial: Serial,
@@ -86,12 +87,13 @@ impl Machine {
             timeout,
             allow_stdin,
             replay,
+            with_outputs,
         } = command
         else {
             return None;
         };
         if self.notebook.run(&exec_id).is_some() {
-            return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref()));
+            return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref(), with_outputs));
         }
         let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
         let request = Request {
@@ -99,6 +101,7 @@ impl Machine {
             timeout,
             allow_stdin,
             replay,
+            with_outputs,
             waiting: vec![ticket],
             stop: None,
             serial: Serial(0),
@@ -136,7 +139,14 @@ impl Machine {
     }
 
     /// The same id once more: never run twice.
-    fn ask_again(&mut self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> Reply {
+    fn ask_again(
+        &mut self,
+        exec_id: &ExecId,
+        code: &str,
+        on: &Base,
+        name: Option<&str>,
+        with_outputs: bool,
+    ) -> Reply {
         let what = format!("run {exec_id}");
         let Some(run) = self.notebook.run(exec_id) else {
             return Reply::Refused(not_found("run", exec_id));
@@ -154,7 +164,7 @@ impl Machine {
             let why = "another request used this exec_id before";
             return Reply::Refused(Refused::new("conflict", what, why, "use a new exec_id for each run"));
         }
-        self.ended_reply(run)
+        self.ended_reply(run, with_outputs)
     }
 
     /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
@@ -351,8 +361,9 @@ impl Machine {
         run.error.clone_from(&error);
         run.prompt = None;
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
-        let (duration_ms, state) = (run.duration_ms, run.state.clone());
-        let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r));
+        let (duration_ms, state, on) = (run.duration_ms, run.state.clone(), run.on.clone());
+        let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
+        let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
             self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
         }
@@ -368,10 +379,11 @@ impl Machine {
             for next in self.waiting_for(exec_id) {
                 self.end(&next, RunStatus::Interrupted, Some(aborted("the run before it left no state")));
             }
+            self.let_go_after(&on);
         }
     }
 
-    fn ended_reply(&self, run: &Run) -> Reply {
+    fn ended_reply(&self, run: &Run, with_outputs: bool) -> Reply {
         let state_name = run
             .state
             .as_ref()
@@ -382,6 +394,7 @@ impl Machine {
             state: run.state.clone(),
             state_name,
             error: run.error.clone(),
+            outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
         }
     }
 

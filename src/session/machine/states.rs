@@ -6,7 +6,7 @@ use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Event, ExecId, Living, Missing, Refused, Reply, Revival, RunStatus, State, StateId, Variable,
+    Base, Event, ExecId, Living, Missing, Refused, Reply, Revival, RunStatus, State, StateId, Variable,
 };
 use std::time::Duration;
 
@@ -367,7 +367,12 @@ impl Machine {
     pub(super) fn delete_state(&mut self, id: &StateId) -> Reply {
         let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
         match self.take_out(id) {
-            Some((states, runs)) => self.publish_deleted(&before, states, runs),
+            Some((states, runs)) => {
+                if let Some(state) = self.notebook.state(id).cloned() {
+                    self.publish(Event::StateChanged { state });
+                }
+                self.publish_removed(&before, states, runs);
+            }
             None => return Reply::Refused(not_found("state", id)),
         }
         self.sweep_imported();
@@ -398,10 +403,7 @@ impl Machine {
             states.extend(gone);
             runs.extend(ended);
         }
-        let stranded = self.notebook.drop_stranded(&runs);
-        self.requests.forget(&stranded);
-        runs.extend(stranded);
-        self.publish_deleted(&before, states, runs);
+        self.publish_removed(&before, states, runs);
         self.sweep_imported();
         self.serve_backlog();
         Reply::Done
@@ -429,14 +431,20 @@ impl Machine {
         Some((states, runs))
     }
 
-    /// Tells what left the graph, which of a lineage stays as a deleted node, and where the people stand that stood there.
-    fn publish_deleted(&mut self, before: &[StateId], states: Vec<StateId>, runs: Vec<ExecId>) {
-        for id in before.iter().filter(|id| !states.contains(id)) {
-            if let Some(state) = self.notebook.state(id).filter(|s| s.living == Living::Deleted) {
-                let state = state.clone();
-                self.publish(Event::StateChanged { state });
-            }
+    /// A run that left no state has ended. It may have been the last that held a state which was deleted meanwhile.
+    pub(super) fn let_go_after(&mut self, base: &Base) {
+        let Base::State(id) = base else { return };
+        if self.notebook.state(id).is_none_or(|s| s.living != Living::Deleted) {
+            return;
         }
+        let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
+        let (states, runs) = self.notebook.let_go_of_deleted(id);
+        self.requests.forget(&runs);
+        self.publish_removed(&before, states, runs);
+    }
+
+    /// Tells what left the graph, and where the people stand who stood there. `before` is the lineage of what was deleted.
+    fn publish_removed(&mut self, before: &[StateId], states: Vec<StateId>, runs: Vec<ExecId>) {
         if states.is_empty() {
             return;
         }
@@ -450,8 +458,10 @@ impl Machine {
         if !self.notebook.drop_attempt(&exec_id) {
             return Reply::Refused(not_found("failed run", &exec_id));
         }
-        self.requests.forget(std::slice::from_ref(&exec_id));
-        self.publish(Event::Removed { states: Vec::new(), runs: vec![exec_id] });
+        let mut runs = vec![exec_id];
+        runs.extend(self.notebook.drop_stranded(&runs));
+        self.requests.forget(&runs);
+        self.publish(Event::Removed { states: Vec::new(), runs });
         Reply::Done
     }
 

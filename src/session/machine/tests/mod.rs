@@ -92,6 +92,7 @@ pub(super) fn run(id: &str, on: Base) -> Command {
         timeout: None,
         allow_stdin: true,
         replay: false,
+        with_outputs: false,
     }
 }
 
@@ -395,7 +396,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
 fn reply_text(reply: &Reply) -> String {
     match reply {
         Reply::Done => "done".into(),
-        Reply::Ended { exec_id, status, state, state_name, error } => {
+        Reply::Ended { exec_id, status, state, state_name, error, .. } => {
             let state = state.as_ref().map_or(String::new(), |s| format!(" {s}"));
             let name = state_name.as_ref().filter(|n| !state.ends_with(n.as_str()));
             let name = name.map_or(String::new(), |n| format!(" named {n}"));

@@ -796,7 +796,7 @@ fn a_subtree_goes_as_a_whole_with_what_runs_in_it() {
             kill p4
             kill p3
             people: [v1@initial]
-            removed [s2 s1] [d b c a e]
+            removed [s2 s1] [d b e c a]
             answer 17: done
         p2 gone
         delete subtree s1

@@ -1,0 +1,151 @@
+"""Thousands of states: made, listed, deleted in random order; and a tree that is three times what may live in memory.
+
+At the end of each measure everything is deleted, and what the server holds is compared with what it held at the beginning.
+"""
+
+import os
+import random
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Callable
+
+import ratoon_client as ratoon
+from measures import MB, MS, WS, Row
+
+CONTESTANTS = [WS]
+# States that a shape has, before scaling.
+LINE, STAR, TREE = 5000, 2000, 3000
+# How many states may live in memory where a tree has three times as many.
+BUDGET = 200
+# How many cells are timed around a depth.
+WINDOW = 40
+
+
+@dataclass
+class Setup:
+    start: Callable
+    scale: float
+
+    def count(self, full):
+        return max(60, int(full * self.scale))
+
+
+def line(setup):
+    """Each state grows from the one before it."""
+    return shape(setup, f"line of {setup.count(LINE)}", setup.count(LINE), lambda chance, states: states[-1])
+
+
+def star(setup):
+    """All states grow from the first."""
+    return shape(setup, f"star of {setup.count(STAR)}", setup.count(STAR), lambda chance, states: states[0])
+
+
+def tree(setup):
+    """Each state grows from any one before it."""
+    return shape(setup, f"tree of {setup.count(TREE)}", setup.count(TREE), lambda chance, states: chance.choice(states))
+
+
+def shape(setup, title, count, parent):
+    chance = random.Random(5)
+    run, frozen = Row(f"{title}: a cell", "ms"), Row(f"{title}: result to frozen", "ms")
+    growth = Row(f"{title}: freezing at the end, to depth 10", "×", target=1.5)
+    names, whole = Row(f"{title}: GET /states", "ms"), Row(f"{title}: GET /api/states", "ms")
+    delete = Row(f"{title}: deleting one, in random order", "ms")
+    rows = [run, run.at(0.95), frozen, growth, names, whole, delete, delete.at(0.95)]
+    with tempfile.TemporaryDirectory() as temporary, setup.start(TMPDIR=temporary) as server:
+        rest = server.rest()
+        rest.get("/states")
+        held = holds(server, temporary)
+        door = server.socket()
+        states, times = ["initial"], []
+        for number in range(count):
+            at = parent(chance, states)
+            started = time.perf_counter()
+            answer = door.run(f"x = {number}", at)
+            ended = time.perf_counter()
+            door.wait_for_frozen(answer["state_name"])
+            times.append(time.perf_counter() - ended)
+            run.add(WS, (ended - started) / MS)
+            states.append(answer["state_name"])
+        frozen.samples[WS] = [one / MS for one in times]
+        growth.add(WS, statistics.median(times[-WINDOW:]) / statistics.median(times[10 : 10 + WINDOW]))
+        for row, path in ((names, "/states"), (whole, "/api/states")):
+            for _ in range(5):
+                started = time.perf_counter()
+                found = rest.get(path)["states"]
+                row.add(WS, (time.perf_counter() - started) / MS)
+                if len(found) != count + 1:
+                    raise RuntimeError(f"{path}: {len(found)} states, not {count + 1}")
+        door.close()
+        for name in chance.sample(states[1:], count):
+            started = time.perf_counter()
+            rest.ask("DELETE", f"/states/{name}")
+            delete.add(WS, (time.perf_counter() - started) / MS)
+        rows += left(title, server, temporary, held)
+    return rows
+
+
+def left(title, server, temporary, held):
+    """What the server holds more than at the beginning, when it has had a moment."""
+    deadline = time.perf_counter() + 30
+    while (now := holds(server, temporary))[:3] != held[:3] and time.perf_counter() < deadline:
+        time.sleep(0.2)
+    for what, unit, before, after in zip(("processes", "descriptors", "temporary files", "memory"), ("", "", "", "MB"), held, now):
+        row = Row(f"{title}: {what} left", unit, target=64 if unit else 0)
+        row.add(WS, (after - before) / (MB if unit else 1))
+        yield row
+
+
+def holds(server, temporary):
+    # The first answer shows that it is there, and that the connection that asks is.
+    server.rest().get("/states")
+    processes = server.processes()
+    descriptors = os.listdir(f"/proc/{server.process.pid}/fd")
+    with open(f"/proc/{server.process.pid}/status") as lines:
+        memory = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+    return len(processes), len(descriptors), len(os.listdir(temporary)), memory
+
+
+def crowd(setup):
+    """A tree of three times as many states as may live in memory, and then cells on any of them."""
+    chance, most = random.Random(6), setup.count(BUDGET)
+    title = f"tree of {3 * most}, {most} in memory"
+    ended = Row(f"{title}: a cell at any state", "ms")
+    held = Row(f"{title}: processes at most, to the budget", "×", target=1.5)
+    wrong = Row(f"{title}: wrong values", "", target=0)
+    with setup.start("--max-frozen", str(most)) as server:
+        door, sums, states = server.socket(), {"initial": 0}, ["initial"]
+        door.run("total = 0")
+        for number in range(3 * most):
+            at = chance.choice(states)
+            code = f"total = globals().get('total', 0) + {number}"
+            state = door.run(code, at)["state_name"]
+            sums[state] = sums[at] + number
+            states.append(state)
+        saved = time.perf_counter() + 120
+        while count(server.rest(), "checkpoint") < 3 * most and time.perf_counter() < saved:
+            time.sleep(0.2)
+        misses, peak = 0, 0
+        for turn in range(300):
+            at = chance.choice(states[1:])
+            started = time.perf_counter()
+            answer = door.run("print(total)", at)
+            ended.add(WS, (time.perf_counter() - started) / MS)
+            misses += ratoon.printed(answer) != f"{sums[at]}\n"
+            if turn % 20 == 0:
+                peak = max(peak, len(server.processes()))
+        door.close()
+    wrong.add(WS, misses)
+    held.add(WS, peak / most)
+    return [ended, ended.at(0.95), held, wrong]
+
+
+def count(rest, what):
+    found = sum(state[what] is not None for state in rest.get("/api/states")["states"])
+    rest.close()
+    return found
+
+
+ALL = [line, star, tree, crowd]
