@@ -67,6 +67,19 @@ function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.happened({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
 
+test('a warning is told at the cell where it begins, and where one stands', () => {
+    const { page } = open({ states: ['a', 'b', 'c', 'd'] });
+    const warn = (id, parent, ...warnings) => page.happened({ event: 'state_changed', state: state(id, parent, { warnings }) });
+    warn('b', 'a', 'a thread');
+    warn('c', 'b', 'a thread', 'a socket');
+    warn('d', 'c', 'a thread', 'a socket');
+    const told = () => page.cells().filter((cell) => cell.kind === 'ran').map((cell) => cell.warnings.join());
+    page.goTo('d');
+    assert.deepEqual(told(), ['', 'a thread', 'a socket', 'a thread,a socket']);
+    page.goTo('c');
+    assert.deepEqual(told(), ['', 'a thread', 'a thread,a socket']);
+});
+
 test('without an address it stands on the newest state', () => {
     const { page, addresses } = open();
     assert.equal(page.here, 'b');
