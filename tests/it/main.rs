@@ -13,6 +13,7 @@ mod checkpoints;
 mod crashes;
 mod disk;
 mod exchange;
+mod floods;
 mod formats;
 mod home;
 mod hostile;

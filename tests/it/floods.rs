@@ -1,0 +1,123 @@
+//! Cells that print or show without end: they are cut, told and stopped, and neither the server nor the others suffer.
+
+use crate::cells::{Live, Room};
+use crate::server::{TOKEN, TestServer};
+use crate::wire::Wire;
+use serde_json::Value;
+use std::time::Instant;
+
+/// How much the server may grow at its highest while a cell floods, in bytes.
+const FLAT: u64 = 64 << 20;
+
+
+struct Flood {
+    what: &'static str,
+    /// Makes a file `full` when more has been printed than is kept.
+    code: &'static str,
+    /// Whether so many bytes can have been printed.
+    can_print: fn(u64) -> bool,
+    /// What is kept, up to the cut, is these characters again and again.
+    pattern: fn(usize) -> String,
+}
+
+/// `print(10**1000 + i)` writes 1,001 digits and then a newline.
+const LINE: u64 = 1002;
+
+const FLOODS: &[Flood] = &[
+    Flood {
+        what: "while True: print(i)",
+        code: "i = 10**1000\nwhile True:\n    print(i); i += 1\n    if i % 10**1000 == 20_000: open('full', 'w').close()",
+        can_print: |bytes| matches!(bytes % LINE, 0 | 1001),
+        pattern: |kept| (0..=kept / LINE as usize).map(|i| format!("1{i:01000}\n")).collect(),
+    },
+    Flood {
+        what: "100 MB in one print",
+        code: "print('x' * 100_000_000); open('full', 'w').close()\nwhile True: pass",
+        can_print: |bytes| bytes == 100_000_001,
+        pattern: |kept| "x".repeat(kept),
+    },
+    Flood {
+        what: "100 MB in one write to descriptor 1",
+        code: "import os\nleft = memoryview(b'y' * 100_000_000)\nwhile left: left = left[os.write(1, left):]\nopen('full', 'w').close()\nwhile True: pass",
+        can_print: |bytes| bytes == 100_000_000,
+        pattern: |kept| "y".repeat(kept),
+    },
+    Flood {
+        what: "a subprocess that floods",
+        code: "import subprocess, threading\nthreading.Timer(1, lambda: open('full', 'w').close()).start()\nsubprocess.run(['yes', 'z' * 999])",
+        can_print: |_| true,
+        pattern: |kept| format!("{}\n", "z".repeat(999)).repeat(kept / 1000 + 1),
+    },
+];
+
+impl TestServer {
+    /// What the server has in memory now; from now on `peak` tells the highest of what comes.
+    fn forget_peak(&self) -> u64 {
+        std::fs::write(format!("/proc/{}/clear_refs", self.pid()), "5").unwrap();
+        self.peak()
+    }
+
+    /// The most that the server has had in memory, in bytes.
+    fn peak(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+}
+
+/// What was printed to one stream.
+fn printed(events: &[Value], name: &str) -> String {
+    let of_it = events.iter().filter(|e| e["output"]["name"] == name);
+    of_it.map(|e| e["output"]["text"].as_str().unwrap()).collect()
+}
+
+/// The number in the sentence that tells what was left out.
+fn told_bytes(stderr: &str) -> u64 {
+    let told = stderr.split_once("[ratoon: ").and_then(|(_, rest)| rest.split_once(" more bytes of output were not kept]"));
+    told.unwrap_or_else(|| panic!("nothing is told: {stderr:?}")).0.parse().unwrap()
+}
+
+#[test]
+fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "x = 1");
+    for flood in FLOODS {
+        let _ = std::fs::remove_file(room.file("full"));
+        // It never reads a word.
+        let _asleep = Wire::socket(&server, TOKEN);
+        let mut live = Live::join(&server);
+        let before = server.forget_peak();
+        let exec_id = live.run("initial", flood.code);
+        let (events, times) = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let events = live.events_of(&exec_id);
+                (events, Instant::now())
+            });
+            room.wait_for("full");
+            let start = Instant::now();
+            assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+            let other = start.elapsed();
+            let start = Instant::now();
+            assert!(server.interrupt(&exec_id));
+            let answered = start.elapsed();
+            let (events, ended) = reader.join().unwrap();
+            (events, (other, answered, ended - start))
+        });
+        let grown = server.peak() - before;
+        let (other, answered, ended) = times;
+        println!(
+            "{}: another run took {other:?}, the interrupt was answered in {answered:?}, the run ended after {ended:?}; \
+             the server grew by {} MiB",
+            flood.what,
+            grown >> 20
+        );
+        assert!(grown < FLAT, "{}: the server grew by {grown} bytes", flood.what);
+        assert_eq!(events.last().unwrap()["status"], "interrupted", "{}", flood.what);
+        let kept = printed(&events, "stdout");
+        assert!((15 << 20..=16 << 20).contains(&kept.len()), "{}: {}", flood.what, kept.len());
+        assert!((flood.pattern)(kept.len()).starts_with(&kept), "{}: something is missing within", flood.what);
+        let dropped = told_bytes(&printed(&events, "stderr"));
+        assert!((flood.can_print)(kept.len() as u64 + dropped), "{}: {} + {dropped}", flood.what, kept.len());
+    }
+}
