@@ -24,7 +24,7 @@ pub struct ProcId(pub u64);
 pub enum Role {
     /// A state in memory: waits for orders to fork, and never runs user code again.
     Frozen,
-    /// Able to run the next cell. Comes with pipes for descriptors 1 and 2 and with a ring.
+    /// Able to run the next cell. Comes with pipes for descriptors 1 and 2, a ring, and what watches the pipes.
     Head,
     /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
     Look,
@@ -112,7 +112,7 @@ pub(crate) enum Order {
         /// Where cells run.
         cwd: PathBuf,
     },
-    /// Fork. Comes with the child's socket, and for a head with its pipes and ring.
+    /// Fork. Comes with the child's socket, and for a head with what `Role::Head` names.
     Fork {
         /// The child's id.
         child: ProcId,

@@ -9,7 +9,6 @@ use std::time::Instant;
 /// How much the server may grow at its highest while a cell floods, in bytes.
 const FLAT: u64 = 64 << 20;
 
-
 struct Flood {
     what: &'static str,
     /// Makes a file `full` when more has been printed than is kept.
@@ -73,7 +72,9 @@ fn printed(events: &[Value], name: &str) -> String {
 
 /// The number in the sentence that tells what was left out.
 fn told_bytes(stderr: &str) -> u64 {
-    let told = stderr.split_once("[ratoon: ").and_then(|(_, rest)| rest.split_once(" more bytes of output were not kept]"));
+    let told = stderr
+        .split_once("[ratoon: ")
+        .and_then(|(_, rest)| rest.split_once(" more bytes of output were not kept]"));
     told.unwrap_or_else(|| panic!("nothing is told: {stderr:?}")).0.parse().unwrap()
 }
 
@@ -116,7 +117,11 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
         assert_eq!(events.last().unwrap()["status"], "interrupted", "{}", flood.what);
         let kept = printed(&events, "stdout");
         assert!((15 << 20..=16 << 20).contains(&kept.len()), "{}: {}", flood.what, kept.len());
-        assert!((flood.pattern)(kept.len()).starts_with(&kept), "{}: something is missing within", flood.what);
+        assert!(
+            (flood.pattern)(kept.len()).starts_with(&kept),
+            "{}: something is missing within",
+            flood.what
+        );
         let dropped = told_bytes(&printed(&events, "stderr"));
         assert!((flood.can_print)(kept.len() as u64 + dropped), "{}: {} + {dropped}", flood.what, kept.len());
     }

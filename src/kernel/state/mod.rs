@@ -278,7 +278,7 @@ impl Process {
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
-                capture::connect(next()?, next()?, next()?)?;
+                capture::connect(next()?, next()?, next()?, next()?)?;
                 files::open_anew(&self.places);
             }
             Role::Look => {
