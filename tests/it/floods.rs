@@ -105,7 +105,7 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
             let (events, ended) = reader.join().unwrap();
             (events, (other, answered, ended - start))
         });
-        let grown = server.peak() - before;
+        let grown = server.peak().saturating_sub(before);
         let (other, answered, ended) = times;
         println!(
             "{}: another run took {other:?}, the interrupt was answered in {answered:?}, the run ended after {ended:?}; \
@@ -125,4 +125,83 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
         let dropped = told_bytes(&printed(&events, "stderr"));
         assert!((flood.can_print)(kept.len() as u64 + dropped), "{}: {} + {dropped}", flood.what, kept.len());
     }
+}
+
+/// What a `__repr__`, `_repr_html_` or `_repr_mimebundle_` may do, the error that ends the cell with it, and a part of what is
+/// said or shown of a `__repr__` that does it.
+const HOSTILE: &[(&str, &str, &str)] = &[
+    ("raise ValueError('bad')", "", "ValueError"),
+    ("raise type('K' * 1_000_000, (Exception,), {})", "", "KKKK"),
+    ("sys.exit(3)", "SystemExit", "3"),
+    ("os._exit(3)", "KernelDied", "exit code 3"),
+    ("os.kill(os.getpid(), 9)", "KernelDied", "SIGKILL"),
+    ("raise KeyboardInterrupt", "KeyboardInterrupt", ""),
+    ("return 5", "", "non-string"),
+    ("return repr(self) + self._repr_html_() + str(self)", "", "RecursionError"),
+    ("print('within'); return 'shown'", "", "within"),
+    ("child = os.fork(); child and os.waitpid(child, 0); return 'shown'", "", "shown"),
+    ("return 'row\\n' * 1_000_000", "", "[truncated]"),
+    ("return 'x' * 1_000_000_000", "", "[truncated]"),
+];
+
+#[test]
+fn objects_that_do_harm_when_they_are_shown_harm_their_cell_at_most() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import os, sys; x = 1");
+    server.run(state.state(), "1/0");
+    let mut most = 0;
+    for (body, ename, part) in HOSTILE {
+        let before = server.forget_peak();
+        for method in ["__repr__(self)", "_repr_html_(self)", "_repr_mimebundle_(self, **_)"] {
+            let class = format!("class R:\n    def _repr_html_(self): return ''\n    def {method}: {body}");
+            let ran = server.run(state.state(), &format!("{class}\nprint('before')\nR()"));
+            assert_eq!(ran.ename(), *ename, "{method}: {body}");
+            assert_eq!(ran.state.is_none(), !ename.is_empty(), "{method}: {body}");
+            let text = ran.text();
+            assert!(
+                text.starts_with("before\n") && text.matches("before").count() == 1,
+                "{method}: {body}: {text}"
+            );
+            let results = ran.output.iter().filter(|item| item["output_type"] == "execute_result").count();
+            assert!(results <= 1, "{method}: {body}: {results} results");
+            if method.starts_with("__repr__") {
+                assert!(
+                    format!("{:?} {}", ran.output, ran.evalue()).contains(part),
+                    "{body}: {:?}",
+                    ran.output
+                );
+            }
+        }
+        let grown = server.peak().saturating_sub(before);
+        most = most.max(grown);
+        assert!(grown < FLAT, "{body}: the server grew by {grown} bytes");
+    }
+    println!("the server grew by at most {} MiB", most >> 20);
+    assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+    server.has_no_zombies();
+}
+
+#[test]
+fn what_is_too_long_to_be_shown_is_told() {
+    let server = TestServer::start();
+    let before = server.forget_peak();
+    for (code, told) in [
+        ("from IPython.display import HTML; HTML('<p>' * 3_333_333)", "text/html has 9999999 characters"),
+        (
+            "from IPython.display import Image; Image(b'\\x89PNG\\r\\n\\x1a\\n' * 1_250_000, format='png')",
+            "image/png has 13333336",
+        ),
+        (
+            "display({'application/json': ['x' * 10_000_000]}, raw=True)",
+            "application/json is no JSON, or too long",
+        ),
+        ("list(range(10**6))", ""),
+    ] {
+        let ran = server.run("initial", code);
+        ran.state();
+        assert!(ran.stream("stderr").contains(told), "{code}: {:?}", ran.stream("stderr"));
+        assert_eq!(ran.stream("stderr").is_empty(), told.is_empty(), "{code}");
+    }
+    let grown = server.peak().saturating_sub(before);
+    assert!(grown < FLAT, "the server grew by {grown} bytes");
 }

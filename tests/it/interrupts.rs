@@ -25,6 +25,7 @@ const POLITE: &[(&str, &str)] = &[
     ("a loop of small sleeps", "while True: time.sleep(0.001)"),
     ("a finally that runs on for a while", "try: time.sleep(1000)\nfinally: time.sleep(0.05)"),
     ("a fork that waits", "pid = os.fork()\nif pid == 0: time.sleep(1000)\nos.wait()"),
+    ("a __repr__ that sleeps", "class R:\n    def __repr__(self): time.sleep(1000)\nR()"),
 ];
 
 /// Cells whose process has to be killed.
@@ -39,6 +40,7 @@ const RUDE: &[(&str, &str)] = &[
         "every signal blocked",
         "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\nwhile True: time.sleep(0.01)",
     ),
+    ("a __repr__ in C", "class R:\n    def __repr__(self): sum(range(10**12))\nR()"),
     ("its process stopped", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"),
 ];
 

@@ -662,22 +662,27 @@ def _count(number):
 
 
 def _bundle(data, metadata):
-    """Representations as JSON can carry them: bytes in base64, long ones cut or left out."""
+    """Representations as JSON can carry them: bytes in base64, long text cut; what is left out is told."""
     kept = {}
     for mime, value in data.items():
-        if isinstance(value, bytes):
+        if isinstance(value, bytes) and len(value) <= MAX_RICH_CHARACTERS:
             value = base64.b64encode(value).decode("ascii")
-        if isinstance(value, str):
-            value = _clean(value)
-            if mime == "text/plain" and len(value) > MAX_PLAIN_CHARACTERS:
-                value = value[:MAX_PLAIN_CHARACTERS] + TRUNCATED
-            elif len(value) > MAX_RICH_CHARACTERS:
-                kept.setdefault("text/plain", f"[ratoon: {mime} of {len(value)} characters is too large to be shown]")
-                continue
-        elif not _is_json(value):
-            continue
-        kept[mime] = value
+        if isinstance(value, str) and mime == "text/plain":
+            kept[mime] = _clean(_cut(value, MAX_PLAIN_CHARACTERS))
+        elif isinstance(value, (str, bytes)) and len(value) > MAX_RICH_CHARACTERS:
+            _tell_left_out(mime, f"has {len(value)} characters, more than the {MAX_RICH_CHARACTERS} that can be shown")
+        elif isinstance(value, str):
+            kept[mime] = _clean(value)
+        elif _is_json(value):
+            kept[mime] = value
+        else:
+            _tell_left_out(mime, "is no JSON, or too long")
     return kept, {k: v for k, v in (metadata or {}).items() if _is_json(v)}
+
+
+def _tell_left_out(mime, why):
+    if isinstance(mime, str):
+        sys.stderr.write(f"[ratoon: what was to be shown as {_cut(mime, MAX_NAME_CHARACTERS)} {why}]\n")
 
 
 def _is_json(value):
