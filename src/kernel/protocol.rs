@@ -36,6 +36,13 @@ pub enum Role {
     Save(Form),
 }
 
+impl Role {
+    /// Whether it does one thing and is gone: nothing that is started by what it asks is to stay.
+    pub fn is_thrown_away(self) -> bool {
+        !matches!(self, Self::Frozen | Self::Head)
+    }
+}
+
 /// The checkpoint that a fork of the root is to load before it is what it is to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {

@@ -20,6 +20,7 @@ mod hostile;
 mod interrupts;
 mod lifetime;
 mod links;
+mod looks;
 mod origins;
 mod outputs;
 mod pages;

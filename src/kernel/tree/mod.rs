@@ -165,8 +165,13 @@ impl Tree {
         self.signal(head, Signal::SIGINT);
     }
 
-    /// Ends a process, and the processes that its cells started, at once.
+    /// Ends a process, and the processes that its cells started, at once. What a throw-away fork has started ends with it,
+    /// whatever group it is in.
     pub fn kill(&mut self, process: ProcId) {
+        let known = self.processes.get(&process).filter(|p| p.role.is_thrown_away());
+        if let Some(pid) = known.and_then(|p| p.pid) {
+            reaper::end_below(pid);
+        }
         self.signal(process, Signal::SIGKILL);
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
