@@ -300,34 +300,40 @@ def interrupts(start_ratoon):
         line.door.run("1", line.state)
         for _ in range(5):
             for what, code in INTERRUPTED.items():
-                rows[what].add(WS, stopped(line, code))
-            rows["twice"].add(WS, stopped(line, INTERRUPTED["a loop in C (is killed)"], times=2))
-            rows["fork"].add(WS, stopped(line, "while True: pass", has_begun=False))
+                rows[what].add(WS, stopped(line, code, has_begun=True))
+            rows["twice"].add(WS, stopped(line, INTERRUPTED["a loop in C (is killed)"], times=2, has_begun=True))
+            rows["fork"].add(WS, stopped(line, "while True: pass"))
             first = line.door.start("time.sleep(0.3)", line.state)
-            rows["queued"].add(WS, stopped(line, "1", has_begun=False, on={"run": first}))
-            ended_of(line, first)
+            rows["queued"].add(WS, stopped(line, "1", on={"run": first}))
+            ended(line, first)
             started = time.perf_counter()
-            line.door.ask("interrupt", exec_id=first)
+            asked = line.door.ask("interrupt", exec_id=first)
+            while line.door.receive().get("reply") != asked:
+                pass
             rows["over"].add(WS, (time.perf_counter() - started) / MS)
     return list(rows.values())
 
 
-def stopped(line, code, times=1, has_begun=True, on=None):
+def stopped(line, code, times=1, on=None, has_begun=False):
     """Milliseconds from asking a run to stop until it has ended."""
-    exec_id = line.door.start(f"print('began')\n{code}", line.state, **({"on": on} if on else {}))
-    while has_begun and next(line.door.events()).get("output", {}).get("text") != "began\n":
-        pass
+    exec_id = ratoon.new_id()
+    line.door.ask("run", exec_id=exec_id, code=f"print('began')\n{code}", on=on or {"state": line.state})
+    if has_begun:
+        wait_for(line, lambda event: event["event"] == "output_added" and event["exec_id"] == exec_id)
     started = time.perf_counter()
     for _ in range(times):
-        line.door.send({"do": "interrupt", "id": 10**6, "exec_id": exec_id})
-    ended_of(line, exec_id)
+        line.door.ask("interrupt", exec_id=exec_id)
+    ended(line, exec_id)
     return (time.perf_counter() - started) / MS
 
 
-def ended_of(line, exec_id):
-    for event in line.door.events():
-        if event.get("event") == "run_ended" and event["exec_id"] == exec_id:
-            return
+def ended(line, exec_id):
+    wait_for(line, lambda event: event["event"] == "run_ended" and event["exec_id"] == exec_id)
+
+
+def wait_for(line, is_it):
+    while not is_it(next(line.door.events())):
+        pass
 
 
 ALL = [round_trips, chain, start, streams, depth, large, parallel, interrupts]
