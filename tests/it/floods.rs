@@ -107,7 +107,7 @@ fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
         });
         let grown = server.peak().saturating_sub(before);
         let (other, answered, ended) = times;
-        println!(
+        eprintln!(
             "{}: another run took {other:?}, the interrupt was answered in {answered:?}, the run ended after {ended:?}; \
              the server grew by {} MiB",
             flood.what,
@@ -176,7 +176,7 @@ fn objects_that_do_harm_when_they_are_shown_harm_their_cell_at_most() {
         most = most.max(grown);
         assert!(grown < FLAT, "{body}: the server grew by {grown} bytes");
     }
-    println!("the server grew by at most {} MiB", most >> 20);
+    eprintln!("the server grew by at most {} MiB", most >> 20);
     assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
     server.has_no_zombies();
 }

@@ -248,10 +248,10 @@ fn an_interrupt_during_the_fork_reaches_the_run_when_its_process_is_there() {
         until("the run was asked for", || is_there(&going.exec_id));
         let start = Instant::now();
         (0..times).for_each(|_| assert!(server.interrupt(&going.exec_id)));
-        println!("asked {times} times during a fork, answered in {:?}", start.elapsed());
+        eprintln!("asked {times} times during a fork, answered in {:?}", start.elapsed());
         nix::sys::signal::kill(frozen, Signal::SIGCONT).unwrap();
         let ran = going.end();
-        println!("ended after {:?}", start.elapsed());
+        eprintln!("ended after {:?}", start.elapsed());
         assert_eq!((ran.ename(), &ran.state), ("KeyboardInterrupt", &None));
         assert_eq!(server.run(state, "print(x)").text(), "1\n");
     }

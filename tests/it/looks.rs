@@ -85,7 +85,7 @@ fn a_look_leaves_no_trace_in_the_state() {
     look_often();
     none_is_left();
     let after = private_bytes(frozen.pid);
-    println!("a frozen process held {before} bytes for itself, after six looks {after}");
+    eprintln!("a frozen process held {before} bytes for itself, after six looks {after}");
     assert!(after.abs_diff(before) <= 64 << 10, "{before} became {after}");
     for what in ["complete", "inspect"] {
         let answer = command(&server, json!({"do": what, "state": state, "code": "c.", "cursor": 2}));
@@ -140,7 +140,7 @@ fn a_look_that_does_not_end_well_is_ended_and_told() {
             scope.spawn(move || {
                 let start = Instant::now();
                 let answer = look(server, state);
-                println!("{body}: {} after {:?}", answer.status, start.elapsed());
+                eprintln!("{body}: {} after {:?}", answer.status, start.elapsed());
                 assert_eq!(answer.status, *status, "{body}: {answer:?}");
                 let json = answer.json();
                 match status {
