@@ -305,6 +305,24 @@ mod tests {
     }
 
     #[test]
+    fn text_ends_where_it_is_cut_and_leaves_room_for_what_is_shown() {
+        let mut outputs = Outputs::default();
+        let text = |text: String| Output::stream(StreamName::Stdout, text);
+        outputs.push(text("x".repeat(MAX_RUN_TEXT_BYTES - ITEM_BYTES - 3)));
+        // One character of two bytes has room, the second has not.
+        assert_eq!(outputs.push(text("éé".into())), Some(text("é".into())));
+        assert_eq!(
+            outputs.push(text("y".into())),
+            None,
+            "what comes after a hole does not join what is before it"
+        );
+        assert_eq!(outputs.dropped_bytes(), 3);
+        assert!(outputs.push(shown("a plot".into(), "p")).is_some());
+        outputs.clear(false);
+        assert!(outputs.push(text("y".into())).is_some() && outputs.note_dropped().is_none());
+    }
+
+    #[test]
     fn no_kind_of_output_gets_past_the_limit() {
         let big = "x".repeat(8 * 1024 * 1024);
         let mut outputs = Outputs::default();
