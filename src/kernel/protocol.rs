@@ -24,7 +24,7 @@ pub struct ProcId(pub u64);
 pub enum Role {
     /// A state in memory: waits for orders to fork, and never runs user code again.
     Frozen,
-    /// Able to run the next cell. Comes with pipes for descriptors 1 and 2 and with a ring.
+    /// Able to run the next cell. Comes with pipes for descriptors 1 and 2, a ring, and what watches the pipes.
     Head,
     /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
     Look,
@@ -34,6 +34,13 @@ pub enum Role {
     Answer,
     /// Writes the state's checkpoint of this form, reports it and exits.
     Save(Form),
+}
+
+impl Role {
+    /// Whether it does one thing and is gone: nothing that is started by what it asks is to stay.
+    pub fn is_thrown_away(self) -> bool {
+        !matches!(self, Self::Frozen | Self::Head)
+    }
 }
 
 /// The checkpoint that a fork of the root is to load before it is what it is to be.
@@ -112,7 +119,7 @@ pub(crate) enum Order {
         /// Where cells run.
         cwd: PathBuf,
     },
-    /// Fork. Comes with the child's socket, and for a head with its pipes and ring.
+    /// Fork. Comes with the child's socket, and for a head with what `Role::Head` names.
     Fork {
         /// The child's id.
         child: ProcId,

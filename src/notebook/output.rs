@@ -2,17 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use utoipa::ToSchema;
 
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
 pub type MimeBundle = Map<String, Value>;
 
 /// How much one run may keep, in bytes of text and data. What comes after is counted and said, not kept, so that
-/// `while True: print(i)` cannot fill the server's memory.
+/// `while True: display(i)` cannot fill the server's memory.
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
-/// What an item costs beside its content, in bytes.
-const ITEM_BYTES: usize = 128;
+/// When it keeps so much, no more text is kept: `while True: print(i)` is stopped sooner, and leaves room for what is shown
+/// after it.
+const MAX_RUN_TEXT_BYTES: usize = 16 * 1024 * 1024;
+
+/// What an item costs beside its content, in bytes (measured for `display(1)`).
+const ITEM_BYTES: usize = 512;
 
 /// Which standard stream a text came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -127,6 +132,9 @@ pub struct Outputs {
     bytes: usize,
     #[serde(skip)]
     dropped: usize,
+    /// Text was dropped, so what is kept ends there: nothing is to join it as if it came next.
+    #[serde(skip)]
+    is_cut: bool,
     #[serde(skip)]
     clear_pending: bool,
 }
@@ -147,34 +155,47 @@ impl Outputs {
         self.bytes
     }
 
-    /// Adds one item; text of the same stream joins the last item. Answers whether it was kept: an item beyond
-    /// `MAX_RUN_OUTPUT_BYTES` is only counted.
-    pub fn push(&mut self, output: Output) -> bool {
+    /// Adds one item; text of the same stream joins the last item. Answers what was kept of it: an item beyond
+    /// `MAX_RUN_OUTPUT_BYTES` is only counted, and so is all text beyond `MAX_RUN_TEXT_BYTES`.
+    pub fn push(&mut self, mut output: Output) -> Option<Output> {
         if self.clear_pending {
             self.clear(false);
         }
         let joins = matches!((self.items.last(), &output),
             (Some(Output::Stream { name: last, .. }), Output::Stream { name, .. }) if last == name);
-        let size = if joins { output.content_size() } else { output.size() };
-        if self.bytes + size > MAX_RUN_OUTPUT_BYTES {
-            self.dropped += output.content_size();
-            return false;
+        let item = if joins { 0 } else { ITEM_BYTES };
+        let size = output.content_size();
+        match &mut output {
+            Output::Stream { text, .. } => {
+                let room = MAX_RUN_TEXT_BYTES.saturating_sub(self.bytes + item);
+                text.truncate(if self.is_cut { 0 } else { text.floor_char_boundary(room) });
+                self.dropped += size - text.len();
+                self.is_cut |= text.len() < size;
+                if text.is_empty() && size > 0 {
+                    return None;
+                }
+            }
+            _ if self.bytes + item + size > MAX_RUN_OUTPUT_BYTES => {
+                self.dropped += size;
+                return None;
+            }
+            _ => {}
         }
-        self.append(output);
-        true
+        self.append(Cow::Borrowed(&output));
+        Some(output)
     }
 
     /// Text of the same stream joins the last item.
-    fn append(&mut self, output: Output) {
+    fn append(&mut self, output: Cow<'_, Output>) {
         if let (Some(Output::Stream { name: last, text: kept }), Output::Stream { name, text }) =
-            (self.items.last_mut(), &output)
+            (self.items.last_mut(), &*output)
             && last == name
         {
             kept.push_str(text);
             self.bytes += text.len();
         } else {
             self.bytes += output.size();
-            self.items.push(output);
+            self.items.push(output.into_owned());
         }
     }
 
@@ -183,7 +204,7 @@ impl Outputs {
         if self.clear_pending {
             self.clear(false);
         }
-        self.append(output);
+        self.append(Cow::Owned(output));
     }
 
     /// Adds the error that ended the run: the one item that is kept however much there is.
@@ -211,7 +232,8 @@ impl Outputs {
             return;
         }
         self.items.clear();
-        self.bytes = 0;
+        // What was dropped would be gone now too.
+        (self.bytes, self.dropped, self.is_cut) = (0, 0, false);
         self.clear_pending = false;
     }
 
@@ -275,11 +297,29 @@ mod tests {
     fn text_of_one_stream_is_one_item() {
         let mut outputs = Outputs::default();
         for text in ["a", "b"] {
-            assert!(outputs.push(Output::stream(StreamName::Stdout, text)));
+            assert!(outputs.push(Output::stream(StreamName::Stdout, text)).is_some());
         }
         outputs.push(Output::stream(StreamName::Stderr, "c"));
         assert_eq!(outputs.items()[0], Output::stream(StreamName::Stdout, "ab"));
         assert_eq!(outputs.items().len(), 2);
+    }
+
+    #[test]
+    fn text_ends_where_it_is_cut_and_leaves_room_for_what_is_shown() {
+        let mut outputs = Outputs::default();
+        let text = |text: String| Output::stream(StreamName::Stdout, text);
+        outputs.push(text("x".repeat(MAX_RUN_TEXT_BYTES - ITEM_BYTES - 3)));
+        // One character of two bytes has room, the second has not.
+        assert_eq!(outputs.push(text("éé".into())), Some(text("é".into())));
+        assert_eq!(
+            outputs.push(text("y".into())),
+            None,
+            "what comes after a hole does not join what is before it"
+        );
+        assert_eq!(outputs.dropped_bytes(), 3);
+        assert!(outputs.push(shown("a plot".into(), "p")).is_some());
+        outputs.clear(false);
+        assert!(outputs.push(text("y".into())).is_some() && outputs.note_dropped().is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// How many bytes of events are kept for clients that come back.
-const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
+const MAX_KEPT_BYTES: usize = 8 * 1024 * 1024;
 /// How many messages may wait for one client.
 const MAX_WAITING: usize = 1024;
 

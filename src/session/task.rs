@@ -21,15 +21,16 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// How many wishes may wait.
 const ASKS: usize = 256;
-/// How many reports may wait. Each is at most some 10 ms of output.
-const REPORTS: usize = 64;
+/// How many reports may wait. Text is at most some 256 KiB of them each; who floods is not to hold up the others for long, nor
+/// to fill the server's memory.
+const REPORTS: usize = 16;
 /// How long closing waits for the processes to be gone; they were killed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long closing may go on writing checkpoints.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
 /// How much may wait to be written before the cells that print it are held back, in bytes.
-const MAX_UNSAVED_BYTES: usize = 64 * 1024 * 1024;
+const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Opens a notebook and starts its task.
 ///

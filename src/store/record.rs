@@ -9,6 +9,10 @@ use crate::notebook::{
     Saving, State, StateId,
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Longer text of a run is several entries, each of at most so many bytes.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Where a state stands: what is needed to keep the tree when the rest of its row is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,8 +218,31 @@ pub(super) fn replay(outputs: &mut Outputs, entry: Entry) {
     }
 }
 
-/// The entries that come to these outputs.
-pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = Entry> {
-    let pending = outputs.is_clear_pending().then_some(Entry::ClearWhenNext);
-    outputs.items().iter().cloned().map(Entry::Output).chain(pending)
+/// An entry that is about to be written.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Said<'a> {
+    Output(Cow<'a, Output>),
+    ClearWhenNext,
+}
+
+/// The entries that come to these outputs. Long text is in pieces, so that writing it takes no copy of all of it.
+pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = Said<'_>> {
+    let pending = outputs.is_clear_pending().then_some(Said::ClearWhenNext);
+    outputs.items().iter().flat_map(pieces).map(Said::Output).chain(pending)
+}
+
+fn pieces(item: &Output) -> impl Iterator<Item = Cow<'_, Output>> {
+    let (long, whole) = match item {
+        Output::Stream { name, text } if text.len() > PIECE_BYTES => (Some((*name, text.as_str())), None),
+        item => (None, Some(Cow::Borrowed(item))),
+    };
+    let mut left = long;
+    let pieces = std::iter::from_fn(move || {
+        let (name, text) = left.take()?;
+        let (piece, rest) = text.split_at(text.floor_char_boundary(PIECE_BYTES));
+        left = (!rest.is_empty()).then_some((name, rest));
+        Some(Cow::Owned(Output::stream(name, piece)))
+    });
+    pieces.chain(whole)
 }

@@ -1,12 +1,14 @@
 //! Facts to rows. Everything here is inside a transaction that the thread begins and ends.
 
-use super::load::{MAX_ENTRY_BYTES, unpacked};
-use super::record::{Entry, StoredRun, StoredState, entries, replay, state_row};
+use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
+use super::record::{Entry, Said, StoredRun, StoredState, entries, replay, state_row};
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
 use crate::notebook::{
     Changes, Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint,
 };
+use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// An item of which the JSON is longer than this goes to a blob, when its run has ended.
@@ -92,8 +94,8 @@ impl Writer {
                 run.on = on.clone();
                 run.started_at = Some(*started_at);
             }),
-            Event::OutputAdded { exec_id, output } => self.log(exec_id, &Entry::Output(output.clone())),
-            Event::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &Entry::ClearWhenNext),
+            Event::OutputAdded { exec_id, output } => self.log(exec_id, &Said::Output(Cow::Borrowed(output))),
+            Event::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &Said::ClearWhenNext),
             Event::OutputsCleared { exec_id, wait: false } => {
                 self.logs.remove(exec_id);
                 self.tables.remove(&OUTPUTS, "run", exec_id.as_str())
@@ -209,7 +211,7 @@ impl Writer {
         self.tables.remove(&RUNS, "id", id.as_str())
     }
 
-    fn log(&mut self, id: &ExecId, entry: &Entry) -> Result<(), Fault> {
+    fn log(&mut self, id: &ExecId, entry: &impl Serialize) -> Result<(), Fault> {
         let run = id.as_str();
         if !self.logs.contains_key(id) {
             if self.tables.get(&RUNS, &[run.into()])?.is_none() {
@@ -236,16 +238,18 @@ impl Writer {
         }
         self.logs.remove(id);
         let mut outputs = Outputs::default();
-        for (_, body) in self.tables.log_of(run)? {
-            // One that cannot be read is left for the next open, which says so.
-            let Ok(entry) = unpacked(&body, &self.blobs) else { return Ok(()) };
-            replay(&mut outputs, entry);
+        let read = self.tables.each_of_log(run, |body| {
+            replay(&mut outputs, unpacked(body, &self.blobs)?);
+            Ok::<_, Unpacked>(())
+        })?;
+        if read.is_err() {
+            // It is left for the next open, which says so.
+            return Ok(());
         }
-        let rows: Vec<_> = log_rows(run, &outputs).collect();
-        let is_less = rows.len() as i64 != size.entries || size.longest > MAX_INLINE_BYTES;
+        let is_less = entries(&outputs).count() as i64 != size.entries || size.longest > MAX_INLINE_BYTES;
         if is_less {
             self.tables.remove(&OUTPUTS, "run", run)?;
-            for row in rows {
+            for row in log_rows(run, &outputs) {
                 let (run, seq, body) = row?;
                 self.tables.put(&OUTPUTS, &log_row(run, seq, body, Some(&mut self.blobs))?)?;
             }

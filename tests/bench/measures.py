@@ -272,4 +272,68 @@ def now_available():
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
 
 
-ALL = [round_trips, chain, start, streams, depth, large, parallel]
+# Cells that wait or loop, and what stops them: Python when it is asked, else the end of their process 3 s later.
+INTERRUPTED = {
+    "sleep": "time.sleep(1000)",
+    "a busy loop": "while True: pass",
+    "a loop that prints": "while True: print(1)",
+    "a blocked socket": "import socket; a, b = socket.socketpair(); a.recv(1)",
+    "a lock": "import threading; a = threading.Lock(); a.acquire(); a.acquire()",
+    "a subprocess": "import subprocess; subprocess.run(['sleep', '1000'])",
+    "a loop in C (is killed)": "sum(range(10**12))",
+    "a swallowed KeyboardInterrupt (is killed)": "while True:\n try: time.sleep(1)\n except KeyboardInterrupt: pass",
+    "SIGINT ignored (is killed)": "import signal; signal.signal(2, signal.SIG_IGN)\nwhile True: time.sleep(1)",
+}
+
+
+def interrupts(start_ratoon):
+    """From the wish to stop until the run has ended."""
+    rows = {what: Row(f"interrupt: {what}", "ms") for what in INTERRUPTED}
+    rows["twice"] = Row("interrupt: a loop in C, asked twice", "ms")
+    rows["queued"] = Row("interrupt: while it waits for another run", "ms")
+    rows["fork"] = Row("interrupt: at once, during its fork", "ms")
+    rows["over"] = Row("interrupt: after its end (answered)", "ms")
+    with start_ratoon() as server:
+        line = RatoonSocket(server)
+        line.run("import time", freeze=True)
+        # The head that rests there goes on: each run begins with a fork.
+        line.door.run("1", line.state)
+        for _ in range(5):
+            for what, code in INTERRUPTED.items():
+                rows[what].add(WS, stopped(line, code, has_begun=True))
+            rows["twice"].add(WS, stopped(line, INTERRUPTED["a loop in C (is killed)"], times=2, has_begun=True))
+            rows["fork"].add(WS, stopped(line, "while True: pass"))
+            first = line.door.start("time.sleep(0.3)", line.state)
+            rows["queued"].add(WS, stopped(line, "1", on={"run": first}))
+            ended(line, first)
+            started = time.perf_counter()
+            asked = line.door.ask("interrupt", exec_id=first)
+            while line.door.receive().get("reply") != asked:
+                pass
+            rows["over"].add(WS, (time.perf_counter() - started) / MS)
+    return list(rows.values())
+
+
+def stopped(line, code, times=1, on=None, has_begun=False):
+    """Milliseconds from asking a run to stop until it has ended."""
+    exec_id = ratoon.new_id()
+    line.door.ask("run", exec_id=exec_id, code=f"print('began')\n{code}", on=on or {"state": line.state})
+    if has_begun:
+        wait_for(line, lambda event: event["event"] == "output_added" and event["exec_id"] == exec_id)
+    started = time.perf_counter()
+    for _ in range(times):
+        line.door.ask("interrupt", exec_id=exec_id)
+    ended(line, exec_id)
+    return (time.perf_counter() - started) / MS
+
+
+def ended(line, exec_id):
+    wait_for(line, lambda event: event["event"] == "run_ended" and event["exec_id"] == exec_id)
+
+
+def wait_for(line, is_it):
+    while not is_it(next(line.door.events())):
+        pass
+
+
+ALL = [round_trips, chain, start, streams, depth, large, parallel, interrupts]

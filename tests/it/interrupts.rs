@@ -3,7 +3,9 @@
 use crate::cells::{Going, Live, Room};
 use crate::request::Request;
 use crate::server::{TestServer, until};
+use nix::sys::signal::Signal;
 use serde_json::json;
+use std::time::Instant;
 
 /// Cells that Python stops when it is asked to.
 const POLITE: &[(&str, &str)] = &[
@@ -25,6 +27,7 @@ const POLITE: &[(&str, &str)] = &[
     ("a loop of small sleeps", "while True: time.sleep(0.001)"),
     ("a finally that runs on for a while", "try: time.sleep(1000)\nfinally: time.sleep(0.05)"),
     ("a fork that waits", "pid = os.fork()\nif pid == 0: time.sleep(1000)\nos.wait()"),
+    ("a __repr__ that sleeps", "class R:\n    def __repr__(self): time.sleep(1000)\nR()"),
 ];
 
 /// Cells whose process has to be killed.
@@ -39,6 +42,7 @@ const RUDE: &[(&str, &str)] = &[
         "every signal blocked",
         "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))\nwhile True: time.sleep(0.01)",
     ),
+    ("a __repr__ in C", "class R:\n    def __repr__(self): sum(range(10**12))\nR()"),
     ("its process stopped", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"),
 ];
 
@@ -221,6 +225,37 @@ fn an_interrupt_that_comes_late_does_not_hit_the_next_cell() {
         assert_eq!(next.ename(), "", "{next:?}");
         tip = next.state().to_owned();
     }
+}
+
+#[test]
+fn an_interrupt_during_the_fork_reaches_the_run_when_its_process_is_there() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let ran = server.run("initial", "import os, time; x = 1; print(os.getpid())");
+    let (state, head) = (ran.state(), ran.text().trim().parse::<u32>().unwrap());
+    let frozen = || server.descendants().into_iter().filter(|p| p.parent() == head).map(|p| p.pid);
+    until("it is frozen", || frozen().count() == 1);
+    let frozen = nix::unistd::Pid::from_raw(frozen().next().unwrap().cast_signed());
+    // The head goes on; from now on each run on that state begins with a fork.
+    server.run(state, "time.sleep(0)").state();
+    let is_there = |exec_id: &str| {
+        let notebook = server.notebook();
+        notebook["runs"].as_array().unwrap().iter().any(|run| run["exec_id"] == exec_id)
+    };
+    for times in [1, 2] {
+        nix::sys::signal::kill(frozen, Signal::SIGSTOP).unwrap();
+        let going = server.begin(state, "while True: time.sleep(0.01)");
+        until("the run was asked for", || is_there(&going.exec_id));
+        let start = Instant::now();
+        (0..times).for_each(|_| assert!(server.interrupt(&going.exec_id)));
+        eprintln!("asked {times} times during a fork, answered in {:?}", start.elapsed());
+        nix::sys::signal::kill(frozen, Signal::SIGCONT).unwrap();
+        let ran = going.end();
+        eprintln!("ended after {:?}", start.elapsed());
+        assert_eq!((ran.ename(), &ran.state), ("KeyboardInterrupt", &None));
+        assert_eq!(server.run(state, "print(x)").text(), "1\n");
+    }
+    server.has_no_zombies();
 }
 
 #[test]

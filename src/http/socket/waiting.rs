@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// How many bytes may wait. A browser that is busy for a moment is far below; one that is asleep comes back and says
 /// where it stands.
-const MAX_WAITING_BYTES: usize = 32 * 1024 * 1024;
+const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
 /// The messages that wait, in order.
 pub(super) struct Waiting {

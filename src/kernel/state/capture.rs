@@ -7,10 +7,11 @@ use super::{control, fork};
 use crate::kernel::protocol::{Order, Report, Written, seal};
 use crate::kernel::ring::{Pushed, Ring, Stamp};
 use crate::notebook::{Output, Prompt, StreamName};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,19 +20,31 @@ const MAX_REPORT_BYTES: usize = 48 * 1024 * 1024;
 /// Longer text does not go through the ring, and goes in pieces of this many bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 
-static RING: Mutex<Option<Ring>> = Mutex::new(None);
+static LINE: Mutex<Option<Line>> = Mutex::new(None);
 /// In a child of the user's: the beginnings of lines, of standard output and standard error.
 static TAILS: Mutex<[String; 2]> = Mutex::new([String::new(), String::new()]);
 /// How many questions this process, and those it was forked from, have asked.
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static IS_USERS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// A head's outputs go to these pipes and this ring from now on.
-pub(super) fn connect(stdout: OwnedFd, stderr: OwnedFd, ring: impl AsFd) -> io::Result<()> {
+/// What a head prints through.
+struct Line {
+    ring: Ring,
+    /// Tells at once that both pipes are empty, as they mostly are: a third of what asking each for its bytes takes.
+    watch: Epoll,
+}
+
+/// A head's outputs go to these pipes and this ring from now on; `watch` watches the pipes' other ends.
+pub(super) fn connect(stdout: OwnedFd, stderr: OwnedFd, ring: impl AsFd, watch: impl AsFd) -> io::Result<()> {
     nix::unistd::dup2_stdout(&stdout)?;
     nix::unistd::dup2_stderr(&stderr)?;
-    *lock() = Some(Ring::map(ring)?);
+    *lock() = Some(Line { ring: Ring::map(ring)?, watch: Epoll(super::raise(watch)?) });
     Ok(())
+}
+
+/// Whether a descriptor is one of those through which this process prints, and none of the user's.
+pub(super) fn is_own(number: RawFd) -> bool {
+    lock().as_ref().is_some_and(|line| line.watch.0.as_raw_fd() == number)
 }
 
 /// Nothing that is printed from now on goes anywhere.
@@ -50,12 +63,21 @@ pub(super) fn is_users_child() -> bool {
 
 /// How many bytes have been written to descriptors 1 and 2 so far.
 pub(super) fn written() -> Written {
-    lock().as_ref().map(|ring| ring.written(waiting)).unwrap_or_default()
+    lock().as_ref().map(Line::written).unwrap_or_default()
 }
 
-/// How many bytes are in the pipes of descriptors 1 and 2.
-fn waiting() -> Written {
-    Written { out: waiting_in(io::stdout()), err: waiting_in(io::stderr()) }
+impl Line {
+    fn written(&self) -> Written {
+        self.ring.written(|| self.waiting())
+    }
+
+    /// How many bytes are in the pipes of descriptors 1 and 2.
+    fn waiting(&self) -> Written {
+        match self.watch.wait(&mut [EpollEvent::empty()], EpollTimeout::ZERO) {
+            Ok(0) => Written::default(),
+            _ => Written { out: waiting_in(io::stdout()), err: waiting_in(io::stderr()) },
+        }
+    }
 }
 
 fn waiting_in(pipe: impl AsFd) -> u32 {
@@ -68,8 +90,8 @@ fn waiting_in(pipe: impl AsFd) -> u32 {
     u32::try_from(bytes).unwrap_or_default()
 }
 
-fn lock() -> std::sync::MutexGuard<'static, Option<Ring>> {
-    RING.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> std::sync::MutexGuard<'static, Option<Line>> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The object through which `shell.py` speaks.
@@ -154,9 +176,9 @@ fn print(name: StreamName, text: &str) -> io::Result<()> {
         return print_in_lines(name, text);
     }
     if text.len() <= PIECE_BYTES {
-        let push = |ring: &Ring| {
-            let stamp = Stamp { reports: control::sent(), written: ring.written(waiting) };
-            ring.push(name, stamp, text.as_bytes())
+        let push = |line: &Line| {
+            let stamp = Stamp { reports: control::sent(), written: line.written() };
+            line.ring.push(name, stamp, text.as_bytes())
         };
         let pushed = lock().as_ref().map(push);
         match pushed {

@@ -1,12 +1,51 @@
 //! Child processes that the user's code started and that still run: they belong to one process, not to its branches.
 
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
 use std::collections::HashSet;
 use std::io::Read;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// How many names a warning holds.
 const MAX_NAMES: usize = 5;
 /// Room for the pids of some ten thousand children, most of them states.
 const LIST_BYTES: usize = 128 * 1024;
+
+/// How many times a process that leaves looks whether its children had children.
+const MAX_ROUNDS: usize = 100;
+
+/// The process that adopts the orphans below it. A child of it does not.
+static ADOPTER: AtomicI32 = AtomicI32::new(0);
+
+/// From now on what is started below this process stays below it, also a daemon, which leaves its parent and its group.
+pub(super) fn adopt_orphans() {
+    // It ends what it started; without this only not what has hidden from it.
+    if nix::sys::prctl::set_child_subreaper(true).is_ok() {
+        ADOPTER.store(std::process::id().cast_signed(), Ordering::Relaxed);
+    }
+}
+
+/// Ends all that is below this process, if it adopts orphans.
+pub(super) fn end_adopted() {
+    if ADOPTER.load(Ordering::Relaxed) != std::process::id().cast_signed() {
+        return;
+    }
+    for _ in 0..MAX_ROUNDS {
+        let list = list().unwrap_or_default();
+        let pids: Vec<Pid> =
+            list.split_whitespace().filter_map(|p| Some(Pid::from_raw(p.parse().ok()?))).collect();
+        if pids.is_empty() {
+            return;
+        }
+        for pid in pids {
+            // Its own children become ours, for the next round.
+            if kill(pid, Signal::SIGKILL).is_ok() {
+                let _ = waitpid(pid, None);
+            }
+        }
+    }
+}
 
 /// A sentence about the children of this process that are not among `ours`; none when there are none.
 pub(super) fn warning(ours: &HashSet<i32>) -> Option<String> {

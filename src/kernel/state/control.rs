@@ -16,8 +16,8 @@ static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// How many frames this process has sent on its socket.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// The most descriptors an order comes with: socket, stdout, stderr, ring.
-const MAX_DESCRIPTORS: usize = 4;
+/// The most descriptors an order comes with: socket, stdout, stderr, ring, and what watches the pipes.
+const MAX_DESCRIPTORS: usize = 5;
 
 /// Makes this the process' socket; the one before is closed.
 pub(super) fn adopt(socket: OwnedFd) {

@@ -49,7 +49,7 @@ pub(super) fn note() -> Vec<Place> {
     numbers.sort_unstable();
     let mut places: Vec<Place> = Vec::new();
     for number in numbers {
-        if let Some(what) = what_is(number) {
+        if let Some(what) = what_is(number).filter(|_| !super::capture::is_own(number)) {
             let same = places.iter().find(|p| p.what == what && is_copy(p.number, number)).map(|p| p.number);
             places.push(Place { number, what: same.map_or(what, What::CopyOf) });
         }

@@ -17,9 +17,9 @@ static IS_OURS: AtomicBool = AtomicBool::new(false);
 
 /// Which side of the fork this is.
 #[derive(Debug)]
-pub(super) enum Side {
-    /// The new process.
-    Child,
+pub(super) enum Side<T> {
+    /// The new process, with what was to be kept.
+    Child(T),
     /// The old one; the child's process id.
     Parent(i32),
 }
@@ -29,31 +29,57 @@ pub(super) fn is_ours() -> bool {
     IS_OURS.load(Ordering::Relaxed)
 }
 
-/// Forks. Must be called with the GIL held, on the thread that runs cells.
+/// Forks. Must be called with the GIL held, on the thread that runs cells. `keep` says what the child is to have although
+/// CPython's hooks change it.
+///
+/// A process that is frozen runs nothing of Python in a fork, neither `keep` nor the hooks, which may be the user's
+/// (`os.register_at_fork`): those that belong before it run in the child, where nobody can tell the difference, as a frozen
+/// process has no other thread.
 ///
 /// # Errors
 /// The operating system's (EAGAIN: too many processes; ENOMEM).
-pub(super) fn fork(_py: pyo3::Python<'_>) -> Result<Side, Errno> {
+pub(super) fn fork<T>(
+    _py: pyo3::Python<'_>,
+    is_frozen: bool,
+    keep: impl FnOnce() -> T,
+) -> Result<Side<T>, Errno> {
     pause_openmp();
     IS_OURS.store(true, Ordering::Relaxed);
-    // SAFETY: the GIL is held by this thread, and the hooks are called in CPython's documented order around fork (see
-    // os_fork_impl); the child goes on with this thread only, as after any os.fork().
-    let side = unsafe {
-        pyo3::ffi::PyOS_BeforeFork();
-        match libc::fork() {
-            0 => {
-                pyo3::ffi::PyOS_AfterFork_Child();
-                Ok(Side::Child)
-            }
+    let before = || {
+        let kept = keep();
+        // SAFETY: the GIL is held by this thread.
+        unsafe { pyo3::ffi::PyOS_BeforeFork() };
+        kept
+    };
+    let side = if is_frozen {
+        // SAFETY: the child goes on with the only thread that there is.
+        match unsafe { libc::fork() } {
+            0 => Ok(Side::Child(after(before()))),
+            pid if pid > 0 => Ok(Side::Parent(pid)),
+            _ => Err(Errno::last()),
+        }
+    } else {
+        let kept = before();
+        // SAFETY: the hooks are called in CPython's documented order around fork (see os_fork_impl); the child goes on with
+        // this thread only, as after any os.fork().
+        match unsafe { libc::fork() } {
+            0 => Ok(Side::Child(after(kept))),
             pid => {
                 let errno = Errno::last();
-                pyo3::ffi::PyOS_AfterFork_Parent();
+                // SAFETY: as above.
+                unsafe { pyo3::ffi::PyOS_AfterFork_Parent() };
                 if pid > 0 { Ok(Side::Parent(pid)) } else { Err(errno) }
             }
         }
     };
     IS_OURS.store(false, Ordering::Relaxed);
     side
+}
+
+fn after<T>(kept: T) -> T {
+    // SAFETY: called once in a child, by the thread that forked it and that holds the GIL.
+    unsafe { pyo3::ffi::PyOS_AfterFork_Child() };
+    kept
 }
 
 /// Ends the thread pools of every loaded libgomp; they come back with the next parallel region.

@@ -7,7 +7,7 @@ import time
 
 import _ratoon_fingerprint as fingerprints
 import _ratoon_shell as own
-from _ratoon_shell import MAX_NAME_CHARACTERS, _clean, _cut, _json, _name_of, _text_of
+from _ratoon_shell import MAX_NAME_CHARACTERS, _json, _name_of, _short, _text_of
 
 # One variable's repr in a list of variables, in characters.
 MAX_LOOK_CHARACTERS = 10_000
@@ -71,11 +71,11 @@ def short_repr(value, seconds, characters):
         text = _long.repr(value) if _is_long(value) else repr(value)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return _cut(_clean(str.__str__(text)), characters)
+    return _short(str.__str__(text), characters)
 
 
 def type_name(value):
-    return _cut(_clean(_name_of(type(value))), MAX_NAME_CHARACTERS)
+    return _short(_name_of(type(value)), MAX_NAME_CHARACTERS)
 
 
 def _who(value):
@@ -103,8 +103,8 @@ def _describe(name, value, no_more_reprs):
             text = short_repr(value, MAX_LOOK_SECONDS, MAX_LOOK_CHARACTERS)
     except BaseException as error:  # a hostile __repr__ may raise anything
         text = f"<repr failed: {_name_of(type(error))}: {_text_of(error)}>"
-        text, size = _cut(_clean(text), MAX_LOOK_CHARACTERS), None
-    return {"name": _cut(_clean(name), MAX_NAME_CHARACTERS), "type": type_name(value), "repr": text, "size": size}
+        text, size = _short(text, MAX_LOOK_CHARACTERS), None
+    return {"name": _short(name, MAX_NAME_CHARACTERS), "type": type_name(value), "repr": text, "size": size}
 
 
 def _is_long(value):

@@ -129,7 +129,10 @@ fn plant(
 
 /// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see
 /// the end of its socket before its lifeline has had its effect, and takes the lifeline along.
+///
+/// What a throw-away fork has started goes with it, whatever group it is in.
 fn leave() -> ! {
+    children::end_adopted();
     let me = nix::unistd::getpid();
     if nix::unistd::getpgrp() == me {
         let _ = nix::sys::signal::killpg(me, nix::sys::signal::Signal::SIGKILL);
@@ -222,8 +225,8 @@ impl Process {
             Ok(sign) => sign,
             Err(errno) => return could_not_fork(child, errno),
         };
-        let kept = self.shell.before_fork(py);
-        match fork::fork(py) {
+        let shell = &self.shell;
+        match fork::fork(py, self.role == Role::Frozen, || shell.before_fork(py)) {
             Ok(Side::Parent(pid)) => {
                 // The child does so too. But what ends this process' group is not to end the child, however young.
                 let young = nix::unistd::Pid::from_raw(pid);
@@ -238,7 +241,7 @@ impl Process {
                     self.shell.rehearse(py);
                 }
             }
-            Ok(Side::Child) => {
+            Ok(Side::Child(kept)) => {
                 self.shell.after_fork_in_child(py, kept);
                 if self.become_role(py, future, descriptors).is_err() {
                     leave();
@@ -278,31 +281,30 @@ impl Process {
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
-                capture::connect(next()?, next()?, next()?)?;
+                capture::connect(next()?, next()?, next()?, next()?)?;
                 files::open_anew(&self.places);
             }
-            Role::Look => {
+            Role::Look | Role::Mark | Role::Answer | Role::Save(_) => {
                 capture::disconnect()?;
+                // What is asked may read from files: the state's own stay where they are.
+                files::open_anew(&self.places);
+                children::adopt_orphans();
+            }
+        }
+        match role {
+            Role::Look => {
                 control::report(&Report::Variables(self.asking.look(py)));
                 leave();
             }
             Role::Mark => {
-                capture::disconnect()?;
                 control::report(&Report::Marked { marks: self.asking.marks(py), family: self.family });
                 leave();
             }
-            Role::Answer => {
-                capture::disconnect()?;
-                // A `__repr__` may read from files: the state's own stay where they are.
-                files::open_anew(&self.places);
-            }
             Role::Save(form) => {
-                capture::disconnect()?;
-                // What is pickled may read from files: the state's own stay where they are.
-                files::open_anew(&self.places);
                 control::report(&self.checkpoints.save(py, form, blobs));
                 leave();
             }
+            Role::Frozen | Role::Head | Role::Answer => {}
         }
         control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing });
         Ok(())

@@ -604,14 +604,14 @@ def _load_tracebacks():
 
 
 def _send_error(etype, evalue, traceback):
-    text = _clean(_text_of(evalue))
+    text = _short(_text_of(evalue), MAX_PLAIN_CHARACTERS)
     if type(evalue) is SystemExit:
         text = _EXIT if evalue.code is None else f"{text} ({_EXIT})"
         traceback = [f"SystemExit: {text}"]
     error = {
         "ename": _ename(evalue),
         "evalue": _cut(text, MAX_PLAIN_CHARACTERS),
-        "traceback": [_cut(_clean(line), MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
+        "traceback": [_short(line, MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
@@ -645,7 +645,7 @@ def _text_of(error):
 
 
 def _ename(error):
-    return _cut(_clean(_name_of(type(error))), MAX_NAME_CHARACTERS)
+    return _short(_name_of(type(error)), MAX_NAME_CHARACTERS)
 
 
 def _name_of(kind):
@@ -657,27 +657,37 @@ def _cut(text, length):
     return text if len(text) <= length else text[:length] + TRUNCATED
 
 
+def _short(text, length):
+    """Text as JSON readers take it, cut; before it is copied, as it may be a gigabyte."""
+    return _cut(_clean(text[: length + 1]), length)
+
+
 def _count(number):
     return number if isinstance(number, int) and 0 <= number < 2**32 else 0
 
 
 def _bundle(data, metadata):
-    """Representations as JSON can carry them: bytes in base64, long ones cut or left out."""
+    """Representations as JSON can carry them: bytes in base64, long text cut; what is left out is told."""
     kept = {}
     for mime, value in data.items():
-        if isinstance(value, bytes):
+        if isinstance(value, bytes) and len(value) <= MAX_RICH_CHARACTERS:
             value = base64.b64encode(value).decode("ascii")
-        if isinstance(value, str):
-            value = _clean(value)
-            if mime == "text/plain" and len(value) > MAX_PLAIN_CHARACTERS:
-                value = value[:MAX_PLAIN_CHARACTERS] + TRUNCATED
-            elif len(value) > MAX_RICH_CHARACTERS:
-                kept.setdefault("text/plain", f"[ratoon: {mime} of {len(value)} characters is too large to be shown]")
-                continue
-        elif not _is_json(value):
-            continue
-        kept[mime] = value
+        if isinstance(value, str) and mime == "text/plain":
+            kept[mime] = _short(value, MAX_PLAIN_CHARACTERS)
+        elif isinstance(value, (str, bytes)) and len(value) > MAX_RICH_CHARACTERS:
+            _tell_left_out(mime, f"has {len(value)} characters, more than the {MAX_RICH_CHARACTERS} that can be shown")
+        elif isinstance(value, str):
+            kept[mime] = _clean(value)
+        elif _is_json(value):
+            kept[mime] = value
+        else:
+            _tell_left_out(mime, "is no JSON, or too long")
     return kept, {k: v for k, v in (metadata or {}).items() if _is_json(v)}
+
+
+def _tell_left_out(mime, why):
+    if isinstance(mime, str):
+        sys.stderr.write(f"[ratoon: what was to be shown as {_cut(mime, MAX_NAME_CHARACTERS)} {why}]\n")
 
 
 def _is_json(value):

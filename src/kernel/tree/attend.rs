@@ -24,10 +24,11 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 /// How long text that follows other text may wait, so that a thousand prints are not a thousand messages.
 const COALESCE: Duration = Duration::from_millis(10);
 /// How much of a pipe is read in one go, in bytes; a subprocess that floods must not keep us from hearing the rest.
-const MAX_PIPE_READ: usize = 4 * 1024 * 1024;
+const MAX_PIPE_READ: usize = 256 * 1024;
 
-/// Room for bytes of a pipe that is not given back.
+/// Room for bytes of a pipe, and of the socket, that is not given back.
 const MAX_PIPE_KEPT: usize = 64 * 1024;
+const MAX_BUFFER_KEPT: usize = 1024 * 1024;
 
 /// An order ready to be sent, with its descriptors.
 #[derive(Debug)]
@@ -90,7 +91,8 @@ impl Pipe {
         Ok(Self { name, end, decoder: Decoder::default(), taken: 0, kept: Vec::new(), settled: 0 })
     }
 
-    fn take(&mut self, ring: &Ring) {
+    /// Takes out what is there; whether there was something.
+    fn take(&mut self, ring: &Ring) -> bool {
         let mut bytes = [0; 16 * 1024];
         let mut count = 0;
         while count < MAX_PIPE_READ {
@@ -105,6 +107,7 @@ impl Pipe {
             self.taken = self.taken.wrapping_add(got as u32);
             self.kept.extend_from_slice(&bytes[..got]);
         }
+        count > 0
     }
 
     fn read(&self, bytes: &mut [u8]) -> usize {
@@ -114,9 +117,7 @@ impl Pipe {
     }
 
     fn pass_up_to(&mut self, written: u32, ring: &Ring, into: &mut Vec<Output>) {
-        if is_after(written, self.taken) {
-            self.take(ring);
-        }
+        while is_after(written, self.taken) && self.take(ring) {}
         let passed = self.taken.wrapping_sub(self.kept.len() as u32);
         if is_after(written, passed) {
             let count = self.kept.len().min(written.wrapping_sub(passed) as usize);
@@ -330,8 +331,9 @@ impl Listener {
             }
         }
         self.buffer.drain(..at);
-        if self.buffer.is_empty() && self.ears.is_none() {
-            // A frozen process says little, and there may be thousands.
+        // A frozen process says little, and there may be thousands.
+        let room = if self.ears.is_none() { 0 } else { MAX_BUFFER_KEPT };
+        if self.buffer.is_empty() && self.buffer.capacity() > room {
             self.buffer = Vec::new();
         }
         true

@@ -14,6 +14,7 @@ use super::protocol::{Exit, Load, Order, ProcId, Report, Role, Sought, frame};
 use super::{Launch, ring};
 use crate::notebook::ExecId;
 use attend::Parcel;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::Pid;
@@ -134,8 +135,9 @@ impl Tree {
             let memory = ring::create()?;
             let (out, out_end) = pipe()?;
             let (err, err_end) = pipe()?;
+            let watch = watch(&[&out, &err])?;
             ears = Some(attend::Ears::new(ring::Ring::map(&memory)?, out, err)?);
-            descriptors.extend([out_end, err_end, memory]);
+            descriptors.extend([out_end, err_end, memory, watch]);
         }
         self.add(child, Some(from), role, ours, ears)?;
         let blobs = (load.is_some() || matches!(role, Role::Save(_))).then(|| self.blobs.clone());
@@ -163,8 +165,13 @@ impl Tree {
         self.signal(head, Signal::SIGINT);
     }
 
-    /// Ends a process, and the processes that its cells started, at once.
+    /// Ends a process, and the processes that its cells started, at once. What a throw-away fork has started ends with it,
+    /// whatever group it is in.
     pub fn kill(&mut self, process: ProcId) {
+        let known = self.processes.get(&process).filter(|p| p.role.is_thrown_away());
+        if let Some(pid) = known.and_then(|p| p.pid) {
+            reaper::end_below(pid);
+        }
         self.signal(process, Signal::SIGKILL);
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
@@ -358,6 +365,15 @@ fn parent_of(pid: i32) -> Option<Pid> {
 
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
+/// What tells a head that there is nothing in its pipes. It sees only that, not what is in them.
+fn watch(pipes: &[&OwnedFd]) -> io::Result<OwnedFd> {
+    let watch = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    for pipe in pipes {
+        watch.add(pipe, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+    }
+    Ok(watch.0)
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {

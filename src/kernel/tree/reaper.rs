@@ -7,7 +7,7 @@ use crate::kernel::protocol::Exit;
 use nix::errno::Errno;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
@@ -92,8 +92,35 @@ pub async fn end_all_below() {
     }
 }
 
+/// Ends what is below a process that adopts its orphans, before that process itself is ended: afterwards nobody could tell
+/// what was its.
+pub(super) fn end_below(pid: Pid) {
+    let mut ended = HashSet::new();
+    // What a process starts while it is being ended is found in the next round; a bomb is not waited for.
+    for _ in 0..ROUNDS {
+        let mut below = vec![pid.as_raw()];
+        let mut at = 0;
+        while let Some(parent) = below.get(at) {
+            below.extend(children_of(&parent.to_string()));
+            at += 1;
+        }
+        let young: Vec<i32> = below.into_iter().skip(1).filter(|pid| ended.insert(*pid)).collect();
+        if young.is_empty() {
+            return;
+        }
+        for pid in young {
+            // It may have ended by itself.
+            let _ = nix::sys::signal::kill(Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+        }
+    }
+}
+
 fn children() -> Vec<i32> {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    children_of("self")
+}
+
+fn children_of(process: &str) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     lists
         .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())

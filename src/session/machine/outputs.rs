@@ -8,7 +8,7 @@ impl Machine {
     /// A head printed or showed something.
     pub(super) fn output(&mut self, head: ProcId, output: Output) {
         let Some(exec_id) = self.run_of(head) else { return };
-        if self.notebook.run_mut(&exec_id).is_some_and(|run| run.outputs.push(output.clone())) {
+        if let Some(output) = self.notebook.run_mut(&exec_id).and_then(|run| run.outputs.push(output)) {
             self.publish(Event::OutputAdded { exec_id, output });
         }
     }

@@ -347,11 +347,20 @@ impl Tables {
     }
 
     /// The log of one run, in its order.
-    pub(super) fn log_of(&self, run: &str) -> Result<Vec<(i64, String)>, Fault> {
-        let sql = "SELECT seq, body FROM outputs WHERE run = ?1 ORDER BY seq";
-        let mut query = self.db.prepare_cached(sql)?;
-        let rows = query.query_map([run], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    pub(super) fn each_of_log<E>(
+        &self,
+        run: &str,
+        mut take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<Result<(), E>, Fault> {
+        let mut query = self.db.prepare_cached("SELECT body FROM outputs WHERE run = ?1 ORDER BY seq")?;
+        let mut rows = query.query([run])?;
+        while let Some(row) = rows.next()? {
+            // Text that is no text is as one that cannot be read.
+            if let Err(error) = take(row.get_ref(0)?.as_str().unwrap_or_default()) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// The size of the log of one run.

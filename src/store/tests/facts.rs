@@ -145,7 +145,7 @@ impl Story {
                 display_id: (n == 7).then(|| format!("id{}", self.dice.roll(2))),
             },
         };
-        if self.notebook.run_mut(&exec_id).unwrap().outputs.push(output.clone()) {
+        if let Some(output) = self.notebook.run_mut(&exec_id).unwrap().outputs.push(output) {
             self.facts.push(Event::OutputAdded { exec_id, output });
         }
     }

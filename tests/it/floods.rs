@@ -1,0 +1,207 @@
+//! Cells that print or show without end: they are cut, told and stopped, and neither the server nor the others suffer.
+
+use crate::cells::{Live, Room};
+use crate::server::{TOKEN, TestServer};
+use crate::wire::Wire;
+use serde_json::Value;
+use std::time::Instant;
+
+/// How much the server may grow at its highest while a cell floods, in bytes.
+const FLAT: u64 = 64 << 20;
+
+struct Flood {
+    what: &'static str,
+    /// Makes a file `full` when more has been printed than is kept.
+    code: &'static str,
+    /// Whether so many bytes can have been printed.
+    can_print: fn(u64) -> bool,
+    /// What is kept, up to the cut, is these characters again and again.
+    pattern: fn(usize) -> String,
+}
+
+/// `print(10**1000 + i)` writes 1,001 digits and then a newline.
+const LINE: u64 = 1002;
+
+const FLOODS: &[Flood] = &[
+    Flood {
+        what: "while True: print(i)",
+        code: "i = 10**1000\nwhile True:\n    print(i); i += 1\n    if i % 10**1000 == 20_000: open('full', 'w').close()",
+        can_print: |bytes| matches!(bytes % LINE, 0 | 1001),
+        pattern: |kept| (0..=kept / LINE as usize).map(|i| format!("1{i:01000}\n")).collect(),
+    },
+    Flood {
+        what: "100 MB in one print",
+        code: "print('x' * 100_000_000); open('full', 'w').close()\nwhile True: pass",
+        can_print: |bytes| bytes == 100_000_001,
+        pattern: |kept| "x".repeat(kept),
+    },
+    Flood {
+        what: "100 MB in one write to descriptor 1",
+        code: "import os\nleft = memoryview(b'y' * 100_000_000)\nwhile left: left = left[os.write(1, left):]\nopen('full', 'w').close()\nwhile True: pass",
+        can_print: |bytes| bytes == 100_000_000,
+        pattern: |kept| "y".repeat(kept),
+    },
+    Flood {
+        what: "a subprocess that floods",
+        code: "import subprocess, threading\nthreading.Timer(1, lambda: open('full', 'w').close()).start()\nsubprocess.run(['yes', 'z' * 999])",
+        can_print: |_| true,
+        pattern: |kept| format!("{}\n", "z".repeat(999)).repeat(kept / 1000 + 1),
+    },
+];
+
+impl TestServer {
+    /// What the server has in memory now; from now on `peak` tells the highest of what comes.
+    fn forget_peak(&self) -> u64 {
+        std::fs::write(format!("/proc/{}/clear_refs", self.pid()), "5").unwrap();
+        self.peak()
+    }
+
+    /// The most that the server has had in memory, in bytes.
+    fn peak(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+}
+
+/// What was printed to one stream.
+fn printed(events: &[Value], name: &str) -> String {
+    let of_it = events.iter().filter(|e| e["output"]["name"] == name);
+    of_it.map(|e| e["output"]["text"].as_str().unwrap()).collect()
+}
+
+/// The number in the sentence that tells what was left out.
+fn told_bytes(stderr: &str) -> u64 {
+    let told = stderr
+        .split_once("[ratoon: ")
+        .and_then(|(_, rest)| rest.split_once(" more bytes of output were not kept]"));
+    told.unwrap_or_else(|| panic!("nothing is told: {stderr:?}")).0.parse().unwrap()
+}
+
+#[test]
+fn a_flood_of_text_is_cut_and_counted_and_holds_up_nobody() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "x = 1");
+    for flood in FLOODS {
+        let _ = std::fs::remove_file(room.file("full"));
+        // It never reads a word.
+        let _asleep = Wire::socket(&server, TOKEN);
+        let mut live = Live::join(&server);
+        let before = server.forget_peak();
+        let exec_id = live.run("initial", flood.code);
+        let (events, times) = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let events = live.events_of(&exec_id);
+                (events, Instant::now())
+            });
+            room.wait_for("full");
+            let start = Instant::now();
+            assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+            let other = start.elapsed();
+            let start = Instant::now();
+            assert!(server.interrupt(&exec_id));
+            let answered = start.elapsed();
+            let (events, ended) = reader.join().unwrap();
+            (events, (other, answered, ended - start))
+        });
+        let grown = server.peak().saturating_sub(before);
+        let (other, answered, ended) = times;
+        eprintln!(
+            "{}: another run took {other:?}, the interrupt was answered in {answered:?}, the run ended after {ended:?}; \
+             the server grew by {} MiB",
+            flood.what,
+            grown >> 20
+        );
+        assert!(grown < FLAT, "{}: the server grew by {grown} bytes", flood.what);
+        assert_eq!(events.last().unwrap()["status"], "interrupted", "{}", flood.what);
+        let kept = printed(&events, "stdout");
+        assert!((15 << 20..=16 << 20).contains(&kept.len()), "{}: {}", flood.what, kept.len());
+        assert!(
+            (flood.pattern)(kept.len()).starts_with(&kept),
+            "{}: something is missing within",
+            flood.what
+        );
+        let dropped = told_bytes(&printed(&events, "stderr"));
+        assert!((flood.can_print)(kept.len() as u64 + dropped), "{}: {} + {dropped}", flood.what, kept.len());
+    }
+}
+
+/// What a `__repr__`, `_repr_html_` or `_repr_mimebundle_` may do, the error that ends the cell with it, and a part of what is
+/// said or shown of a `__repr__` that does it.
+const HOSTILE: &[(&str, &str, &str)] = &[
+    ("raise ValueError('bad')", "", "ValueError"),
+    ("raise type('K' * 1_000_000, (Exception,), {})", "", "KKKK"),
+    ("sys.exit(3)", "SystemExit", "3"),
+    ("os._exit(3)", "KernelDied", "exit code 3"),
+    ("os.kill(os.getpid(), 9)", "KernelDied", "SIGKILL"),
+    ("raise KeyboardInterrupt", "KeyboardInterrupt", ""),
+    ("return 5", "", "non-string"),
+    ("return repr(self) + self._repr_html_() + str(self)", "", "RecursionError"),
+    ("print('within'); return 'shown'", "", "within"),
+    ("child = os.fork(); child and os.waitpid(child, 0); return 'shown'", "", "shown"),
+    ("return 'row\\n' * 1_000_000", "", "[truncated]"),
+    ("return 'x' * 1_000_000_000", "", "[truncated]"),
+];
+
+#[test]
+fn objects_that_do_harm_when_they_are_shown_harm_their_cell_at_most() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import os, sys; x = 1");
+    server.run(state.state(), "1/0");
+    let mut most = 0;
+    for (body, ename, part) in HOSTILE {
+        let before = server.forget_peak();
+        for method in ["__repr__(self)", "_repr_html_(self)", "_repr_mimebundle_(self, **_)"] {
+            let class = format!("class R:\n    def _repr_html_(self): return ''\n    def {method}: {body}");
+            let ran = server.run(state.state(), &format!("{class}\nprint('before')\nR()"));
+            assert_eq!(ran.ename(), *ename, "{method}: {body}");
+            assert_eq!(ran.state.is_none(), !ename.is_empty(), "{method}: {body}");
+            let text = ran.text();
+            assert!(
+                text.starts_with("before\n") && text.matches("before").count() == 1,
+                "{method}: {body}: {text}"
+            );
+            let results = ran.output.iter().filter(|item| item["output_type"] == "execute_result").count();
+            assert!(results <= 1, "{method}: {body}: {results} results");
+            if method.starts_with("__repr__") {
+                assert!(
+                    format!("{:?} {}", ran.output, ran.evalue()).contains(part),
+                    "{body}: {:?}",
+                    ran.output
+                );
+            }
+        }
+        let grown = server.peak().saturating_sub(before);
+        most = most.max(grown);
+        assert!(grown < FLAT, "{body}: the server grew by {grown} bytes");
+    }
+    eprintln!("the server grew by at most {} MiB", most >> 20);
+    assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+    server.has_no_zombies();
+}
+
+#[test]
+fn what_is_too_long_to_be_shown_is_told() {
+    let server = TestServer::start();
+    let before = server.forget_peak();
+    for (code, told) in [
+        ("from IPython.display import HTML; HTML('<p>' * 3_333_333)", "text/html has 9999999 characters"),
+        (
+            "from IPython.display import Image; Image(b'\\x89PNG\\r\\n\\x1a\\n' * 1_250_000, format='png')",
+            "image/png has 13333336",
+        ),
+        (
+            "display({'application/json': ['x' * 10_000_000]}, raw=True)",
+            "application/json is no JSON, or too long",
+        ),
+        ("list(range(10**6))", ""),
+    ] {
+        let ran = server.run("initial", code);
+        ran.state();
+        assert!(ran.stream("stderr").contains(told), "{code}: {:?}", ran.stream("stderr"));
+        assert_eq!(ran.stream("stderr").is_empty(), told.is_empty(), "{code}");
+    }
+    let grown = server.peak().saturating_sub(before);
+    assert!(grown < FLAT, "the server grew by {grown} bytes");
+}

@@ -1,0 +1,224 @@
+//! Looking at a state, in whatever way: another process does it, which leaves no trace in the state and nothing behind.
+
+use crate::cells::{Process, Room, descendants};
+use crate::request::{Answer, Request};
+use crate::restarts::state_of;
+use crate::server::{TestServer, until};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Asks in each way in which objects are asked without a cell.
+fn look(server: &TestServer, state: &str) -> Answer {
+    server.owner(Request::get(&format!("/states/{state}")))
+}
+
+fn command(server: &TestServer, command: Value) -> Answer {
+    server.owner(Request::post("/api/notebooks/main/commands", &command.to_string()))
+}
+
+/// Waits until nothing is done to a state by itself any more: it is saved, and compared with its parent.
+fn settle(server: &TestServer, state: &str) {
+    until("the state is saved and compared", || {
+        let state = state_of(server, state);
+        state["living"] == "memory"
+            && state["changes"].is_object()
+            && state["saving"]["is"] != "writing"
+            && !state["checkpoint"].is_null()
+    });
+}
+
+fn children(server: &TestServer, of: u32) -> Vec<Process> {
+    server.descendants().into_iter().filter(|p| p.parent() == of && !p.is_zombie).collect()
+}
+
+/// What a process holds for itself alone, in bytes.
+fn private_bytes(pid: u32) -> u64 {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
+    let of = |line: &str| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024;
+    rollup.lines().filter(|line| line.starts_with("Private_")).map(of).sum()
+}
+
+/// Every way of asking `c` counts, and so do the hooks of forks.
+const COUNTS: &str = "import os
+n = {'asked': 0, 'before': 0, 'in parent': 0}
+def count(what):
+    n[what] += 1
+    with open('asked', 'a') as asked: asked.write(f'{os.getpid()}\\n')
+class Counts:
+    shape = property(lambda self: count('asked') or (1, 2))
+    def __repr__(self): count('asked'); return 'c'
+    def __len__(self): count('asked'); return 1
+    def __dir__(self): count('asked'); return ['d']
+    def __reduce_ex__(self, protocol): count('asked'); return (Counts, ())
+    def __eq__(self, other): count('asked'); return True
+c = Counts()
+lines = open('lines')
+class Reads:
+    def __repr__(self): return lines.readline()
+r = Reads()
+os.register_at_fork(before=lambda: count('before'), after_in_parent=lambda: count('in parent'))
+print(os.getpid())";
+
+#[test]
+fn a_look_leaves_no_trace_in_the_state() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    std::fs::write(room.file("lines"), "first\nsecond\n".repeat(10_000)).unwrap();
+    let ran = server.run("initial", COUNTS);
+    let (state, head) = (ran.state(), ran.text().trim().parse().unwrap());
+    settle(&server, state);
+    until("only its frozen process hangs on the head", || children(&server, head).len() == 1);
+    let frozen = children(&server, head).remove(0);
+    let look_often = || {
+        for _ in 0..3 {
+            let seen = look(&server, state).json();
+            assert_eq!(seen["variables"]["c"]["repr"], "c");
+            assert_eq!(seen["variables"]["r"]["repr"], "first\n");
+            let pane = command(&server, json!({"do": "look_at_variables", "state": state}));
+            assert_eq!(pane.status, 200);
+        }
+    };
+    let none_is_left = || until("no look is left", || children(&server, frozen.pid).is_empty());
+    look_often();
+    none_is_left();
+    let before = private_bytes(frozen.pid);
+    look_often();
+    none_is_left();
+    let after = private_bytes(frozen.pid);
+    eprintln!("a frozen process held {before} bytes for itself, after six looks {after}");
+    assert!(after.abs_diff(before) <= 64 << 10, "{before} became {after}");
+    for what in ["complete", "inspect"] {
+        let answer = command(&server, json!({"do": what, "state": state, "code": "c.", "cursor": 2}));
+        assert!([200, 504].contains(&answer.status), "{what}: {answer:?}");
+    }
+    assert!(frozen.is_alive() && children(&server, head).contains(&frozen), "its process is the same");
+    let asked = std::fs::read_to_string(room.file("asked")).unwrap();
+    let who: Vec<u32> = asked.lines().map(|pid| pid.parse().unwrap()).collect();
+    assert!(who.len() >= 12, "{who:?}");
+    assert!(!who.contains(&frozen.pid), "the frozen process ran code of the user's");
+    // The head that rests there, and then branches.
+    let count = "print(n['asked'], n['in parent'], lines.readline(), end='')";
+    assert_eq!(server.run(state, count).text(), "0 1 first\n");
+    let count = "print(n, lines.readline(), end='')";
+    let branch = server.run(state, count).text();
+    assert_eq!(branch, "{'asked': 0, 'before': 2, 'in parent': 0} first\n");
+    look_often();
+    assert_eq!(server.run(state, count).text(), branch);
+}
+
+#[test]
+fn a_look_that_does_not_end_well_is_ended_and_told() {
+    let server = TestServer::start();
+    let rows = [
+        ("sum(range(10**12))", 504),
+        (
+            "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals)); time.sleep(1000)",
+            504,
+        ),
+        ("os.kill(os.getpid(), 19)", 504),
+        ("exec('while True:\\n try: time.sleep(9)\\n except BaseException: pass')", 504),
+        ("os._exit(3)", 503),
+        ("import ctypes; ctypes.string_at(0)", 503),
+        ("sys.exit(3)", 200),
+    ];
+    let make = |(body, _): &(&str, u16)| {
+        let code =
+            format!("import os, sys, time\nclass R:\n    def __repr__(self): {body}\nr = R(); fine = 1");
+        server.run("initial", &code).state().to_owned()
+    };
+    let states: Vec<String> = rows.iter().map(make).collect();
+    states.iter().for_each(|state| settle(&server, state));
+    // A gigabyte is cut; where making it takes too long, that is told.
+    let huge = make(&("return 'x' * 1_000_000_000", 200));
+    let before = server.memory();
+    let answer = look(&server, &huge);
+    let (status, body) = (answer.status, answer.json());
+    assert!(status == 504 || status == 200 && body["variables"]["fine"]["repr"] == "1", "{body}");
+    std::thread::scope(|scope| {
+        for ((body, status), state) in rows.iter().zip(&states) {
+            let server = &server;
+            scope.spawn(move || {
+                let start = Instant::now();
+                let answer = look(server, state);
+                eprintln!("{body}: {} after {:?}", answer.status, start.elapsed());
+                assert_eq!(answer.status, *status, "{body}: {answer:?}");
+                let json = answer.json();
+                match status {
+                    200 => assert_eq!(json["variables"]["fine"]["repr"], "1", "{body}"),
+                    _ => assert!(
+                        json["error"]["how"].as_str().unwrap().contains("repr") || *status == 504,
+                        "{json}"
+                    ),
+                }
+            });
+        }
+    });
+    assert!(server.memory() < before + (64 << 20));
+    for ((body, _), state) in rows.iter().zip(&states) {
+        assert_eq!(server.run(state, "print(fine)").text(), "1\n", "{body}");
+    }
+    until("all that looked have gone", || {
+        let all = descendants(server.pid());
+        // The root, and of each state its frozen process and at most a head that rests there or one step further.
+        all.iter().all(|p| !p.is_zombie) && all.len() <= 1 + 3 * states.len()
+    });
+}
+
+#[test]
+fn what_a_look_has_started_ends_with_it() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    // A daemon by the book: its parent has gone, and it leads a session of its own.
+    let code = "import os, sys, time
+def daemon(name):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            with open(name + '.tmp', 'w') as said: said.write(str(os.getpid()))
+            os.rename(name + '.tmp', name)
+            time.sleep(1000)
+        os.kill(os.getpid(), 9)
+    os.wait()
+    while not os.path.exists(name): time.sleep(0.001)
+class Quick:
+    def __repr__(self): daemon('quick'); return 'quick'
+class Hangs:
+    def __repr__(self): daemon('hangs'); sum(range(10**12))
+class Completes:
+    def __dir__(self): daemon('completes'); sum(range(10**12))
+class Saves:
+    def __reduce_ex__(self, protocol): daemon('saves'); return (Saves, ())
+";
+    let at = |name: &str, class: &str| {
+        server.run("initial", &format!("{code}{name} = {class}()")).state().to_owned()
+    };
+    let pid_of = |name: &str| {
+        room.wait_for(name);
+        std::fs::read_to_string(room.file(name)).unwrap().parse::<u32>().unwrap()
+    };
+    let has_ended = |name: &str| {
+        let pid = pid_of(name);
+        let is_there =
+            || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| !s.contains(") Z "));
+        until(&format!("the daemon of {name} has ended"), || !is_there());
+    };
+    let (quick, hangs, completes) = (at("q", "Quick"), at("h", "Hangs"), at("c", "Completes"));
+    at("s", "Saves");
+    has_ended("saves");
+    assert_eq!(look(&server, &quick).json()["variables"]["q"]["repr"], "quick");
+    has_ended("quick");
+    assert_eq!(look(&server, &hangs).status, 504);
+    has_ended("hangs");
+    let question = json!({"do": "complete", "state": completes, "code": "c.", "cursor": 2});
+    until("the question was asked", || {
+        assert_eq!(command(&server, question.clone()).status, 504);
+        room.file("completes").exists()
+    });
+    has_ended("completes");
+    // What a cell has started goes on.
+    let kept = server.run("initial", &format!("{code}daemon('kept'); print(1)"));
+    look(&server, kept.state());
+    let kept = pid_of("kept");
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(std::fs::metadata(format!("/proc/{kept}")).is_ok());
+}
