@@ -58,6 +58,8 @@ def shape(setup, title, count, parent):
         rest = server.rest()
         rest.get("/states")
         held = holds(server, temporary)
+        # The server ends connections that are idle for long.
+        rest.close()
         door = server.socket()
         states, times = ["initial"], []
         for number in range(count):
@@ -83,6 +85,7 @@ def shape(setup, title, count, parent):
             started = time.perf_counter()
             rest.ask("DELETE", f"/states/{name}")
             delete.add(WS, (time.perf_counter() - started) / MS)
+        rest.get("/states")
         rows += left(title, server, temporary, held)
     return rows
 
