@@ -595,10 +595,10 @@ class Soak:
                 raise Divergence(f"run {wish.exec_id} ({wish.what}) ended {wish.status} ({wish.ename}): {run}")
         if wish.printed is not None:
             self.check_printed(wish)
-        if wish.on.id in self.pruned:
-            return
         if run is None:
             # It went with its state, which was deleted meanwhile.
+            if wish.on.id in self.pruned:
+                return
             if not is_gone or wish.status == "ok":
                 raise Divergence(f"run {wish.exec_id} is forgotten")
             return
