@@ -59,7 +59,7 @@ pub fn run(options: Options) -> ExitCode {
 fn start_and_wait(options: &Options) -> Result<ExitCode, StartError> {
     http::check_notebook_name(&options.name)?;
     let token = token(options)?;
-    check_timeout(options)?;
+    check_limits(options)?;
     set_limits();
     let listener = listen(options)?;
     let launch = launch(options)?;
@@ -90,6 +90,7 @@ async fn serve(
         token_was_made: options.token.is_none(),
         reachable_as: options.reachable_as.clone(),
         timeout: options.timeout,
+        run_memory: options.run_memory,
     };
     let door = Door::new(&listener, sessions.clone(), &options.name, door_options)?;
     let server = http::serve(listener, door).map_err(broken)?;
@@ -123,7 +124,7 @@ fn launch(options: &Options) -> Result<Launch, StartError> {
     };
     let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line))
         .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
-    Ok(Launch { python: interpreter.executable, support, cwd })
+    Ok(Launch { python: interpreter.executable, support, cwd, nice: options.nice })
 }
 
 /// Where notebooks are kept: in the directory in which cells run.
@@ -133,8 +134,11 @@ fn keeping(options: &Options, launch: &Launch) -> Result<Keeping, StartError> {
         return Err(StartError::new("find a place for its key", why, "set HOME"));
     };
     let own = Budget::of_this_machine();
+    // Each state has a socket. A third of the descriptors is for connections, and some are for heads.
+    let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+    let sockets = usize::try_from(descriptors / 3).unwrap_or(usize::MAX);
     let budget = Budget {
-        processes: options.max_frozen.unwrap_or(own.processes),
+        processes: options.max_frozen.unwrap_or(own.processes.min(sockets)),
         bytes: options.max_memory.unwrap_or(own.bytes),
         ..own
     };
@@ -166,7 +170,11 @@ fn token(options: &Options) -> Result<String, StartError> {
     }
 }
 
-fn check_timeout(options: &Options) -> Result<(), StartError> {
+fn check_limits(options: &Options) -> Result<(), StartError> {
+    if options.run_memory == Some(0) {
+        let how = "give --run-memory a size, for example 4G, or leave it out";
+        return Err(StartError::new("let runs add 0 bytes", "every cell needs some memory", how));
+    }
     match options.timeout {
         Some(seconds) if !(seconds > 0.0 && seconds.is_finite()) => {
             let what = format!("stop runs after {seconds} seconds");
@@ -248,21 +256,41 @@ fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Ctrl-C and `kill`.
+/// Ctrl-C, `kill`, and a terminal that is closed.
 struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
+    /// None when whoever started us wants us to outlive the terminal (`nohup`).
+    hang_up: Option<Signal>,
 }
 
 impl StopSignals {
     fn new() -> io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        let hang_up = if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up,
+        })
     }
 
     async fn wait(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => (),
             _ = self.terminate.recv() => (),
+            _ = async {
+                match &mut self.hang_up {
+                    Some(hang_up) => hang_up.recv().await,
+                    None => std::future::pending().await,
+                }
+            } => (),
         }
     }
+}
+
+/// Whether SIGHUP, the first signal, was ignored when we were started (proc_pid_status(5)).
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
 }

@@ -52,11 +52,12 @@ pub fn check_notebook_name(name: &str) -> Result<(), Refused> {
 /// Whether a command's names, ids and texts may go further in.
 pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
     match command {
-        Command::Run { exec_id, code, new_state_name, timeout, .. } => {
+        Command::Run { exec_id, code, new_state_name, timeout, run_memory, .. } => {
             check_id("exec_id", exec_id.as_str())?;
             check_source(code)?;
             new_state_name.as_deref().map_or(Ok(()), check_state_name)?;
-            timeout.map_or(Ok(()), check_timeout)
+            timeout.map_or(Ok(()), check_timeout)?;
+            run_memory.map_or(Ok(()), check_run_memory)
         }
         Command::Complete { code, .. } | Command::Inspect { code, .. } => check_source(code),
         Command::Stand { name: Some(name), .. } => check_person(name),
@@ -167,6 +168,13 @@ fn check_timeout(seconds: f64) -> Result<(), Refused> {
         "that is no time to wait",
         "give a number above 0",
     ))
+}
+
+fn check_run_memory(bytes: u64) -> Result<(), Refused> {
+    if bytes > 0 {
+        return Ok(());
+    }
+    Err(bad("let a run add 0 bytes".into(), "every cell needs some memory", "give a number of bytes above 0"))
 }
 
 fn check_source(source: &str) -> Result<(), Refused> {

@@ -22,6 +22,7 @@ mod limits;
 mod links;
 mod openapi;
 mod pages;
+mod room;
 mod routes;
 mod seed;
 mod socket;
@@ -41,16 +42,13 @@ use actix_web::{App, HttpServer, web};
 use auth::{Access, Keys, Now, Scope};
 use error::HttpError;
 use guard::{Hosts, Throttle};
+use room::Room;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Connections at a time, for each worker. One notebook page needs one; this is room for hundreds of clients while
-/// file descriptors are left for the kernels.
-const MAX_CONNECTIONS: usize = 1024;
 
 /// How long the head of a first request may take.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -71,6 +69,7 @@ pub struct Door {
     keys: Keys,
     hosts: Hosts,
     throttle: Throttle,
+    room: Room,
     /// The name of our cookie. Cookies do not know ports, so the port is in the name.
     cookie: String,
     sessions: Sessions,
@@ -82,8 +81,9 @@ pub struct Door {
     exchanges: Arc<tokio::sync::Semaphore>,
     /// The notebook given at start, which the REST API at the root is about.
     start: Session,
-    /// The limit of runs that give none.
+    /// The limits of runs that give none: seconds, and bytes.
     timeout: Option<f64>,
+    run_memory: Option<u64>,
 }
 
 /// What the door is told at start.
@@ -97,6 +97,8 @@ pub struct DoorOptions {
     pub reachable_as: Vec<String>,
     /// The limit, in seconds, of runs that give none.
     pub timeout: Option<f64>,
+    /// The bytes of memory that runs may add that do not say it themselves.
+    pub run_memory: Option<u64>,
 }
 
 impl Door {
@@ -125,6 +127,7 @@ impl Door {
             keys,
             hosts: Hosts::new(bound, &options.reachable_as),
             throttle: Throttle::new(Instant::now()),
+            room: Room::new(),
             cookie: format!("ratoon_{}", bound.port()),
             changes_links: tokio::sync::Mutex::default(),
             libraries: tokio::sync::Mutex::default(),
@@ -132,6 +135,7 @@ impl Door {
             start,
             sessions,
             timeout: options.timeout,
+            run_memory: options.run_memory,
         })
     }
 
@@ -225,8 +229,9 @@ impl Door {
             ));
         }
         limits::check_command(&command)?;
-        if let Command::Run { timeout, .. } = &mut command {
+        if let Command::Run { timeout, run_memory, .. } = &mut command {
             *timeout = timeout.or(self.timeout);
+            *run_memory = run_memory.or(self.run_memory);
         }
         Ok(command)
     }
@@ -239,17 +244,21 @@ impl Door {
 pub fn serve(listener: TcpListener, door: Door) -> io::Result<Server> {
     // The standard library's backlog is short: three hundred tabs that reconnect at once must not be turned away.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
+    let room = door.room.clone();
     let door = web::Data::new(door);
     let app =
         move || App::new().app_data(door.clone()).configure(routes::register).wrap(from_fn(guard::guard));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
     Ok(HttpServer::new(app)
         .workers(workers)
-        .max_connections(MAX_CONNECTIONS)
+        .max_connections(room.of_each(workers))
         .client_request_timeout(HEAD_TIMEOUT)
         .keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT))
         .tcp_nodelay(true)
-        .on_connect(|connection, _| give_up_unread(connection))
+        .on_connect(move |connection, data| {
+            give_up_unread(connection);
+            data.insert(room.take());
+        })
         .disable_signals()
         .shutdown_timeout(1)
         .listen(listener)?

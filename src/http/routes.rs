@@ -87,6 +87,18 @@ pub(crate) struct Route {
     handler: fn() -> actix_web::Route,
 }
 
+impl Route {
+    /// Whether it is answered when there are too many connections: what says how the server is, and what ends things.
+    pub(crate) fn is_reserved(&self) -> bool {
+        matches!(
+            (&self.method, self.path),
+            (&Method::GET, "/health" | "/states")
+                | (&Method::POST, "/interrupt" | "/reset")
+                | (&Method::DELETE, "/states/{}")
+        )
+    }
+}
+
 const PUBLIC: Least = Least::Public;
 const VIEW: Least = Least::Needs(Scope::View);
 const RUN: Least = Least::Needs(Scope::Run);

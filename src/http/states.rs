@@ -322,6 +322,7 @@ pub(crate) async fn clear_namespace(
         draft: None,
         instead_of: None,
         timeout: None,
+        run_memory: None,
         allow_stdin: false,
         replay: wish.replay,
         with_outputs: true,

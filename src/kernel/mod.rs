@@ -1,6 +1,6 @@
 //! HOW Python runs: a tree of forked processes, each standing at a state.
 //!
-//! `interpreter` chooses the Python, `library` takes JavaScript out of its packages and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `tree` is the server's
+//! `interpreter` chooses the Python, `library` takes JavaScript out of its packages and `provision` gives it what it lacks; `protocol` holds the words of both ends, `ring` the shared memory that carries printed text, `weight` tells what a process holds, `tree` is the server's
 //! end (tokio, no Python), `state` the child's end (Python, no tokio, no threads). Knows no session, store or http.
 
 pub mod interpreter;
@@ -10,11 +10,13 @@ pub mod provision;
 mod ring;
 mod state;
 mod tree;
+mod weight;
 
 pub use library::find_library;
 pub use protocol::{Contents, Exit, Found, How, Load, Mark, Marks, ProcId, Report, Role, Sought};
 pub use state::child_main;
 pub use tree::{Heard, Hung, News, Tree, end_all_below};
+pub use weight::{Weight, below, is_whole};
 
 use std::path::PathBuf;
 
@@ -27,4 +29,6 @@ pub struct Launch {
     pub support: Option<PathBuf>,
     /// The directory in which cells run.
     pub cwd: PathBuf,
+    /// How far cells stand back behind other programs: 0 to 19, as `nice` counts.
+    pub nice: u8,
 }

@@ -3,6 +3,7 @@
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel beside the first byte of an order.
 //! There are no replies to wait for: whoever sends an order names the child or the run, and reports name it again.
 
+use super::weight::Weight;
 use crate::notebook::{
     Completion, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Variable,
 };
@@ -118,6 +119,8 @@ pub(crate) enum Order {
         support: Option<PathBuf>,
         /// Where cells run.
         cwd: PathBuf,
+        /// How far cells stand back behind other programs.
+        nice: u8,
     },
     /// Fork. Comes with the child's socket, and for a head with what `Role::Head` names.
     Fork {
@@ -138,6 +141,9 @@ pub(crate) enum Order {
         code: String,
         /// Whether `input()` may ask.
         allow_stdin: bool,
+        /// Whether it has a limit of memory, so that it is to say before what it holds.
+        #[serde(default)]
+        weighs: bool,
     },
     /// Find something out; to a process that answers.
     Question {
@@ -219,6 +225,8 @@ pub enum Report {
         /// Exit code or signal.
         exit: Option<Exit>,
     },
+    /// What I hold, right before the cell begins that has a limit of memory.
+    Holds(Weight),
     /// The cell began: from now on an interrupt reaches it.
     Started,
     /// There is text in the ring.
@@ -296,6 +304,8 @@ pub enum Exit {
     Code(i32),
     /// By this signal.
     Signal(i32),
+    /// By the system, which had run out of memory, as far as can be told from outside.
+    OutOfMemory,
 }
 
 /// How many bytes had been written to descriptors 1 and 2 when something was said. Counts go round at 2³².

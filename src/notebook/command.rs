@@ -33,6 +33,9 @@ pub enum Command {
         /// Seconds after which the run is interrupted.
         #[serde(default)]
         timeout: Option<f64>,
+        /// Bytes of memory that the run may add to what its state holds, its subprocesses counted. Beyond them it is ended.
+        #[serde(default)]
+        run_memory: Option<u64>,
         /// Whether `input()` may ask. A door that cannot answer says no.
         #[serde(default = "yes")]
         allow_stdin: bool,

@@ -70,8 +70,8 @@ pub enum Output {
 /// Why a run failed, in the shape of a Python exception.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
-    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`,
-    /// `ForkFailed`, `RestoreFailed`, `ReplayFailed`.
+    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`,
+    /// `ForkFailed`, `ForkRefused`, `RestoreFailed`, `ReplayFailed`.
     pub ename: String,
     /// Its message.
     pub evalue: String,
@@ -79,7 +79,20 @@ pub struct RunError {
     pub traceback: Vec<String>,
 }
 
+/// The error of a run that never began as the system had no room for another process. It may be asked for again.
+const FORK_REFUSED: &str = "ForkRefused";
+
 impl RunError {
+    /// The system had no room for another process.
+    pub fn fork_refused(why: impl Into<String>) -> Self {
+        Self::new(FORK_REFUSED, why)
+    }
+
+    /// Whether the system had no room for another process.
+    pub fn is_fork_refused(&self) -> bool {
+        self.ename == FORK_REFUSED
+    }
+
     /// An error of ours: it has no traceback.
     pub fn new(ename: &str, evalue: impl Into<String>) -> Self {
         Self { ename: ename.into(), evalue: evalue.into(), traceback: Vec::new() }

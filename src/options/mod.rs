@@ -43,6 +43,16 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
 
+    /// How much memory a run may add to what its state holds, unless it says otherwise itself, for example 4G. Its
+    /// subprocesses count; what is reserved and not used does not. A run beyond it is ended [default: any].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub run_memory: Option<u64>,
+
+    /// How far cells stand back behind other programs on this machine, from 0 to 19: at 10 each gets a ninth of the share of a
+    /// core that an ordinary program gets beside it.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=19))]
+    pub nice: u8,
+
     /// How many states of a notebook may live in memory, as processes; the others live on disk and come back when they are
     /// used [default: 1000].
     #[arg(long, value_name = "COUNT")]

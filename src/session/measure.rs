@@ -19,6 +19,11 @@ pub(super) fn total_bytes() -> Option<u64> {
     Some(kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")? * 1024)
 }
 
+/// How many processes the machine has killed since it started because memory ran out.
+pub(super) fn out_of_memory_kills() -> Option<u64> {
+    kilobytes(&std::fs::read_to_string("/proc/vmstat").ok()?, "oom_kill ")
+}
+
 fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()

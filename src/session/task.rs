@@ -5,10 +5,10 @@
 
 use super::handle::Ask;
 use super::log::Log;
-use super::machine::{Alarm, Effect, Input, Machine, Ticket};
+use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
 use super::{Home, Keeping, Session, measure};
-use crate::kernel::{Heard, Launch, News, ProcId, Tree};
-use crate::notebook::{Event, Notebook, Refused, Reply, StateId, Trouble};
+use crate::kernel::{self, Exit, Heard, Launch, News, ProcId, Tree, Weight};
+use crate::notebook::{Event, ExecId, Notebook, Refused, Reply, StateId, Trouble};
 use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -55,6 +55,8 @@ pub(super) fn spawn(
     runtime.spawn(async move {
         let (reports, heard) = mpsc::channel(REPORTS);
         let (measures, measured) = mpsc::channel(1);
+        // One at a time for each run, of which there are not many.
+        let (weights, weighed) = mpsc::unbounded_channel();
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
         let task = Task {
             machine: Machine::new(Notebook::from_parts(parts, now_ms()), new_id, budget, saves),
@@ -67,8 +69,10 @@ pub(super) fn spawn(
             alarms: BTreeMap::new(),
             last_alarm: 0,
             measures,
+            weights,
+            out_of_memory_kills: measure::out_of_memory_kills(),
         };
-        task.run(Inboxes { asked, heard, told, measured }).await;
+        task.run(asked, Inboxes { heard, told, measured, weighed }).await;
     });
     Ok(session)
 }
@@ -84,17 +88,20 @@ struct Task {
     alarms: BTreeMap<(Instant, u64), Alarm>,
     last_alarm: u64,
     measures: mpsc::Sender<Measured>,
+    weights: mpsc::UnboundedSender<Input>,
+    /// How many processes the machine had killed some moments ago because memory ran out.
+    out_of_memory_kills: Option<u64>,
 }
 
-/// What processes hold for themselves, and what the machine has left, in bytes.
-type Measured = (Vec<(ProcId, u64)>, Option<u64>);
+/// What processes hold for themselves, and the machine has left, in bytes; how many processes it has killed for want of memory.
+type Measured = (Vec<(ProcId, u64)>, Option<u64>, Option<u64>);
 
-/// All that the task hears.
+/// What happens by itself.
 struct Inboxes {
-    asked: mpsc::Receiver<Ask>,
     heard: mpsc::Receiver<(ProcId, Heard)>,
     told: mpsc::UnboundedReceiver<store::News>,
     measured: mpsc::Receiver<Measured>,
+    weighed: mpsc::UnboundedReceiver<Input>,
 }
 
 /// What was said and done, and is not on disk yet.
@@ -137,17 +144,17 @@ fn not_on_disk(reply: &Reply, trouble: &Trouble) -> Reply {
 }
 
 impl Task {
-    async fn run(mut self, mut inboxes: Inboxes) {
+    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut inboxes: Inboxes) {
         self.feed(Input::Opened);
         let closed = loop {
             tokio::select! {
                 biased;
-                ask = inboxes.asked.recv() => match ask {
+                ask = asked.recv() => match ask {
                     Some(Ask::Close(done)) => break Some(done),
                     Some(ask) => self.asked(ask),
                     None => break None,
                 },
-                () = self.hear(&mut inboxes.heard, &mut inboxes.told, &mut inboxes.measured) => {}
+                () = self.hear(&mut inboxes) => {}
             }
         };
         self.close(inboxes).await;
@@ -158,12 +165,7 @@ impl Task {
     }
 
     /// Waits for one thing that happens by itself, and takes it up.
-    async fn hear(
-        &mut self,
-        heard: &mut mpsc::Receiver<(ProcId, Heard)>,
-        told: &mut mpsc::UnboundedReceiver<store::News>,
-        measured: &mut mpsc::Receiver<Measured>,
-    ) {
+    async fn hear(&mut self, Inboxes { heard, told, measured, weighed, .. }: &mut Inboxes) {
         let next_alarm = self.alarms.keys().next().copied();
         let alarm = async {
             match next_alarm {
@@ -180,7 +182,11 @@ impl Task {
                 None => self.orphaned(),
             },
             () = alarm => self.ring(),
-            Some((processes, available)) = measured.recv() => self.feed(Input::Measured(processes, available)),
+            Some(input) = weighed.recv() => self.feed(input),
+            Some((processes, available, kills)) = measured.recv() => {
+                self.out_of_memory_kills = kills;
+                self.feed(Input::Measured(processes, available));
+            }
             Some((process, what)) = heard.recv(), if has_room => self.heard(process, what),
         }
     }
@@ -190,8 +196,7 @@ impl Task {
         self.feed(Input::Closing);
         let deadline = Instant::now() + SAVE_TIMEOUT;
         while !self.machine.is_all_saved() {
-            let Inboxes { heard, told, measured, .. } = &mut inboxes;
-            if timeout_at(deadline, self.hear(heard, told, measured)).await.is_err() {
+            if timeout_at(deadline, self.hear(&mut inboxes)).await.is_err() {
                 break;
             }
         }
@@ -302,9 +307,21 @@ impl Task {
     fn heard(&mut self, process: ProcId, heard: Heard) {
         match self.tree.note(process, heard) {
             Some(News::Report(process, report)) => self.feed(Input::Reported(process, report)),
-            Some(News::Gone(process, exit)) => self.feed(Input::Gone(process, exit)),
+            Some(News::Gone(process, exit)) => {
+                let exit = self.cause_of(exit);
+                self.feed(Input::Gone(process, exit));
+            }
             None => {}
         }
+    }
+
+    /// A process that was killed, and the machine has killed some since it was looked at last: it was one of them, most likely.
+    fn cause_of(&mut self, exit: Option<Exit>) -> Option<Exit> {
+        if exit != Some(Exit::Signal(libc::SIGKILL)) {
+            return exit;
+        }
+        let kills = measure::out_of_memory_kills();
+        if kills > self.out_of_memory_kills { Some(Exit::OutOfMemory) } else { exit }
     }
 
     fn ring(&mut self) {
@@ -331,8 +348,8 @@ impl Task {
                 let done = self.tree.fork(from, child, role, load);
                 self.check(child, done);
             }
-            Effect::Run { head, exec_id, code, allow_stdin } => {
-                self.tree.run(head, exec_id, code, allow_stdin)
+            Effect::Run { head, exec_id, code, allow_stdin, weighs } => {
+                self.tree.run(head, exec_id, code, allow_stdin, weighs)
             }
             Effect::Question { process, number, sought, code, cursor } => {
                 self.tree.question(process, number, sought, code, cursor)
@@ -349,6 +366,7 @@ impl Task {
             }
             Effect::Trust => self.store.trust(),
             Effect::Measure(processes) => self.measure(&processes),
+            Effect::Weigh { exec_id, serial, head, beside } => self.weigh(exec_id, serial, head, beside),
             Effect::Wake(after, alarm) => {
                 self.last_alarm += 1;
                 self.alarms.insert((Instant::now() + after, self.last_alarm), alarm);
@@ -403,7 +421,23 @@ impl Task {
             let bytes =
                 pids.into_iter().filter_map(|(p, pid)| Some((p, measure::private_bytes(pid)?))).collect();
             // The notebook was closed: then nobody wants to know.
-            let _ = tell.blocking_send((bytes, measure::available_bytes()));
+            let _ = tell.blocking_send((bytes, measure::available_bytes(), measure::out_of_memory_kills()));
+        });
+    }
+
+    /// Measures what a run holds, beside the loop.
+    fn weigh(&self, exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId>) {
+        let (pid, beside) = (self.tree.pid(head), beside.and_then(|p| self.tree.pid(p)));
+        let (ours, tell) = (self.tree.pids(), self.weights.clone());
+        tokio::task::spawn_blocking(move || {
+            let weighed = pid.and_then(|pid| {
+                let weight = Weight::of(pid)?;
+                // Asked last: if it is whole now, it was when the run was weighed.
+                let is_shared = beside.is_some_and(kernel::is_whole);
+                Some(Weighed { weight, below: kernel::below(pid, &|pid| ours.contains(&pid)), is_shared })
+            });
+            // The notebook was closed: then nobody wants to know.
+            let _ = tell.send(Input::Weighed(exec_id, serial, weighed));
         });
     }
 

@@ -303,14 +303,14 @@ pub fn descendants(of: u32) -> Vec<Process> {
     }
 }
 
-/// Waits until none of these processes runs any more.
-pub fn all_end(processes: &[Process], within: Duration) {
+/// Waits until none of these processes runs any more; answers how long that took.
+pub fn all_end(processes: &[Process], within: Duration) -> Duration {
     assert!(within < PATIENCE);
     let start = Instant::now();
     loop {
         let left: Vec<_> = processes.iter().filter(|p| p.is_alive()).collect();
         if left.is_empty() {
-            return;
+            return start.elapsed();
         }
         assert!(start.elapsed() < within, "still there: {left:?}");
         std::thread::sleep(Duration::from_millis(5));

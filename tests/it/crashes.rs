@@ -86,6 +86,7 @@ fn errors_that_python_can_raise_are_no_deaths() {
     for (code, ename) in [
         ("def f(): f()\nf()", "RecursionError"),
         ("b = bytearray(10**13)", "MemoryError"),
+        ("x = bytearray(10**11)", "MemoryError"),
         ("raise SystemExit(4)", "SystemExit"),
         ("import sys; sys.exit('bye')", "SystemExit"),
         ("exit()", "SystemExit"),

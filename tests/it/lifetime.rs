@@ -58,28 +58,39 @@ fn hold_on(server: &TestServer, room: &Room) -> Vec<Process> {
     found
 }
 
-#[test]
-fn no_process_outlives_a_server_that_is_killed() {
-    let room = Room::new();
-    let mut server = TestServer::in_dir(room.path());
-    let processes = hold_on(&server, &room);
-    server.signal(Signal::SIGKILL);
-    server.wait();
-    all_end(&processes, Duration::from_secs(5));
-}
+/// Two seconds are promised. A machine that does ten other things may need more.
+const GONE: Duration = Duration::from_secs(2 + 8);
 
 #[test]
-fn a_server_that_is_told_to_stop_ends_well_and_leaves_nothing() {
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+fn no_process_outlives_its_server_however_it_ends() {
+    use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+    for signal in [SIGKILL, SIGTERM, SIGINT, SIGHUP] {
         let room = Room::new();
         let mut server = TestServer::in_dir(room.path());
         let processes = hold_on(&server, &room);
         let told = Instant::now();
         server.signal(signal);
-        assert_eq!(server.wait(), Some(0), "{signal}");
-        assert!(told.elapsed() < Duration::from_secs(5), "{signal}: it took {:?}", told.elapsed());
-        all_end(&processes, Duration::from_secs(5));
+        let code = server.wait();
+        let took = told.elapsed();
+        let gone = all_end(&processes, GONE);
+        eprintln!(
+            "{signal}: the server ended after {took:?}, and all {} processes {gone:?} later",
+            processes.len()
+        );
+        // Told to stop it ends well; killed it has no code.
+        assert_eq!(code, (signal != SIGKILL).then_some(0), "{signal}");
+        assert!(took < GONE, "{signal}: it took {took:?}");
     }
+}
+
+#[test]
+fn a_server_that_is_to_outlive_its_terminal_does() {
+    let (mut server, has_begun) = TestServer::start_under(&["nohup"]);
+    assert!(has_begun, "{}", server.errors());
+    server.signal(Signal::SIGHUP);
+    assert_eq!(server.run("initial", "print(1)").text(), "1\n");
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait(), Some(0));
 }
 
 #[test]
@@ -92,9 +103,9 @@ fn reset_ends_every_process_but_the_root() {
     server.reset();
     assert_eq!(server.states(), ["initial"]);
     let others: Vec<_> = processes.into_iter().filter(|p| p.pid != root.pid).collect();
-    all_end(&others, Duration::from_secs(5));
+    eprintln!("reset: all {} processes ended within {:?}", others.len(), all_end(&others, GONE));
     server.has_no_zombies();
-    assert_eq!(server.descendants(), [root]);
+    until("only the root is left", || server.descendants() == [root.clone()]);
     assert_eq!(server.run("initial", "print('x' in globals())").text(), "False\n");
 }
 

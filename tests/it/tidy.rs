@@ -16,6 +16,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/lifeline.rs",
     "src/kernel/state/mod.rs",
     "src/kernel/state/python.rs",
+    "src/kernel/state/rank.rs",
     "src/options/argv.rs",
 ];
 

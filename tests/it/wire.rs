@@ -90,6 +90,8 @@ impl Wire {
                 true
             }
             Err(e) if e.kind() == ErrorKind::ConnectionReset => false,
+            // A wait with a limit ends so when the whole test is stopped and goes on (signal(7)).
+            Err(e) if e.kind() == ErrorKind::Interrupted => self.more(),
             Err(e) => panic!("nothing came: {e}"),
         }
     }

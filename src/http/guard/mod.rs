@@ -115,6 +115,10 @@ impl Denied {
         if let Some(allow) = self.allow.as_deref().and_then(|a| HeaderValue::from_str(a).ok()) {
             response.headers_mut().insert(ALLOW, allow);
         }
+        if self.error.status() == StatusCode::SERVICE_UNAVAILABLE {
+            // There are too many connections.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if has_body(request.headers()) {
             // The body was not read, so nothing after it can be a request of this connection.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -155,6 +159,9 @@ fn check(request: &mut ServiceRequest) -> Result<Kind, Denied> {
         if concerned(&door, &found).is_some_and(|notebook| !access.opens(notebook)) {
             return Err(forbidden("this link is for another notebook").into());
         }
+    }
+    if !found.route().is_reserved() {
+        door.room.check()?;
     }
     check_body(request, &found, by_cookie)?;
 

@@ -15,7 +15,7 @@ use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::guard::Caller;
 use super::routes::Found;
-use crate::notebook::{Base, Command, ExecId, Notebook, Reply, State};
+use crate::notebook::{Base, Command, ExecId, Notebook, Refused, Reply, State};
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -36,6 +36,9 @@ pub(crate) struct Execute {
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     timeout: Option<f64>,
+    /// Bytes of memory that the run may add to what its state holds, its subprocesses counted. Beyond them it is ended.
+    #[serde(default)]
+    run_memory: Option<u64>,
     /// Whether a state that can only come back by running its cells again is brought back so.
     #[serde(default)]
     replay: bool,
@@ -56,6 +59,7 @@ pub(crate) struct Interrupt {
         (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
         (status = 409, description = "A run with this exec_id is going on, or had another request", body = ErrorBody),
         (status = 413, description = "The code is too long", body = ErrorBody),
+        (status = 503, description = "The system has no room for another process; the same request may be sent again", body = ErrorBody),
         (status = 507, description = "It ran, and could not be written to disk", body = ErrorBody),
     )
 )]
@@ -76,6 +80,7 @@ pub(crate) async fn execute(
         draft: None,
         instead_of: None,
         timeout: wish.timeout,
+        run_memory: wish.run_memory,
         // Nobody is there to be asked.
         allow_stdin: false,
         replay: wish.replay,
@@ -92,6 +97,10 @@ pub(super) async fn executed(
     state_name: String,
 ) -> Result<HttpResponse, HttpError> {
     match super::ask::ask(door.start.clone(), door.admit(access, run)?).await? {
+        Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
+            let how = "end other programs or cells, wait, and send it again";
+            Err(Refused::new("busy", format!("run {exec_id}"), error.evalue, how).into())
+        }
         Reply::Ended { status, state_name, error, outputs, .. } => {
             Ok(HttpResponse::Ok().json(Executed::new(status, state_name, error, outputs)))
         }

@@ -238,6 +238,7 @@ async fn grow(door: &Door, caller: &Caller, checkpoint: &TaskCheckpoint) -> Resu
         draft: None,
         instead_of: None,
         timeout: None,
+        run_memory: None,
         allow_stdin: false,
         replay: false,
         with_outputs: false,

@@ -56,7 +56,6 @@ def boot():
 def save(keeper, form):
     """Writes this process' state. Answers JSON: the manifest as text, and what the server is to know of it."""
     umask = os.umask(0o077)
-    os.nice(10)
     os._exit = _refuse_to_exit
     saving = _Saving(keeper)
     return saving.run(form, umask)

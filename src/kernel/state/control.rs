@@ -118,7 +118,8 @@ fn receive_some(socket: RawFd, into: &mut [u8], descriptors: &mut Vec<OwnedFd>) 
     let mut space = nix::cmsg_space!([RawFd; MAX_DESCRIPTORS]);
     let mut slices = [IoSliceMut::new(into)];
     let message = recvmsg::<()>(socket, &mut slices, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
-    for control in message.cmsgs()? {
+    // Where the user's code has used up the descriptors they did not all arrive; what needs them says so.
+    for control in message.cmsgs().into_iter().flatten() {
         if let ControlMessageOwned::ScmRights(numbers) = control {
             // SAFETY: the kernel has just made these descriptors for this process; nobody else owns them.
             #[allow(unsafe_code)]

@@ -14,9 +14,11 @@ mod fork;
 mod interrupt;
 mod lifeline;
 mod python;
+mod rank;
 mod shared;
 
 use super::protocol::{How, Load, Order, Report, Role};
+use super::weight::Weight;
 use crate::notebook::{Missing, RunError, StreamName};
 use asking::Asking;
 use checkpoint::Checkpoints;
@@ -31,11 +33,12 @@ use std::process::ExitCode;
 
 /// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
 const FIRST_OWN_DESCRIPTOR: i32 = 200;
+
+/// What a fork needs: an order brings up to four, the child opens some more for a moment.
+const SPARE_DESCRIPTORS: usize = 16;
 /// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
 /// millisecond, which those who are still busy with its cell are not to miss.
 const REST_BEFORE_TELLING: u8 = 50;
-/// Makes heads and states die before the server when memory runs out (Redis gives its forks 800 too).
-const OOM_SCORE_ADJ: &str = "800";
 
 /// The life of a kernel process. Must be called before any thread exists.
 pub fn child_main() -> ExitCode {
@@ -50,9 +53,9 @@ fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     control::adopt(control::take_from_stdin()?);
     close_what_was_inherited();
     interrupt::ignore();
-    // Both are comforts: without them crashes are slow to write out, and memory pressure is less well aimed.
+    // A comfort: without it crashes are slow to write out.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
-    let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
+    rank::take(Role::Frozen);
     let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
     Ok(first)
 }
@@ -74,7 +77,8 @@ fn close_what_was_inherited() {
 }
 
 fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
-    let Order::Plant { python, support, cwd } = order else { return ExitCode::FAILURE };
+    let Order::Plant { python, support, cwd, nice } = order else { return ExitCode::FAILURE };
+    rank::stand_back(nice.into());
     let started = plant(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
         Ok((shell, asking, checkpoints)) => {
@@ -172,8 +176,8 @@ impl Process {
                 Order::Fork { child, role, load, blobs } => {
                     self.fork(py, child, Future { role, load, blobs }, descriptors);
                 }
-                Order::Run { code, allow_stdin, .. } if self.role == Role::Head => {
-                    self.run(py, &code, allow_stdin)
+                Order::Run { code, allow_stdin, weighs, .. } if self.role == Role::Head => {
+                    self.run(py, &code, allow_stdin, weighs)
                 }
                 Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
                     let found = self.asking.find(py, sought, &code, cursor);
@@ -218,6 +222,10 @@ impl Process {
 
     fn fork(&mut self, py: Python<'_>, child: super::ProcId, future: Future, descriptors: Vec<OwnedFd>) {
         let role = future.role;
+        let needed = if role == Role::Head { 4 } else { 1 };
+        if descriptors.len() < needed {
+            return could_not_fork(child, nix::errno::Errno::EMFILE);
+        }
         if role == Role::Frozen {
             self.places = files::note();
         }
@@ -268,6 +276,7 @@ impl Process {
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
         control::adopt(raise(next()?)?);
         self.role = role;
+        rank::take(role);
         self.has_told = role != Role::Frozen;
         self.kept = Kept::Yes;
         self.forked.clear();
@@ -322,7 +331,7 @@ impl Process {
         }
     }
 
-    fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool) {
+    fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool, weighs: bool) {
         if !self.kept.is_true() {
             control::report(&Report::Ended {
                 how: How::Refused,
@@ -333,9 +342,14 @@ impl Process {
             });
             return;
         }
+        if weighs && let Some(weight) = Weight::of(std::process::id().cast_signed()) {
+            control::report(&Report::Holds(weight));
+        }
+        let spare = spare_descriptors();
         interrupt::allow();
         control::report(&Report::Started);
         let mut ran = self.shell.run(py, code, allow_stdin);
+        drop(spare);
         interrupt::ignore_but_keep();
         if capture::is_users_child() {
             // The user's code forked and the child ran on to the end of the cell: it is no head.
@@ -415,6 +429,13 @@ fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     #[allow(unsafe_code)]
     let high = unsafe { OwnedFd::from_raw_fd(number) };
     Ok(high)
+}
+
+/// Descriptors that the user's code cannot use up while they are held: without some to spare no state could be frozen nor
+/// branched from. As many as there are, when there are few.
+fn spare_descriptors() -> Vec<OwnedFd> {
+    let Ok(null) = std::fs::File::open("/dev/null") else { return Vec::new() };
+    (0..SPARE_DESCRIPTORS).map_while(|_| raise(&null).ok()).collect()
 }
 
 fn reap(pid: i32) {

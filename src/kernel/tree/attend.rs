@@ -164,10 +164,10 @@ pub(super) fn spawn(
 async fn write(socket: Arc<UnixStream>, mut queue: mpsc::UnboundedReceiver<Parcel>) {
     while let Some(parcel) = queue.recv().await {
         if send(&socket, parcel).await.is_err() {
-            return;
+            break;
         }
     }
-    // The tree has let the process go: it sees the end of its socket and leaves.
+    // The tree has let the process go, or it cannot be told any more what to do: it sees the end of its socket and leaves.
     let _ = nix::sys::socket::shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);
 }
 
@@ -186,6 +186,8 @@ async fn send(socket: &UnixStream, parcel: Parcel) -> io::Result<()> {
         match wrote {
             Ok(n) => sent += n,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            // An ordinary user's descriptors that are under way are limited: others must arrive first.
+            Err(e) if e.raw_os_error() == Some(libc::ETOOMANYREFS) => tokio::time::sleep(COALESCE).await,
             Err(e) => return Err(e),
         }
     }

@@ -15,12 +15,13 @@ use super::{Launch, ring};
 use crate::notebook::ExecId;
 use attend::Parcel;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::Pid;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ use tokio::sync::mpsc;
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the socket of a process that was killed may stay open.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+/// How many descriptors are not for processes.
+const RESERVED_DESCRIPTORS: u64 = 128;
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -76,6 +79,8 @@ pub struct Tree {
     blobs: PathBuf,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     processes: HashMap<ProcId, Process>,
+    /// How many descriptors this program may have.
+    max_descriptors: u64,
 }
 
 #[derive(Debug)]
@@ -95,7 +100,8 @@ struct Process {
 impl Tree {
     /// No process yet. Checkpoints are written to and loaded from `blobs`. Must be called inside a tokio runtime.
     pub fn new(launch: Arc<Launch>, blobs: PathBuf, inbox: mpsc::Sender<(ProcId, Heard)>) -> Self {
-        Self { launch, blobs, inbox, processes: HashMap::new() }
+        let max_descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+        Self { launch, blobs, inbox, processes: HashMap::new(), max_descriptors }
     }
 
     /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
@@ -118,6 +124,7 @@ impl Tree {
             python: self.launch.python.clone(),
             support: self.launch.support.clone(),
             cwd: self.launch.cwd.clone(),
+            nice: self.launch.nice,
         };
         self.send(root, &plant, vec![lifeline]);
         Ok(())
@@ -128,7 +135,9 @@ impl Tree {
     /// # Errors
     /// The operating system's: no descriptors left.
     pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role, load: Option<Load>) -> io::Result<()> {
+        self.wake(from);
         let (ours, theirs) = socket_pair()?;
+        self.leave_some(&ours)?;
         let mut descriptors = vec![theirs];
         let mut ears = None;
         if role == Role::Head {
@@ -145,13 +154,29 @@ impl Tree {
         Ok(())
     }
 
+    /// The server's doors and its disk need descriptors, too. The lowest free number is given first, so a high one means that
+    /// few are left.
+    fn leave_some(&self, newest: &OwnedFd) -> io::Result<()> {
+        let left = self.max_descriptors.saturating_sub(newest.as_raw_fd().unsigned_abs().into());
+        if left > RESERVED_DESCRIPTORS.min(self.max_descriptors / 4) {
+            return Ok(());
+        }
+        let why = format!(
+            "of the {} descriptors that the server may have (ulimit -n) too few are left",
+            self.max_descriptors
+        );
+        Err(io::Error::other(why))
+    }
+
     /// Runs a cell on a head.
-    pub fn run(&mut self, head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool) {
-        self.send(head, &Order::Run { exec_id, code, allow_stdin }, Vec::new());
+    pub fn run(&mut self, head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool, weighs: bool) {
+        self.wake(head);
+        self.send(head, &Order::Run { exec_id, code, allow_stdin, weighs }, Vec::new());
     }
 
     /// Asks a process that answers.
     pub fn question(&mut self, process: ProcId, number: u64, sought: Sought, code: String, cursor: u32) {
+        self.wake(process);
         self.send(process, &Order::Question { number, sought, code, cursor }, Vec::new());
     }
 
@@ -192,6 +217,11 @@ impl Tree {
     /// A process' id, when it is known.
     pub fn pid(&self, process: ProcId) -> Option<i32> {
         self.processes.get(&process)?.pid.map(Pid::as_raw)
+    }
+
+    /// The process ids of all that are known.
+    pub fn pids(&self) -> HashSet<i32> {
+        self.processes.values().filter_map(|p| p.pid).map(Pid::as_raw).collect()
     }
 
     /// Looks at a process that should be there and has not said so.
@@ -332,6 +362,16 @@ impl Tree {
         }
     }
 
+    /// Lets a process go on that somebody has stopped while it was at rest. One that is not stopped gets no signal: the user
+    /// may have a handler for it.
+    fn wake(&self, id: ProcId) {
+        if let Some(pid) = self.processes.get(&id).and_then(|p| p.pid)
+            && stat_field(pid.as_raw(), 0).as_deref() == Some("T")
+        {
+            let _ = kill(pid, Signal::SIGCONT);
+        }
+    }
+
     fn signal(&mut self, id: ProcId, signal: Signal) {
         let Some(process) = self.processes.get_mut(&id) else { return };
         let Some(pid) = process.pid else {
@@ -356,11 +396,16 @@ impl Tree {
     }
 }
 
-/// The parent of a process, from the fourth field of its `stat` (proc_pid_stat(5)).
+/// The parent of a process.
 fn parent_of(pid: i32) -> Option<Pid> {
+    stat_field(pid, 1)?.parse().ok().map(Pid::from_raw)
+}
+
+/// A field of a process' `stat` behind its name (proc_pid_stat(5)): 0 is its state, 1 its parent.
+fn stat_field(pid: i32, number: usize) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok().map(Pid::from_raw)
+    rest.split_whitespace().nth(number).map(str::to_owned)
 }
 
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -18,6 +18,10 @@ pub(super) struct Head {
     pub(super) doing: Doing,
     /// Whether it has said that it is there.
     pub(super) is_ready: bool,
+    /// Whether it was killed: what it still says comes too late.
+    pub(super) is_killed: bool,
+    /// Why its state could not be frozen, when the system has refused it.
+    pub(super) refusal: Option<String>,
     /// Whether its state has something that lives only here: threads, child processes.
     pub(super) is_needed: bool,
     rested: u64,
@@ -55,7 +59,10 @@ pub(super) struct Heads {
 
 impl Heads {
     pub(super) fn add(&mut self, id: ProcId, at: StateId, doing: Doing) {
-        self.all.insert(id, Head { at, doing, is_ready: false, is_needed: false, rested: 0 });
+        self.all.insert(
+            id,
+            Head { at, doing, is_ready: false, is_killed: false, refusal: None, is_needed: false, rested: 0 },
+        );
     }
 
     pub(super) fn get(&self, id: ProcId) -> Option<&Head> {
@@ -115,6 +122,18 @@ impl Heads {
     /// The heads at a state that are not ready yet.
     pub(super) fn coming_to(&self, state: &StateId) -> Vec<ProcId> {
         self.all.iter().filter(|(_, h)| &h.at == state && !h.is_ready).map(|(id, _)| *id).collect()
+    }
+
+    /// Notes why a state could not be frozen, with the heads that hold it.
+    pub(super) fn note_refusal(&mut self, state: &StateId, why: &str) {
+        for head in self.all.values_mut().filter(|h| &h.at == state && h.is_ready) {
+            head.refusal = Some(why.to_owned());
+        }
+    }
+
+    /// Why a state could not be frozen, as was noted with a head that holds it.
+    pub(super) fn refusal_at(&self, state: &StateId) -> Option<&str> {
+        self.all.values().filter(|h| &h.at == state).find_map(|h| h.refusal.as_deref())
     }
 
     /// The state that a head's replay is to bring back.

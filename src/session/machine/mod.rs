@@ -24,6 +24,7 @@ mod sources;
 mod states;
 mod stops;
 mod tasks;
+mod weighing;
 #[cfg(test)]
 mod tests;
 
@@ -45,6 +46,7 @@ use runs::Requests;
 use saving::Saver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
+pub(super) use weighing::Weighed;
 
 /// Whom to answer. The machine only hands it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +84,8 @@ pub(super) enum Input {
     Trusted(Result<Vec<StateId>, Trouble>),
     /// What processes hold for themselves alone, in bytes, and how much memory the machine has available.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
+    /// What a run that has a limit holds, unless it is gone.
+    Weighed(ExecId, Serial, Option<Weighed>),
     /// Something is wrong with the disk, or (none) it is well again.
     Trouble(Option<Trouble>),
     /// A state that came in a file.
@@ -115,7 +119,7 @@ pub(super) enum Effect {
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
-    Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool },
+    Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool, weighs: bool },
     /// Ask a process that answers.
     Question { process: ProcId, number: u64, sought: Sought, code: String, cursor: u32 },
     /// Give a head what the user typed.
@@ -134,6 +138,8 @@ pub(super) enum Effect {
     Trust,
     /// Measure what processes hold for themselves alone.
     Measure(Vec<ProcId>),
+    /// Measure what a run holds whose head this is. Beside it stands the frozen process of its state, if that lives.
+    Weigh { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
 }
 
 /// What was to happen by now.
@@ -157,6 +163,8 @@ pub(super) enum Alarm {
     Stopped(ExecId, Serial),
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
+    /// A run is to be weighed that has a limit of memory.
+    Weigh(ExecId, Serial),
     /// There may be a moment to save.
     Save,
     /// A checkpoint that could not be written may be written now.
@@ -249,12 +257,13 @@ impl Machine {
             Input::Left(visitor) => self.visitor_left(visitor),
             Input::Reported(process, report) => self.reported(process, report),
             Input::Gone(process, exit) => self.gone(process, exit),
-            Input::Unable(process, why) => self.fork_failed(process, &why),
+            Input::Unable(process, why) => self.fork_refused(process, &why),
             Input::Examined(process, hung) => self.examined(process, &hung),
             Input::Rang(alarm) => self.rang(alarm),
             Input::Kept(state, kept) => self.kept(&state, kept),
             Input::Trusted(states) => self.trusted(states),
             Input::Measured(processes, available) => self.measured(processes, available),
+            Input::Weighed(run, serial, weighed) => self.weighed(&run, serial, weighed),
             Input::Trouble(trouble) => self.trouble(trouble),
             Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
             Input::Closing => self.closing(),
@@ -315,7 +324,8 @@ impl Machine {
             Report::Saved(contents) => self.written(process, contents),
             Report::SaveFailed { why } => self.saving_failed(process, &why),
             Report::Failed { why } => self.root_failed(process, &why),
-            Report::ForkFailed { child, why } => self.fork_failed(child, &why),
+            Report::ForkFailed { child, why } => self.fork_refused(child, &why),
+            Report::Holds(weight) => self.holds(process, weight),
             Report::Started => self.started(process),
             Report::Output(output) => self.output(process, output),
             Report::Update { display_id, data, metadata } => self.update(process, display_id, data, metadata),
@@ -344,6 +354,7 @@ impl Machine {
             Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
+            Alarm::Weigh(run, serial) => self.weigh(&run, serial),
             Alarm::Save => self.time_to_save(),
             Alarm::SaveAgain(state) => self.save_again(&state),
             Alarm::SavingStalled(process) => self.saving_stalled(process),

@@ -3,6 +3,7 @@
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
 use super::heads::Doing;
 use super::stops::{Stop, interrupted};
+use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId};
 use crate::notebook::{
@@ -20,6 +21,7 @@ const MAX_OPEN_RUNS: usize = 1000;
 pub(super) struct Request {
     instead_of: Option<Line>,
     pub(super) timeout: Option<Duration>,
+    pub(super) weighing: Option<Weighing>,
     allow_stdin: bool,
     /// Whether a state that can only come back by running its cells again is brought back so.
     replay: bool,
@@ -85,6 +87,7 @@ impl Machine {
             draft,
             instead_of,
             timeout,
+            run_memory,
             allow_stdin,
             replay,
             with_outputs,
@@ -92,6 +95,10 @@ impl Machine {
         else {
             return None;
         };
+        if self.was_refused(&exec_id, &code, &on, new_state_name.as_deref()) {
+            // It never began: the same request is a new one.
+            self.drop_attempt(exec_id.clone());
+        }
         if self.notebook.run(&exec_id).is_some() {
             return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref(), with_outputs));
         }
@@ -99,6 +106,7 @@ impl Machine {
         let request = Request {
             instead_of,
             timeout,
+            weighing: run_memory.map(Weighing::new),
             allow_stdin,
             replay,
             with_outputs,
@@ -136,6 +144,15 @@ impl Machine {
     /// The runs that have not ended.
     fn open_runs(&self) -> impl Iterator<Item = &Run> {
         self.open.iter().filter_map(|id| self.notebook.run(id))
+    }
+
+    /// Whether this request was made before, and the system had no room for its process.
+    fn was_refused(&self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> bool {
+        self.notebook.run(exec_id).is_some_and(|run| {
+            run.started_at.is_none()
+                && run.error.as_ref().is_some_and(RunError::is_fork_refused)
+                && (run.code.as_str(), &run.asked.on, run.asked.new_state_name.as_deref()) == (code, on, name)
+        })
     }
 
     /// The same id once more: never run twice.
@@ -221,6 +238,11 @@ impl Machine {
                 None if self.requests.get(exec_id).is_some_and(|r| r.replay) => {
                     return self.run_after_replay(exec_id, state);
                 }
+                None if self.heads.hold(state) => {
+                    // A head stands there whose state could not be frozen, and it has yet to say that it will not run on.
+                    let why = self.heads.refusal_at(state).unwrap_or("its process is being made again");
+                    return self.refuse_run(exec_id, &format!("the state could not be kept: {why}"));
+                }
                 None => {
                     let error = RunError::new("StateLost", format!("the process of state {state} is gone"));
                     return self.end(exec_id, RunStatus::Crashed, Some(error));
@@ -229,11 +251,13 @@ impl Machine {
         };
         let Some(run) = self.notebook.run(exec_id) else { return };
         let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
+        let weighs = self.requests.get(exec_id).is_some_and(|r| r.weighing.is_some());
         self.effects.push(Effect::Run {
             head,
             exec_id: exec_id.clone(),
             code: run.code.clone(),
             allow_stdin,
+            weighs,
         });
     }
 
@@ -270,6 +294,7 @@ impl Machine {
             let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(&exec_id));
             self.effects.push(Effect::Wake(limit, alarm));
         }
+        self.begin_to_weigh(&exec_id, &at);
         self.publish(Event::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
         if self.is_stopping(&exec_id) {
             self.ask_to_stop(head, &exec_id);
@@ -287,13 +312,22 @@ impl Machine {
             return self.replayed(&target, how, hazards);
         }
         let Some(exec_id) = self.run_of(head) else { return };
+        if self.heads.get(head).is_some_and(|h| h.is_killed) {
+            // It ended just when it was killed: its state could not be kept.
+            self.discard(head);
+            return self.head_gone(&exec_id, None);
+        }
         match how {
             How::Ok => self.succeeded(head, &exec_id, exec_count, hazards),
             How::Refused => {
+                let refusal = self.heads.get_mut(head).and_then(|h| h.refusal.take());
                 let mut why = "the state could not be kept, so that running on would have lost it".to_owned();
                 if let Some(at) = self.heads.get(head).map(|h| h.at.clone()) {
                     why += &self.known_of(&at);
                     self.heads.rest(head, at);
+                }
+                if let Some(why) = refusal {
+                    return self.refuse_run(&exec_id, &format!("the state could not be kept: {why}"));
                 }
                 self.end(&exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", &why)));
             }
@@ -401,6 +435,13 @@ impl Machine {
     /// A process could not be made, or did not come to be in time.
     pub(super) fn head_not_made(&mut self, exec_id: &ExecId, why: &str) {
         self.end(exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", why)));
+        self.serve_backlog();
+    }
+
+    /// The system had no room for another process.
+    pub(super) fn refuse_run(&mut self, exec_id: &ExecId, why: &str) {
+        let why = format!("{why}. Nothing has run: try again when other cells or programs have ended");
+        self.end(exec_id, RunStatus::Error, Some(RunError::fork_refused(why)));
         self.serve_backlog();
     }
 

@@ -244,6 +244,35 @@ impl Machine {
         }
     }
 
+    /// The system refused another process: whoever waits for it may ask again later.
+    pub(super) fn fork_refused(&mut self, child: ProcId, why: &str) {
+        if let Some(run) = self.heads.get(child).and_then(|h| h.doing.run().cloned()) {
+            self.heads.remove(child);
+            self.refuse_run(&run, why);
+        } else {
+            if let Some(state) = self.state_of(child) {
+                self.heads.note_refusal(&state, why);
+                self.refuse_branches(&state, why);
+            }
+            self.fork_failed(child, why);
+        }
+    }
+
+    /// A frozen process will not come to be: those that were to be forked from it will not either.
+    fn refuse_branches(&mut self, state: &StateId, why: &str) {
+        if !self.forks(state) {
+            return;
+        }
+        for head in self.heads.coming_to(state) {
+            self.effects.push(Effect::Kill(head));
+            match self.heads.remove(head).map(|h| h.doing) {
+                Some(Doing::Begin(run) | Doing::Run(run)) => self.refuse_run(&run, why),
+                Some(Doing::Replay(target)) => self.replay_failed(&target, why),
+                Some(Doing::Rest) | None => {}
+            }
+        }
+    }
+
     /// A process could not be made.
     pub(super) fn fork_failed(&mut self, child: ProcId, why: &str) {
         if self.root == Some(child) {

@@ -13,6 +13,8 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
 pub(super) enum Stop {
     Asked,
     TimeLimit,
+    /// It held so many bytes more than its state.
+    MemoryLimit(u64),
 }
 
 impl Machine {
@@ -23,6 +25,9 @@ impl Machine {
         }
         match self.requests.get(exec_id).and_then(|r| r.stop) {
             Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
+            Some(Stop::MemoryLimit(bytes)) => {
+                (RunStatus::Interrupted, self.memory_limit_error(exec_id, bytes))
+            }
             _ => (RunStatus::Interrupted, error),
         }
     }
@@ -85,8 +90,11 @@ impl Machine {
 
     /// Kills a head that runs or is to run a cell. One that may not have frozen its state yet goes on until it has: its state
     /// would be lost.
-    fn kill_for_good(&mut self, head: ProcId) {
+    pub(super) fn kill_for_good(&mut self, head: ProcId) {
         if !self.may_have_to_freeze(head) {
+            if let Some(head) = self.heads.get_mut(head) {
+                head.is_killed = true;
+            }
             self.effects.push(Effect::Kill(head));
         }
     }
@@ -148,6 +156,9 @@ impl Machine {
         let stop = self.requests.get(exec_id).and_then(|r| r.stop);
         let (status, error) = match stop {
             Some(Stop::TimeLimit) => (RunStatus::Interrupted, self.time_limit_error(exec_id)),
+            Some(Stop::MemoryLimit(bytes)) => {
+                (RunStatus::Interrupted, self.memory_limit_error(exec_id, bytes))
+            }
             Some(Stop::Asked) => (
                 RunStatus::Interrupted,
                 interrupted("the cell did not stop when asked, so its process was ended"),
@@ -172,6 +183,9 @@ fn told(exit: Option<Exit>) -> String {
             let guess = if name == "SIGKILL" { " (out of memory?)" } else { "" };
             format!("the process of this cell was killed by {name}{guess}")
         }
+        Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out of memory, most likely because of it. \
+             Its state is as it was. Have the cell hold less, or limit runs with --run-memory"
+            .into(),
         None => "the process of this cell is gone".into(),
     }
 }

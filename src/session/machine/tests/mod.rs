@@ -11,8 +11,8 @@ mod runs;
 mod states;
 mod storm;
 
-use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor};
-use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report};
+use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
+use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report, Weight};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
     Notebook, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
@@ -90,6 +90,7 @@ pub(super) fn run(id: &str, on: Base) -> Command {
         draft: None,
         instead_of: None,
         timeout: None,
+        run_memory: None,
         allow_stdin: true,
         replay: false,
         with_outputs: false,
@@ -98,7 +99,8 @@ pub(super) fn run(id: &str, on: Base) -> Command {
 
 fn parse_run(words: &[&str]) -> Command {
     let mut command = run(words[0], Base::State(StateId::root()));
-    let Command::Run { on, new_state_name, draft, instead_of, timeout, code, replay, .. } = &mut command
+    let Command::Run { on, new_state_name, draft, instead_of, timeout, run_memory, code, replay, .. } =
+        &mut command
     else {
         unreachable!()
     };
@@ -108,6 +110,7 @@ fn parse_run(words: &[&str]) -> Command {
             ["after", id] => *on = Base::Run(exec(id)),
             ["as", name] => *new_state_name = Some(name.into()),
             ["draft", id] => *draft = Some(DraftId::new(id)),
+            ["memory", bytes] => *run_memory = bytes.parse().ok(),
             ["limit", seconds] => *timeout = seconds.parse().ok(),
             ["code", text] => *code = text.into(),
             ["replay", _] => *replay = true,
@@ -214,6 +217,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "measure"] => Input::Rang(Alarm::Measure),
         ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
+        ["alarm", "weigh", id, rest @ ..] => Input::Rang(Alarm::Weigh(exec(id), serial(id, rest))),
         ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
@@ -240,6 +244,15 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new() }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
+        [_, "holds", anonymous, own] => reported(Report::Holds(weight(anonymous, own))),
+        [run, "weighs", anonymous, own, below, rest @ ..] => {
+            let weighed = Weighed {
+                weight: weight(anonymous, own),
+                below: below.parse().expect("bytes"),
+                is_shared: !rest.contains(&"alone"),
+            };
+            Input::Weighed(exec(run), serial(run, &[]), Some(weighed))
+        }
         [_, "began"] => reported(Report::Started),
         [_, "prints", text] => reported(Report::Output(Output::stream(StreamName::Stdout, *text))),
         [_, "shows", id] => reported(Report::Output(Output::DisplayData {
@@ -306,6 +319,10 @@ fn parse(line: &str, ticket: Ticket) -> Input {
     }
 }
 
+fn weight(anonymous: &str, own: &str) -> Weight {
+    Weight { anonymous: anonymous.parse().expect("bytes"), own: own.parse().expect("bytes") }
+}
+
 /// `x=7` is a variable with the fingerprint 7, `x@int:1` an `int` without one at address 1.
 fn parse_mark(text: &str) -> (String, Mark) {
     match text.split_once('=') {
@@ -368,6 +385,10 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Kill(process) => format!("kill p{}", process.0),
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
         Effect::Trust => "trust all".into(),
+        Effect::Weigh { exec_id, head, beside, .. } => {
+            let beside = beside.map_or(String::new(), |p| format!(" beside p{}", p.0));
+            format!("weigh {exec_id}: p{}{beside}", head.0)
+        }
         Effect::Measure(processes) => format!("measure {}", processes.len()),
         Effect::Wake(after, Alarm::People) => format!("wake in {} ms: tell of people", after.as_millis()),
         Effect::Wake(
@@ -387,6 +408,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Wake(after, Alarm::Stopped(run, _)) => {
             format!("wake in {} s: has {run} stopped?", after.as_secs())
         }
+        Effect::Wake(after, Alarm::Weigh(run, _)) => format!("wake in {} ms: weigh {run}", after.as_millis()),
         Effect::Wake(after, Alarm::TimeLimit(run, _)) => {
             format!("wake in {} s: the limit of {run}", after.as_secs())
         }

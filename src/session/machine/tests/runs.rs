@@ -513,6 +513,72 @@ fn a_head_that_has_yet_to_freeze_its_state_is_not_killed_by_an_interrupt() {
 }
 
 #[test]
+fn a_run_beyond_its_limit_of_memory_is_killed() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a memory 100
+            p1 forks p2, head
+            p2 runs a
+        p2 holds 1000 10
+        p2 began
+            wake in 50 ms: weigh a
+            a began
+        alarm weigh a
+            weigh a: p2 beside p1
+        a weighs 1050 60 40
+            wake in 2000 ms: weigh a
+        alarm weigh a
+            weigh a: p2 beside p1
+        a weighs 1050 60 51
+            kill p2
+        p2 ok
+            kill p2
+            answer 3: a Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 101 bytes more than its state, and may hold 100 bytes. Its state is as it was
+        run b memory 100
+            p1 forks p3, head
+            p3 runs b
+        p3 holds 1000 10
+        p3 began
+            wake in 50 ms: weigh b
+            b began
+        a weighs 2000 2000 2000
+        b weighs 1000 1000 0 alone
+            wake in 2000 ms: weigh b
+        b weighs 1000 1000 0
+            kill p3
+        p3 gone
+            answer 11: b Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 990 bytes more than its state, and may hold 100 bytes. Its state is as it was
+        initial
+        ├─ × a Interrupted
+        └─ × b Interrupted
+    "#]]
+    .assert_eq(&told(
+        "
+        open
+        p1 ready
+        run a memory 100
+        p2 holds 1000 10
+        p2 began
+        alarm weigh a
+        a weighs 1050 60 40
+        alarm weigh a
+        a weighs 1050 60 51
+        p2 ok
+        run b memory 100
+        p3 holds 1000 10
+        p3 began
+        a weighs 2000 2000 2000
+        b weighs 1000 1000 0 alone
+        b weighs 1000 1000 0
+        p3 gone
+        ",
+    ));
+}
+
+#[test]
 fn a_time_limit_is_an_interrupt() {
     expect![[r#"
         open

@@ -493,7 +493,7 @@ fn a_fork_that_fails_ends_its_run_only() {
             p1 forks p2, head
             p2 runs a
         p1 cannot fork p2
-            answer 3: a Error ForkFailed: no more processes
+            answer 3: a Error ForkRefused: no more processes. Nothing has run: try again when other cells or programs have ended
         p2 gone
         look initial
             p1 forks p3, look
@@ -548,7 +548,7 @@ fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
             p2 runs b
         p2 cannot fork p4
         p2 refuses
-            answer 7: b Error ForkFailed: the state could not be kept, so that running on would have lost it
+            answer 7: b Error ForkRefused: the state could not be kept: no more processes. Nothing has run: try again when other cells or programs have ended
         run c on s1
             p2 forks p5, frozen
             p2 runs c
@@ -881,5 +881,73 @@ fn a_subtree_takes_deleted_states_along() {
          p2 ok
          delete s1
          delete subtree s2",
+    ));
+}
+
+#[test]
+fn who_comes_while_a_state_cannot_be_frozen_is_refused_and_the_state_is_not_lost() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p2 cannot fork p3
+        run b on s1
+            p2 forks p4, frozen
+            p2 runs b
+        run c on s1
+            p4 forks p5, head
+            p5 runs c
+        p2 cannot fork p4
+            kill p5
+            answer 8: c Error ForkRefused: no more processes. Nothing has run: try again when other cells or programs have ended
+        run d on s1
+            answer 10: d Error ForkRefused: the state could not be kept: no more processes. Nothing has run: try again when other cells or programs have ended
+        p2 refuses
+            answer 7: b Error ForkRefused: the state could not be kept: no more processes. Nothing has run: try again when other cells or programs have ended
+        run b on s1
+            removed [] [b]
+            p2 forks p6, frozen
+            p2 runs b
+        p5 gone
+        p6 ready
+            s1 is in Memory
+        p2 began
+            b began
+        p2 ok
+            answer 12: b Ok s2
+            p2 forks p7, frozen
+        initial
+        └─ s1 (a)
+           ├─ s2 (b) Freezing
+           ├─ × c Error
+           └─ × d Error
+    "#]].assert_eq(&told(
+        "
+        open
+        p1 ready
+        run a
+        p2 began
+        p2 ok
+        p2 cannot fork p3
+        run b on s1
+        run c on s1
+        p2 cannot fork p4
+        run d on s1
+        p2 refuses
+        run b on s1
+        p5 gone
+        p6 ready
+        p2 began
+        p2 ok
+        ",
     ));
 }

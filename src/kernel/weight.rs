@@ -1,0 +1,110 @@
+//! What a process holds in memory, as the kernel tells (proc_pid_status(5), proc_pid_smaps(5)).
+//!
+//! Branches share their memory, so a process' size says nothing about what its run has added. Two figures together do.
+//! `anonymous` grows with every page that is new, and does not see pages of the state that are written to, as a copy takes
+//! the place of the original. `own` sees those too, but only while the state's frozen process shares everything else: when
+//! that goes, pages become the run's own that it has not added. So who knows whether it lives decides which to believe.
+//! Neither counts what is reserved and never touched, nor files that are only read.
+
+use serde::{Deserialize, Serialize};
+use std::io::Read;
+
+/// Room for the pids of some ten thousand children, most of them states: each read costs the kernel a search.
+const LIST_BYTES: usize = 128 * 1024;
+
+/// What one process holds, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weight {
+    /// Memory that is no file's, shared with others or not.
+    pub anonymous: u64,
+    /// Memory that it alone holds and that is in no file.
+    pub own: u64,
+}
+
+impl Weight {
+    /// What a process holds; none when it is gone.
+    pub fn of(pid: i32) -> Option<Self> {
+        let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        Some(Self { anonymous: anonymous(pid)?, own: kilobytes(&rollup, "Private_Dirty:")? * 1024 })
+    }
+
+    /// What has been added since an earlier weighing. `is_shared`: all that was held then is held by another process too.
+    pub fn added_since(self, start: Self, is_shared: bool) -> u64 {
+        let new = self.anonymous.saturating_sub(start.anonymous);
+        let changed = if is_shared { self.own.saturating_sub(start.own) } else { 0 };
+        new.max(changed)
+    }
+}
+
+/// Whether a process still holds its memory. One that is ending does not.
+pub fn is_whole(pid: i32) -> bool {
+    anonymous(pid).is_some()
+}
+
+/// What the processes below one hold for themselves, without those that `is_ours` knows and what is below these.
+pub fn below(pid: i32, is_ours: &impl Fn(i32) -> bool) -> u64 {
+    children(pid)
+        .into_iter()
+        .filter(|child| !is_ours(*child))
+        .map(|child| Weight::of(child).unwrap_or_default().own.saturating_add(below(child, is_ours)))
+        .sum()
+}
+
+fn anonymous(pid: i32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    Some(kilobytes(&status, "RssAnon:")? * 1024)
+}
+
+fn children(pid: i32) -> Vec<i32> {
+    let mut list = Vec::new();
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    for task in tasks {
+        let mut text = Vec::with_capacity(LIST_BYTES);
+        // A thread may have ended meanwhile.
+        if std::fs::File::open(task.path().join("children"))
+            .and_then(|mut f| f.read_to_end(&mut text))
+            .is_ok()
+        {
+            list.extend(
+                String::from_utf8_lossy(&text).split_whitespace().filter_map(|p| p.parse::<i32>().ok()),
+            );
+        }
+    }
+    list
+}
+
+fn kilobytes(text: &str, field: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_memory_counts_always_and_changed_memory_while_the_rest_is_shared() {
+        let start = Weight { anonymous: 1000, own: 10 };
+        for (now, is_shared, added) in [
+            (Weight { anonymous: 1500, own: 510 }, true, 500),
+            (Weight { anonymous: 1000, own: 310 }, true, 300),
+            // The state was deleted: all is the run's own, and nothing was added.
+            (Weight { anonymous: 1000, own: 1000 }, false, 0),
+            (Weight { anonymous: 1500, own: 1500 }, false, 500),
+            // A child of the run shares what was added.
+            (Weight { anonymous: 1500, own: 10 }, true, 500),
+            (Weight { anonymous: 900, own: 5 }, true, 0),
+        ] {
+            assert_eq!(now.added_since(start, is_shared), added, "{now:?} {is_shared}");
+        }
+    }
+
+    #[test]
+    fn this_process_has_a_weight_and_one_that_is_not_there_has_none() {
+        let me = i32::try_from(std::process::id()).unwrap_or_default();
+        let weight = Weight::of(me).unwrap_or_default();
+        assert!(weight.own > 100_000 && weight.anonymous > 100_000, "{weight:?}");
+        assert!(is_whole(me) && !is_whole(i32::MAX) && Weight::of(i32::MAX).is_none());
+        assert_eq!(below(i32::MAX, &|_| false), 0);
+    }
+}

@@ -1,0 +1,164 @@
+//! Limits of runs and of the machine: one run ends with a clear error, its state and everybody else go on.
+
+use crate::cells::{Ran, Room};
+use crate::request::Request;
+use crate::server::{TestServer, until};
+use serde_json::json;
+
+const MIB: u64 = 1 << 20;
+
+/// Cells that come to hold more than 100 MiB beyond their state, each in another way.
+const GREEDY: &[(&str, &str)] = &[
+    ("one large object", "b = bytearray(300 << 20); time.sleep(1000)"),
+    ("many small ones", "b = []\nwhile True: b.append(bytes(10_000))"),
+    ("pages of the state that are written to", "for i in range(0, len(a), 4096): a[i] = 1\ntime.sleep(1000)"),
+    ("shared memory", "m = mmap.mmap(-1, 300 << 20); m.write(bytes(300 << 20)); time.sleep(1000)"),
+    (
+        "a program that it starts",
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; b = bytearray(300 << 20); time.sleep(1000)'])",
+    ),
+    ("a child that it forks", "if os.fork() == 0: b = bytearray(300 << 20)\ntime.sleep(1000)"),
+    (
+        "while every exception is swallowed",
+        "b = []\nwhile True:\n    try:\n        while True: b.append(bytes(10_000))\n    except BaseException: pass",
+    ),
+];
+
+/// Cells that do not, though they seem to.
+const FRUGAL: &[(&str, &str)] = &[
+    ("reading the state's memory", "print(sum(a[::4096])); time.sleep(0.4)"),
+    ("reserving and not using", "m = mmap.mmap(-1, 10 << 30); time.sleep(0.4)"),
+    ("a little again and again", "for _ in range(8): b = bytearray(40 << 20); time.sleep(0.06)"),
+];
+
+#[test]
+fn a_run_over_its_limit_of_memory_ends_and_its_state_is_untouched() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import mmap, os, time; a = bytearray(150 << 20)");
+    let run = |code: &str| {
+        let limits = json!({"run_memory": 100 * MIB, "timeout": 30});
+        server.begin_with(state.state(), &format!("print('kept', flush=True)\n{code}"), limits)
+    };
+    let greedy: Vec<_> = GREEDY.iter().map(|(what, code)| (what, run(code))).collect();
+    for (what, ran) in greedy {
+        let ran: Ran = ran.end();
+        assert_eq!((ran.ename(), ran.state.as_deref()), ("RunOutOfMemory", None), "{what}: {ran:?}");
+        assert!(ran.evalue().contains("100 MiB") && ran.text().starts_with("kept\n"), "{what}: {ran:?}");
+        eprintln!("{what}: {}", ran.evalue());
+    }
+    for (what, code) in FRUGAL {
+        assert_eq!(run(code).end().ename(), "", "{what}");
+    }
+    assert_eq!(server.run(state.state(), "print(len(a) >> 20, any(a))").text(), "150 False\n");
+    // What it alone holds now that its state is gone, it has not added.
+    let last = run("open('last', 'w').close(); time.sleep(0.8)");
+    until("it runs", || server.dir().join("last").exists());
+    assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{}", state.state()))).status, 200);
+    assert_eq!(last.end().ename(), "");
+    for wrong in [json!(0), json!(-1), json!("1G")] {
+        let body = json!({"exec_id": "wrong", "state_name": "initial", "code": "1", "run_memory": wrong});
+        assert_eq!(server.owner(Request::post("/execute", &body.to_string())).status, 400, "{body}");
+    }
+    server.has_no_zombies();
+}
+
+#[test]
+fn the_servers_limit_of_memory_holds_for_runs_without_their_own() {
+    let room = Room::new();
+    let server = TestServer::start_with(&["--run-memory", "100M", "--dir", room.path().to_str().unwrap()]);
+    let code = "import time; b = bytearray(300 << 20); time.sleep(SECONDS)";
+    assert_eq!(server.run("initial", &code.replace("SECONDS", "1000")).ename(), "RunOutOfMemory");
+    let own = server.begin_with("initial", &code.replace("SECONDS", "0.3"), json!({"run_memory": 1 << 30}));
+    assert_eq!(own.end().ename(), "");
+}
+
+/// The niceness of a process, from the nineteenth field of its `stat`.
+fn niceness(pid: u32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
+}
+
+/// How bad the system thinks it is to keep a process when memory runs out.
+fn badness(pid: impl std::fmt::Display) -> i32 {
+    std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn memory_and_cores_are_taken_from_throw_aways_first_then_cells_then_states_and_last_from_the_server() {
+    let room = Room::new();
+    let server = TestServer::start_with(&["--nice", "5", "--dir", room.path().to_str().unwrap()]);
+    let code = "import os, subprocess\n\
+                ranks = lambda: open('/proc/self/oom_score_adj').read().strip() + ' ' + str(os.nice(0))\n\
+                class Looked:\n    def __repr__(self): return ranks()\n\
+                class Saved:\n    def __reduce__(self):\n        open('saved', 'w').write(ranks()); return (Saved, ())\n\
+                looked, saved = Looked(), Saved()\n\
+                print(os.getpid(), subprocess.check_output(['cat', '/proc/self/oom_score_adj'], text=True))";
+    let ran = server.run("initial", code);
+    ran.state();
+    let text = ran.text();
+    let (head, program) = text.split_once(' ').unwrap();
+    let head: u32 = head.parse().unwrap();
+    let mut state = None;
+    until("it is frozen", || {
+        state = server.descendants().into_iter().find(|p| p.parent() == head && !p.is_zombie);
+        state.is_some() && server.notebook()["states"][1]["living"] == "memory"
+    });
+    let state = state.unwrap().pid;
+    let looked = server.owner(Request::get(&format!("/states/{}", ran.state()))).json();
+    let looked = looked["variables"]["looked"]["repr"].as_str().unwrap().to_owned();
+    until("it is saved", || std::fs::read_to_string(room.file("saved")).is_ok_and(|text| !text.is_empty()));
+    let saved = std::fs::read_to_string(room.file("saved")).unwrap();
+    let (own, base) = (badness(server.pid()), niceness(server.pid()));
+    eprintln!(
+        "badness: looks and saves {looked}, {saved}; cell {}; state {}; server {own}",
+        badness(head),
+        badness(state)
+    );
+    assert!(own < badness(state) && badness(state) < badness(head) && badness(head) < 1000);
+    assert_eq!(program.trim(), badness(head).to_string());
+    assert_eq!((niceness(head), niceness(state)), (base + 5, base + 5));
+    assert_eq!(looked, format!("1000 {}", base + 5));
+    assert_eq!(saved, format!("1000 {}", base + 15));
+    // Branches are no nicer than the states that they come from.
+    let branch = server.run(ran.state(), "print(ranks())");
+    let branch = [branch, server.run(ran.state(), "print(ranks())")].map(|ran| ran.text());
+    assert_eq!(branch, [format!("{} {}\n", badness(head), base + 5), format!("900 {}\n", base + 5)]);
+}
+
+#[test]
+fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
+    let room = Room::new();
+    let server = TestServer::start_with(&["--max-frozen", "2", "--dir", room.path().to_str().unwrap()]);
+    let mut states = Vec::new();
+    let wait = |n: usize| {
+        format!(
+            "open('begun{n}', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\nx.append({n}); print(x)"
+        )
+    };
+    let mut going = Vec::new();
+    let mut tip = server.run("initial", "import os, time; x = []").state().to_owned();
+    for n in 0..8 {
+        tip = server.run(&tip, &format!("x.append('state {n}')")).state().to_owned();
+        going.push(server.begin(&tip, &wait(n)));
+        room.wait_for(&format!("begun{n}"));
+        states.push(tip.clone());
+    }
+    // Measured, saved, looked at and let go, while the cells wait.
+    until("most states are on disk", || {
+        let notebook = server.notebook();
+        let of = |state: &&String| {
+            notebook["states"].as_array().unwrap().iter().find(|s| s["id"] == ***state).unwrap()["living"]
+                == "disk"
+        };
+        states.iter().filter(of).count() >= 5
+    });
+    for state in &states {
+        assert_eq!(server.owner(Request::get(&format!("/states/{state}"))).status, 200);
+    }
+    room.put("go");
+    for (n, going) in going.into_iter().enumerate() {
+        let before: String = (0..=n).map(|m| format!("'state {m}', ")).collect();
+        assert_eq!(going.end().text(), format!("[{before}{n}]\n"));
+    }
+    server.has_no_zombies();
+}

@@ -1,0 +1,317 @@
+//! What happens when the system refuses: no further process, no further descriptor, a process that stands still or dies
+//! too early. Each is one clear answer, nothing is left over, and the same request works later.
+
+use crate::cells::{Live, Ran, Room, unique};
+use crate::request::{Answer, Request};
+use crate::restarts::has_strace;
+use crate::server::{TOKEN, TestServer, until};
+use crate::wire::Wire;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// Every system call that makes a process; those that this machine does not have are left out.
+const FORKS: &str = "clone,?clone3,?fork,?vfork";
+
+/// A fault that is put into the system calls of a process until this is dropped.
+struct Fault(Child);
+
+impl Fault {
+    /// None, and a word about it, where the system does not let us.
+    fn put_into(pid: u32, what: &str, more: &[&str]) -> Option<Self> {
+        let strace = Command::new("strace")
+            .args(["-p", &pid.to_string(), "-e", &format!("inject={what}"), "-o", "/dev/null"])
+            .args(more)
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut strace = strace.unwrap();
+        let mut lines = BufReader::new(strace.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let is_attached = lines.any(|line| line.contains("attached"));
+        // What else it says must not fill its pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let fault = Self(strace);
+        if !is_attached {
+            eprintln!("skipped: strace may not attach to a process that is no child of it");
+            return None;
+        }
+        Some(fault)
+    }
+}
+
+impl Drop for Fault {
+    fn drop(&mut self) {
+        let _ = kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), Signal::SIGTERM);
+        let _ = self.0.wait();
+    }
+}
+
+fn execute(server: &TestServer, wish: &Value) -> Answer {
+    server.owner(Request::post("/execute", &wish.to_string()))
+}
+
+fn wish(state: &str, code: &str) -> Value {
+    json!({"exec_id": unique("run"), "state_name": state, "code": code})
+}
+
+/// Asserts that it was refused with this reason, and may be asked again.
+fn is_refused(answer: &Answer, why: &str) {
+    assert_eq!((answer.status, answer.error_code().as_str()), (503, "busy"), "{answer:?}");
+    assert!(answer.json()["error"]["why"].as_str().unwrap().contains(why), "{answer:?}");
+    assert!(answer.header("retry-after").is_some());
+}
+
+fn count(server: &TestServer) -> usize {
+    server.descendants().iter().filter(|p| !p.is_zombie).count()
+}
+
+/// The process of a state whose head has gone on: the head's children are states, the youngest is the last.
+fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
+    until("it is frozen", || living(server, state) == "memory");
+    let states = server.descendants().into_iter().filter(|p| p.parent() == head && !p.is_zombie);
+    states.map(|p| p.pid).max().unwrap()
+}
+
+fn living(server: &TestServer, state: &str) -> String {
+    let notebook = server.notebook();
+    let mut states = notebook["states"].as_array().unwrap().iter();
+    states.find(|s| s["id"] == state).unwrap()["living"].as_str().unwrap().to_owned()
+}
+
+/// A server, a state whose head has gone on to another, the process of that state, and the head.
+fn two_states(options: &[&str]) -> (TestServer, [String; 2], u32, u32) {
+    // No process is to come and go by itself.
+    let server = TestServer::start_with(&[&["--no-checkpoints"], options].concat());
+    let first = server.run("initial", "import os, time; x = 1; print(os.getpid())");
+    let head = first.text().trim().parse().unwrap();
+    let process = frozen(&server, first.state(), head);
+    let second = server.run(first.state(), "x = 2; print(os.getpid())");
+    assert_eq!(second.text().trim(), head.to_string());
+    until("it is frozen", || living(&server, second.state()) == "memory");
+    let states = [first.state().to_owned(), second.state().to_owned()];
+    (server, states, process, head)
+}
+
+#[test]
+fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
+    if !has_strace() {
+        return;
+    }
+    let (server, [first, second], process, head) = two_states(&[]);
+    for errno in ["EAGAIN", "ENOMEM"] {
+        let (names, before) = (server.states(), count(&server));
+        let branch = wish(&first, "print(x)");
+        let Some(fault) = Fault::put_into(process, &format!("{FORKS}:error={errno}"), &[]) else { return };
+        is_refused(&execute(&server, &branch), errno);
+        is_refused(&execute(&server, &branch), errno);
+        let look = server.owner(Request::get(&format!("/states/{first}")));
+        assert_eq!(look.status, 503, "{look:?}");
+        let complete = json!({"do": "complete", "state": first, "code": "x", "cursor": 1}).to_string();
+        assert_eq!(server.owner(Request::post("/api/notebooks/main/commands", &complete)).status, 503);
+        assert_eq!(server.states(), names);
+        until("nothing is left over", || count(&server) <= before);
+        drop(fault);
+        assert_eq!(Ran::new(&execute(&server, &branch)).text(), "1\n");
+        assert_eq!(server.owner(Request::get(&format!("/states/{first}"))).status, 200);
+    }
+    // A state that cannot be frozen stays where its head stands, which does not run on.
+    let fault = Fault::put_into(head, &format!("{FORKS}:error=EAGAIN"), &[]).unwrap();
+    let third = server.run(&second, "x = 3").state().to_owned();
+    let next = wish(&third, "print(x)");
+    is_refused(&execute(&server, &next), "EAGAIN");
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(|| execute(&server, &wish(&third, "1")))).collect();
+        all.into_iter().for_each(|answer| is_refused(&answer.join().unwrap(), "EAGAIN"));
+    });
+    assert_eq!(living(&server, &third), "freezing");
+    drop(fault);
+    assert_eq!(Ran::new(&execute(&server, &next)).text(), "3\n");
+    until("it is frozen", || living(&server, &third) == "memory");
+    server.has_no_zombies();
+}
+
+#[test]
+fn a_process_that_dies_before_it_is_ready_is_told_and_the_next_one_works() {
+    if !has_strace() {
+        return;
+    }
+    let (server, [first, _], process, _) = two_states(&[]);
+    let before = count(&server);
+    let Some(fault) = Fault::put_into(process, "openat:signal=KILL", &["-f"]) else { return };
+    let ran = server.run(&first, "1");
+    assert_eq!((ran.ename(), ran.state.as_deref()), ("ForkFailed", None), "{ran:?}");
+    assert!(ran.evalue().contains("before it was ready"), "{ran:?}");
+    drop(fault);
+    until("nothing is left of it", || count(&server) <= before);
+    assert_eq!(server.run(&first, "print(x)").text(), "1\n");
+    server.has_no_zombies();
+}
+
+#[test]
+fn a_cell_that_uses_up_all_descriptors_leaves_a_state_like_any_other() {
+    let server = TestServer::start();
+    let code = "import os, resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)); all = []\n\
+                try:\n    while True: all.append(os.open('/dev/null', 0))\nexcept OSError as e: print(e.errno)";
+    let full = server.run("initial", code);
+    assert_eq!(full.text(), "24\n");
+    // From the head that stands there, and from the frozen process.
+    for _ in 0..2 {
+        let next =
+            server.run(full.state(), "print(len(all) > 100); os.close(all.pop()); open('/dev/null').close()");
+        assert_eq!((next.text().as_str(), next.ename()), ("True\n", ""), "{next:?}");
+        assert_eq!(server.run(next.state(), "print(len(all) > 100)").text(), "True\n");
+    }
+    assert_eq!(server.owner(Request::get(&format!("/states/{}", full.state()))).status, 200);
+    server.has_no_zombies();
+}
+
+fn stop(pid: u32) {
+    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGSTOP).unwrap();
+    until("it stands still", || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.starts_with('T')
+    });
+}
+
+#[test]
+fn a_process_that_was_stopped_from_outside_goes_on_when_it_is_needed() {
+    let room = Room::new();
+    let (server, [first, second], process, head) = two_states(&["--dir", room.path().to_str().unwrap()]);
+    // At rest: a state that is branched from, looked at and asked, and a head that is to run on.
+    for _ in 0..2 {
+        stop(process);
+        assert_eq!(server.run(&first, "print(x)").text(), "1\n");
+    }
+    stop(process);
+    assert_eq!(server.owner(Request::get(&format!("/states/{first}"))).status, 200);
+    stop(head);
+    let ran = server.run(&second, "print(x, os.getpid())");
+    assert_eq!(ran.text(), format!("2 {head}\n"));
+    // While it runs whoever stopped it may want it so: a limit and an interrupt still end it.
+    let code = "open('pid', 'w').write(str(os.getpid())); open('begun', 'w').close(); time.sleep(1000)";
+    for limit in [Some(0.3), None] {
+        let _ = std::fs::remove_file(room.file("begun"));
+        let going =
+            server.begin_with(&first, code, limit.map_or(json!({}), |limit| json!({"timeout": limit})));
+        room.wait_for("begun");
+        stop(std::fs::read_to_string(room.file("pid")).unwrap().parse().unwrap());
+        if limit.is_none() {
+            assert!(server.interrupt(&going.exec_id));
+        }
+        let right = if limit.is_some() { "RunTimeout" } else { "KeyboardInterrupt" };
+        assert_eq!(going.end().ename(), right);
+        assert_eq!(server.run(&first, "print(x)").text(), "1\n");
+    }
+    // One that stands still can be deleted.
+    stop(process);
+    assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{first}"))).status, 200);
+    server.has_no_zombies();
+    until("it is gone", || server.descendants().iter().all(|p| p.pid != process));
+}
+
+#[test]
+fn a_head_whose_socket_is_full_hears_everything_later() {
+    let room = Room::new();
+    let server = TestServer::start_with(&["--no-checkpoints", "--dir", room.path().to_str().unwrap()]);
+    let first = server.run("initial", "import os, time; n = 0").state().to_owned();
+    let mut live = Live::join(&server);
+    let mut line = vec![first.clone()];
+    let mut on = json!({"state": first});
+    for _ in 0..6 {
+        for _ in 0..50 {
+            let run = unique("n");
+            live.send(json!({"do": "run", "exec_id": run, "code": "n += 1", "on": on}));
+            on = json!({"run": run});
+        }
+        live.event(on["run"].as_str().unwrap(), "run_ended");
+    }
+    let notebook = server.notebook();
+    line.extend(
+        notebook["states"].as_array().unwrap()[2..].iter().map(|s| s["id"].as_str().unwrap().to_owned()),
+    );
+    assert_eq!(line.len(), 301);
+    drop(live);
+    let code = "open('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(n)";
+    let going = server.begin(line.last().unwrap(), code);
+    room.wait_for("begun");
+    // It is told of each child that has died, and does not listen while it runs.
+    let before = count(&server);
+    for state in &line[..300] {
+        assert_eq!(server.owner(Request::new("DELETE", &format!("/states/{state}"))).status, 200);
+    }
+    until("they are gone", || count(&server) <= before - 300);
+    let zombies = server.descendants().iter().filter(|p| p.is_zombie).count();
+    assert!(zombies > 290, "{zombies} wait for their parent");
+    room.put("go");
+    let ran = going.end();
+    assert_eq!(ran.text(), "300\n");
+    server.has_no_zombies();
+    assert_eq!(server.run(ran.state(), "print(n)").text(), "300\n");
+}
+
+/// A server that may have few descriptors. Fewer than this a kernel could not live with.
+const FEW: &[&str] = &["prlimit", "--nofile=300:300"];
+
+#[test]
+fn a_server_with_many_connections_still_hears_what_ends_things() {
+    let (server, has_begun) = TestServer::start_under(FEW);
+    assert!(has_begun, "{}", server.errors());
+    let going = server.begin("initial", "import time; time.sleep(1000)");
+    until("it runs", || server.notebook()["runs"][0]["status"] == "running");
+    // Opened, and never asked for anything.
+    let crowd: Vec<Wire> = (0..120).map(|_| Wire::open(server.address)).collect();
+    let refused = |answer: &Answer| answer.status == 503 && answer.error_code() == "busy";
+    until("it is full", || refused(&server.owner(Request::get("/api/notebooks/main"))));
+    let answer = execute(&server, &wish("initial", "1"));
+    assert!(refused(&answer) && answer.header("retry-after").is_some(), "{answer:?}");
+    assert_eq!(server.send(Request::get("/health")).status, 200);
+    assert_eq!(server.states(), ["initial"]);
+    let asked = std::time::Instant::now();
+    assert!(server.interrupt(&going.exec_id));
+    eprintln!("an interrupt was answered within {:?}", asked.elapsed());
+    assert_eq!(going.end().ename(), "KeyboardInterrupt");
+    drop(crowd);
+    until("there is room again", || server.owner(Request::get("/api/notebooks/main")).status == 200);
+    assert_eq!(server.run("initial", "print(1)").text(), "1\n");
+}
+
+#[test]
+fn a_server_that_runs_out_of_descriptors_says_so_and_goes_on_when_some_are_free() {
+    let (server, has_begun) = TestServer::start_under(FEW);
+    assert!(has_begun, "{}", server.errors());
+    let state = server.run("initial", "import time; x = 1").state().to_owned();
+    // Each cell that runs has three.
+    let mut going = Vec::new();
+    let refused = loop {
+        assert!(going.len() < 100, "it does not run out");
+        let wish = wish(&state, "time.sleep(1000)");
+        let mut wire = Wire::open(server.address);
+        wire.write(&Request::post("/execute", &wish.to_string()).bearer(TOKEN).bytes(&server.host()));
+        let id = wish["exec_id"].as_str().unwrap().to_owned();
+        let status = |status: &str| {
+            let notebook = server.notebook();
+            let run = notebook["runs"].as_array().unwrap().iter().find(|run| run["exec_id"] == *id).cloned();
+            run.is_some_and(|run| run["status"] == status)
+        };
+        until("it runs, or cannot", || status("running") || status("error"));
+        if status("error") {
+            is_refused(&wire.answer(false).unwrap(), "300 descriptors");
+            break wish;
+        }
+        going.push((wire, id));
+    };
+    eprintln!("{} cells ran at once with 300 descriptors", going.len());
+    assert_eq!(server.send(Request::get("/health")).status, 200);
+    for (_, run) in &going {
+        assert!(server.interrupt(run));
+    }
+    for (mut wire, _) in going {
+        assert_eq!(Ran::new(&wire.answer(false).unwrap()).ename(), "KeyboardInterrupt");
+    }
+    let again =
+        json!({"exec_id": refused["exec_id"], "state_name": state, "code": refused["code"], "timeout": 0.1});
+    until("there is room again", || execute(&server, &again).status == 200);
+    assert_eq!(server.run(&state, "print(x)").text(), "1\n");
+    server.has_no_zombies();
+}
