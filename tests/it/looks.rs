@@ -4,6 +4,8 @@ use crate::cells::{Process, Room, descendants};
 use crate::request::{Answer, Request};
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -221,4 +223,6 @@ class Saves:
     let kept = pid_of("kept");
     std::thread::sleep(Duration::from_millis(50));
     assert!(std::fs::metadata(format!("/proc/{kept}")).is_ok());
+    // It has left its group, so not even the death of the server ends it.
+    kill(Pid::from_raw(i32::try_from(kept).unwrap()), Signal::SIGKILL).unwrap();
 }

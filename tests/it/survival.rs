@@ -1,7 +1,8 @@
 //! What survives a branch, and what is told instead: docs/branches.md has the table, each row of which names its test.
 
-use crate::cells::{Live, Room};
+use crate::cells::{Live, Room, all_end};
 use crate::server::{TestServer, until};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -428,9 +429,9 @@ const HANGS: &[(&str, &str, &str)] = &[
         "the forked process hung: it waits for a lock. Suspected: functions that run at each fork, in every state and branch: count",
     ),
     (
-        "a state that does not come to the fork",
+        "a hook before the fork that does not end in a branch",
         "here = os.getpid()\ndef wait(): os.getpid() == here or time.sleep(1000)\nos.register_at_fork(before=wait)",
-        "the process that was to fork hung: it waits for something. Suspected: functions that run at each fork, in every state and branch: wait",
+        "the forked process hung: it waits for something. Suspected: functions that run at each fork, in every state and branch: wait",
     ),
     (
         "a head that does not come to the fork",
@@ -442,7 +443,7 @@ const HANGS: &[(&str, &str, &str)] = &[
 #[test]
 fn no_run_goes_on_for_ever_because_a_fork_hung() {
     let room = Room::new();
-    let server = TestServer::in_dir(room.path());
+    let mut server = TestServer::in_dir(room.path());
     let base = server.run("initial", "import os, threading, time");
     std::thread::scope(|scope| {
         let (server, base) = (&server, &base);
@@ -460,6 +461,11 @@ fn no_run_goes_on_for_ever_because_a_fork_hung() {
     });
     assert_eq!(server.run(base.state(), "print('harmed nobody')").text(), "harmed nobody\n");
     server.has_no_zombies();
+    // Those that hang now are not left over either.
+    let processes = server.descendants();
+    server.signal(Signal::SIGKILL);
+    server.wait();
+    all_end(&processes, Duration::from_secs(10));
 }
 
 #[test]

@@ -54,7 +54,10 @@ pub(super) fn fork<T>(
     let side = if is_frozen {
         // SAFETY: the child goes on with the only thread that there is.
         match unsafe { libc::fork() } {
-            0 => Ok(Side::Child(after(before()))),
+            0 => {
+                tie();
+                Ok(Side::Child(after(before())))
+            }
             pid if pid > 0 => Ok(Side::Parent(pid)),
             _ => Err(Errno::last()),
         }
@@ -63,7 +66,10 @@ pub(super) fn fork<T>(
         // SAFETY: the hooks are called in CPython's documented order around fork (see os_fork_impl); the child goes on with
         // this thread only, as after any os.fork().
         match unsafe { libc::fork() } {
-            0 => Ok(Side::Child(after(kept))),
+            0 => {
+                tie();
+                Ok(Side::Child(after(kept)))
+            }
             pid => {
                 let errno = Errno::last();
                 // SAFETY: as above.
@@ -74,6 +80,13 @@ pub(super) fn fork<T>(
     };
     IS_OURS.store(false, Ordering::Relaxed);
     side
+}
+
+/// Ties the child to the server before anything of the user's runs in it, so that it cannot be left over whatever that does.
+fn tie() {
+    if super::lifeline::tie_again().is_err() {
+        super::leave();
+    }
 }
 
 fn after<T>(kept: T) -> T {

@@ -261,7 +261,7 @@ impl Process {
         }
     }
 
-    /// The first steps of a new process. First what ties it to the server, so that it cannot be left over; then its own
+    /// The first steps of a new process, which is tied to the server already. First its own
     /// socket, so that the parent's closes; then its descriptors; it is ready last.
     fn become_role(
         &mut self,
@@ -271,7 +271,6 @@ impl Process {
     ) -> std::io::Result<()> {
         let Future { role, load, blobs } = future;
         let blobs = blobs.as_deref().unwrap_or(Path::new(""));
-        lifeline::tie_again()?;
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
         control::adopt(raise(next()?)?);
