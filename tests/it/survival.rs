@@ -469,6 +469,29 @@ fn no_run_goes_on_for_ever_because_a_fork_hung() {
 }
 
 #[test]
+fn semaphores_and_shared_memory_live_as_long_as_a_state_that_has_them() {
+    let mut server = TestServer::start();
+    let made = "import multiprocessing, multiprocessing.shared_memory as shared
+lock = multiprocessing.get_context('spawn').Lock()
+memory = shared.SharedMemory(create=True, size=10)
+print('/dev/shm/sem.' + lock._semlock.name[1:], '/dev/shm/' + memory.name)";
+    let state = server.run("initial", made);
+    let text = state.text();
+    let names: Vec<&str> = text.split_whitespace().collect();
+    let left = || names.iter().filter(|name| Path::new(name).exists()).count();
+    assert_eq!((names.len(), left()), (2, 2), "{names:?}");
+    // The process that made them ends; the state goes on, and so does the next that it starts.
+    assert_eq!(server.run(state.state(), "1 / 0").ename(), "ZeroDivisionError");
+    let use_them = "again = shared.SharedMemory(memory.name); again.buf[0] = 7
+again.close(); print(lock.acquire(False), memory.buf[0]); lock.release()";
+    assert_eq!(server.run(state.state(), use_them).text(), "True 7\n");
+    assert_eq!(left(), 2);
+    server.signal(Signal::SIGKILL);
+    server.wait();
+    until("nothing of them is left", || left() == 0);
+}
+
+#[test]
 fn every_row_of_the_table_has_its_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let table = std::fs::read_to_string(root.join("docs/branches.md")).unwrap();

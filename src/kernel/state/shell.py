@@ -4,8 +4,9 @@
 with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `has_forked`.
 """
 
-import asyncio.selector_events
+import _posixsubprocess
 import _thread
+import asyncio.selector_events
 import base64
 import builtins
 import faulthandler
@@ -61,6 +62,7 @@ def boot(own_channel, support):
     _note_fork_hooks()
     _note_new_loops()
     _note_new_processes()
+    _let_trackers_live()
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
@@ -316,6 +318,26 @@ def _refuse_pool():
 
 def _do_nothing(*_, **__):
     pass
+
+
+def _let_trackers_live():
+    """multiprocessing and loky start a process each that removes semaphores and shared memory once nobody uses them any more.
+    States use them after the cell's own process has ended. In a session of its own it is not killed with that one, nor
+    with the server; it ends when the last process that could use it has."""
+    fork_exec = _posixsubprocess.fork_exec
+
+    @functools.wraps(fork_exec)
+    def with_session(args, *more):
+        if any(_OF_TRACKER in os.fsencode(one) for one in args):
+            more = (*more[:_SESSION], True, *more[_SESSION + 1 :])
+        return fork_exec(args, *more)
+
+    _posixsubprocess.fork_exec = with_session
+
+
+_OF_TRACKER = b"resource_tracker import main"
+# The place of `start_new_session` among the arguments after the first, in CPython 3.10 to 3.14 (Lib/subprocess.py, _execute_child).
+_SESSION = 14
 
 
 def _note_fork_hooks():
