@@ -370,6 +370,21 @@ fn tracebacks_point_at_the_users_code() {
     assert_eq!(server.run("initial", "if True:\nx = 1").ename(), "IndentationError");
 }
 
+#[test]
+fn an_error_at_a_line_that_its_cell_has_not_is_an_error_like_any_other() {
+    let server = TestServer::start();
+    // Where Python stands before the first line of a cell, what IPython shows errors with knows no line either.
+    let code = "import sys; name = sys._getframe().f_code.co_filename
+exec(compile('\\n' * 50 + '1 / 0', name, 'exec'))";
+    let ran = server.run("initial", code);
+    assert_eq!(
+        (ran.ename(), ran.text().as_str(), ran.stream("stderr").as_str()),
+        ("ZeroDivisionError", "", "")
+    );
+    assert_eq!(ran.output.len(), 1, "{ran:?}");
+    assert!(ran.output[0]["traceback"].to_string().contains("division by zero"), "{ran:?}");
+}
+
 fn strip_ansi(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();

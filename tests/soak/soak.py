@@ -31,7 +31,6 @@ MAX_GROWTH = 96 * 1024 * 1024
 TOLD = {"KernelDied", "ForkFailed", "StateLost", "RestoreFailed", "ReplayFailed"}
 # How many states may live in memory: few, so that the others come back from their checkpoints.
 MAX_FROZEN = 12
-OF_IPYTHON = "Unexpected exception formatting exception. Falling back to standard exception\n"
 EXPECTED = {
     "first": {"ok"},
     "ok": {"ok"},
@@ -615,8 +614,6 @@ class Soak:
         return wish.on.id in self.model.lost or now.accident is not None or now.number <= self.excuse
 
     def check_printed(self, wish):
-        # IPython says so when the interrupt meets it where it shows another one.
-        wish.printed = wish.printed.removeprefix(OF_IPYTHON) if wish.status == "interrupted" else wish.printed
         if wish.what in ("endless", "first"):
             is_right = wish.printed.startswith(wish.prints) or wish.prints.startswith(wish.printed)
         elif wish.status in ("ok", "error") and wish.status in EXPECTED[wish.what] and wish.ename not in TOLD:

@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 import warnings
 import weakref
 
@@ -556,6 +557,20 @@ def _make_shell():
             hooks, self.events = self.events.callbacks, Events(self, available_events)
             self.events.callbacks.update(hooks)
 
+        def init_traceback_handlers(self, *args):
+            super().init_traceback_handlers(*args)
+            structured = self.InteractiveTB.structured_traceback
+
+            @functools.wraps(structured)
+            def structured_or_plain(etype=None, evalue=None, tb=None, *more, **kwargs):
+                try:
+                    return structured(etype, evalue, tb, *more, **kwargs)
+                except Exception:
+                    # What IPython uses cannot show a cell that was interrupted before its first line, among others.
+                    return traceback.format_exception(etype, evalue, tb)
+
+            self.InteractiveTB.structured_traceback = structured_or_plain
+
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
 
@@ -625,15 +640,15 @@ def _load_tracebacks():
         shell.InteractiveTB.structured_traceback(etype, evalue, tb.tb_next, tb_offset=0)
 
 
-def _send_error(etype, evalue, traceback):
+def _send_error(etype, evalue, lines):
     text = _short(_text_of(evalue), MAX_PLAIN_CHARACTERS)
     if type(evalue) is SystemExit:
         text = _EXIT if evalue.code is None else f"{text} ({_EXIT})"
-        traceback = [f"SystemExit: {text}"]
+        lines = [f"SystemExit: {text}"]
     error = {
         "ename": _ename(evalue),
         "evalue": _cut(text, MAX_PLAIN_CHARACTERS),
-        "traceback": [_short(line, MAX_PLAIN_CHARACTERS // 10) for line in _shortened(traceback)],
+        "traceback": [_short(line, MAX_PLAIN_CHARACTERS // 10) for line in _shortened(lines)],
     }
     shell.errors_sent.append(error)
     _report({"output": {"output_type": "error", **error}})
@@ -642,13 +657,13 @@ def _send_error(etype, evalue, traceback):
 _EXIT = "the cell ended itself: that ends only this run, which leaves no state; the notebook goes on"
 
 
-def _shortened(traceback):
+def _shortened(lines):
     """A very long one without its middle: where it began and where it ended are what one looks for."""
-    left_out = len(traceback) - MAX_TRACEBACK_ITEMS
+    left_out = len(lines) - MAX_TRACEBACK_ITEMS
     if left_out <= 0:
-        return traceback
+        return lines
     half = MAX_TRACEBACK_ITEMS // 2
-    return [*traceback[:half], f"[{left_out} frames are left out here]", *traceback[-half:]]
+    return [*lines[:half], f"[{left_out} frames are left out here]", *lines[-half:]]
 
 
 def _cut_own_frames(tb):
