@@ -1,5 +1,6 @@
 // Chromium and servers for the browser tests.
 
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -84,4 +85,15 @@ export async function openLine() {
     };
     line.stop = () => (line.cut(), new Promise((done) => server.close(done)));
     return line;
+}
+
+/** Waits until a look finds what is wanted. */
+export async function becomes(look, wanted) {
+    let now;
+    for (const end = Date.now() + PATIENCE; Date.now() < end;) {
+        now = await look();
+        if (JSON.stringify(now) === JSON.stringify(wanted)) return;
+        await new Promise((done) => setTimeout(done, 20));
+    }
+    assert.deepEqual(now, wanted);
 }

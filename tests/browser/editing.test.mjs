@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { PATIENCE } from './browser.mjs';
+import { becomes } from './browser.mjs';
 import { start } from './mock.mjs';
 import { drafts, focused, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
 
@@ -12,17 +12,6 @@ const lines = (cell, on = page) => on.locator('.cell').nth(cell).locator('.cm-li
 const keys = async (...all) => {
     for (const key of all) await page.keyboard.press(key);
 };
-/** Waits until something reads as wanted. */
-async function becomes(look, wanted) {
-    let now;
-    for (const end = Date.now() + PATIENCE; Date.now() < end;) {
-        now = await look();
-        if (JSON.stringify(now) === JSON.stringify(wanted)) return;
-        await new Promise((done) => setTimeout(done, 20));
-    }
-    assert.deepEqual(now, wanted);
-}
-
 /** @type {any[]} */
 let mocks = [];
 afterEach(async () => {
@@ -354,7 +343,7 @@ test('the signature of a call follows the arguments, and goes when they are left
     await k.type('x, y');
     await k.press('Backspace');
     await becomes(active, ['sep=" "']);
-    assert.match(await on.locator('.cell').nth(1).locator('.cm-announced').textContent(), /parameter sep/);
+    await becomes(async () => /parameter sep/.test(await on.locator('.cell').nth(1).locator('.cm-announced').textContent()), true);
     await k.press('ArrowLeft');
     await k.press('ArrowLeft');
     await becomes(active, ['*values']);
