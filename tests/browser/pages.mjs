@@ -7,19 +7,21 @@ import { afterEach } from 'node:test';
 let opened = [];
 afterEach(async () => {
     const said = await Promise.all(opened.map((page) => page.$$eval('.notice[data-bad]', (all) => all.map((one) => one.textContent)).catch(() => [])));
-    const faults = [...opened.flatMap((page) => page.faults), ...said.flat()];
+    const isFault = (page) => (fault) => !page.forgiven.some((pattern) => pattern.test(fault));
+    const faults = [...opened.flatMap((page) => page.faults.filter(isFault(page))), ...said.flat()];
     opened = [];
     assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
 });
 
-/** What the browser says about a server that is not there is no fault of the page. */
-export const forgive = (page, pattern) => (page.faults = page.faults.filter((fault) => !pattern.test(fault)));
+/** What the browser says about a server that is not there is no fault of the page, and it may go on saying so. */
+export const forgive = (page, pattern) => page.forgiven.push(pattern);
 
 /** A page that remembers what went wrong in it: `page.faults` must be empty when its test ends. */
 export async function openPage(browser, options = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     page.faults = [];
+    page.forgiven = [];
     opened.push(page);
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()));
     page.on('pageerror', (error) => page.faults.push(String(error.stack ?? error)));

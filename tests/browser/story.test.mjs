@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openLine, startServer } from './browser.mjs';
-import { open, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
+import { forgive, open, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
 
 test('runs three cells, goes back to the first, branches, and survives a reload in the middle of a run', async () => {
     assert.ok(!page.url().includes('token'), 'the address bar holds no token');
@@ -111,7 +111,7 @@ test('text between cells', async () => {
     await ran(1);
     assert.equal(await page.locator('.cell[data-kind="ran"] .prose h1').textContent(), 'A title');
     // Chromium tells of a handler that it did not run already while the text is taken apart to be cleaned.
-    page.faults = page.faults.filter((fault) => !fault.includes('inline event handler'));
+    forgive(page, /inline event handler/);
 });
 
 test('HTML of an output lives in a frame that reaches nothing', async () => {
@@ -163,7 +163,7 @@ test('when the line breaks, typing goes on and no output is lost', async (t) => 
     const witness = await open(far.url(), { storageState: await far.context().storageState() });
     await sees('typed while offline', witness);
     // What the browser says about a line that is down is no fault of the page.
-    far.faults = far.faults.filter((fault) => !/ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/.test(fault));
+    forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
 });
 
 test('everything can be done without a mouse', async () => {

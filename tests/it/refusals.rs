@@ -73,22 +73,31 @@ fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
     states.map(|p| p.pid).max().unwrap()
 }
 
-fn living(server: &TestServer, state: &str) -> String {
+fn listed(server: &TestServer, state: &str) -> Value {
     let notebook = server.notebook();
-    let mut states = notebook["states"].as_array().unwrap().iter();
-    states.find(|s| s["id"] == state).unwrap()["living"].as_str().unwrap().to_owned()
+    notebook["states"].as_array().unwrap().iter().find(|s| s["id"] == state).unwrap().clone()
+}
+
+fn living(server: &TestServer, state: &str) -> String {
+    listed(server, state)["living"].as_str().unwrap().to_owned()
+}
+
+fn is_warned(server: &TestServer, state: &str) -> bool {
+    listed(server, state)["warnings"].as_array().is_some_and(|all| !all.is_empty())
 }
 
 /// A server, a state whose head has gone on to another, the process of that state, and the head.
 fn two_states(options: &[&str]) -> (TestServer, [String; 2], u32, u32) {
     // No process is to come and go by itself.
     let server = TestServer::start_with(&[&["--no-checkpoints"], options].concat());
-    let first = server.run("initial", "import os, time; x = 1; print(os.getpid())");
+    let first = server.run("initial", "import os, time; x = 1; ends = os.pipe(); print(os.getpid())");
     let head = first.text().trim().parse().unwrap();
     let process = frozen(&server, first.state(), head);
     let second = server.run(first.state(), "x = 2; print(os.getpid())");
     assert_eq!(second.text().trim(), head.to_string());
     until("it is frozen", || living(&server, second.state()) == "memory");
+    // The frozen process reads files of the system for that, once.
+    until("it has said what its branches share", || is_warned(&server, first.state()));
     let states = [first.state().to_owned(), second.state().to_owned()];
     (server, states, process, head)
 }
