@@ -2,7 +2,7 @@
 // {"samples": {row: {contestant: [numbers]}}, "notes": [text]}. See page.py, which starts it and makes rows of it.
 //
 // usage: node page.mjs '{"turns": 5, "runs": 40, "commands": {"Ratoon": […], "JupyterLab": […], "marimo": […]}}'
-// Commands are lists of words; who has none takes no part.
+// Commands are lists of words; who has none takes no part. RATOON_SHOTS=DIR leaves a picture of each there.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -321,6 +321,8 @@ async function live(browser) {
                 });
             }
         }
+        // To look at them beside each other.
+        if (process.env.RATOON_SHOTS) for (const name of there) await opened[name].page.screenshot({ path: join(process.env.RATOON_SHOTS, `bench-${name}.png`) });
         for (const name of there) await attempt('completion', name, () => complete(opened[name].page, name));
     } finally {
         for (const { context } of Object.values(opened)) await closeAll(context);
