@@ -2,9 +2,9 @@
 // for a fixed time: every step waits for what it expects to see.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach } from 'node:test';
+import { after, before, beforeEach } from 'node:test';
 import { openBrowser, PATIENCE, startServer } from './browser.mjs';
-import { openPage } from './pages.mjs';
+import { openPage, whenOver } from './pages.mjs';
 
 export { forgive } from './pages.mjs';
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
     server = await startServer();
     page = await open(server.url);
 });
-afterEach(async () => {
+whenOver(async () => {
     await Promise.all(pages.map((one) => one.context().close()));
     pages = [];
     await server.stop();
@@ -97,3 +97,11 @@ export async function drafts(...sources) {
     }
     await page.keyboard.press('Escape');
 }
+
+/** Waits until a page has fetched what it fetches when it rests. The server joins modules; the stand-in does not. */
+export const allParts = (on = page) => on.evaluate(async () => {
+    const entry = document.querySelector('script[type="module"]').src;
+    const joined = Object.values(await import(entry)).find((module) => module.fetched);
+    const { fetched } = joined ?? await import(new URL('view/later.js', entry).href);
+    for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables', 'markdown']) await fetched(part);
+});

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openLine, startServer } from './browser.mjs';
-import { forgive, open, page, ran, run } from './harness.mjs';
+import { allParts, forgive, open, page, ran, run } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -148,6 +148,7 @@ test('an output reaches neither this page, nor this server, nor any other', { sk
     const own = url.origin;
     const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(`http://127.0.0.1:${evil.address().port}`)})`;
     const html = `<div id="report"></div><script>${script}</script>`;
+    await allParts(page);
     line.heard.length = 0;
     await run(`from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`, 'Shift+Enter', page);
     await ran(1, page);

@@ -5,11 +5,17 @@ import { afterEach } from 'node:test';
 
 /** The pages that the test at work has opened. @type {any[]} */
 let opened = [];
+/** What ends what a test has opened. @type {(() => Promise<unknown>)[]} */
+const enders = [];
+/** Says what to do after each test, whatever came of it: a server that is left over keeps its file of tests from ending. */
+export const whenOver = (end) => enders.push(end);
+
 afterEach(async () => {
     const said = await Promise.all(opened.map((page) => page.$$eval('.notice[data-bad]', (all) => all.map((one) => one.textContent)).catch(() => [])));
     const isFault = (page) => (fault) => !page.forgiven.some((pattern) => pattern.test(fault));
     const faults = [...opened.flatMap((page) => page.faults.filter(isFault(page))), ...said.flat()];
     opened = [];
+    for (const end of enders) await end();
     assert.deepEqual(faults, [], 'the page is silent: no error, no policy violation, no foreign request');
 });
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { choose, focused, forgive, open, page, prints, ran, rows, run, sees, server, texts, three } from './harness.mjs';
+import { allParts, choose, focused, forgive, open, page, prints, ran, rows, run, sees, server, texts, three } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -185,12 +185,6 @@ test('a link is made, copied, used, listed and revoked, and whoever came in by i
 /** What can be pressed, by name; menus and panels open others. */
 const pressable = (on) => on.$$eval('button:not(:disabled), [role="menuitem"], summary', (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute('aria-label') ?? one.textContent.trim()));
 
-/** What the page fetches only when it is wanted is there: a dialog opens with its click, and the next Escape closes it. */
-const allParts = (one) => one.evaluate(async () => {
-    const { fetched } = await import(new URL('view/later.js', document.querySelector('script[type="module"]').src).href);
-    for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables']) await fetched(part);
-});
-
 test('a viewer has no control that does not work', async () => {
     await run('x = 1\nprint("one")');
     await ran(1);
@@ -214,6 +208,8 @@ test('a viewer has no control that does not work', async () => {
         const found = await guest.evaluateHandle((name) => [...document.querySelectorAll('button:not(:disabled), [role="menuitem"], summary')].find((one) => one.checkVisibility() && (one.getAttribute('aria-label') ?? one.textContent.trim()) === name), next);
         // What only shows under the pointer is pressed, too.
         await found.evaluate((one) => one?.click());
+        // What opens has opened then.
+        await guest.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
         assert.equal(await refused(), 0, next);
         await guest.keyboard.press('Escape');
         if (/More|others/.test(next)) {
