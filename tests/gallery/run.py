@@ -8,6 +8,7 @@ branch is grown once more, from the state in the middle as it comes from disk, a
 usage: RATOON_BIN=… tests/gallery/run.py     with the Python of the tests' environment, which Ratoon uses as well
 """
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -86,15 +87,17 @@ def check(example, source, doors):
     branch_truth = [{**c, "text": without_times(c["text"])} for c in plainly(cells[:place] + branch)][place:]
     assert sum(cell["figures"] for cell in truth) > 0, "this example draws nothing"
     ends = {}
-    for name, door in doors.items():
-        given, states = grow(door, cells, "initial")
-        assert given == truth, f"{name}: {given}\nan ordinary session: {truth}"
-        given, branch_states = grow(door, branch, states[place - 1])
-        assert given == branch_truth, f"{name}, the branch: {given}\nan ordinary session: {branch_truth}"
-        told = [ratoon.printed(door.run(f"print({telling})", end)) for end in (states[-1], branch_states[-1])]
-        assert told[0] != told[1], f"{name}: both ends say {told[0]!r}"
-        ends[name] = told
-        print(f"ok   {example}, {name}: {len(cells)} cells, branch at {place + 1}, {telling}: {told}", flush=True)
+    # Opened when it is used: a socket that says nothing for 45 s is let go.
+    for name, opened in doors.items():
+        with contextlib.closing(opened()) as door:
+            given, states = grow(door, cells, "initial")
+            assert given == truth, f"{name}: {given}\nan ordinary session: {truth}"
+            given, branch_states = grow(door, branch, states[place - 1])
+            assert given == branch_truth, f"{name}, the branch: {given}\nan ordinary session: {branch_truth}"
+            told = [ratoon.printed(door.run(f"print({telling})", end)) for end in (states[-1], branch_states[-1])]
+            assert told[0] != told[1], f"{name}: both ends say {told[0]!r}"
+            ends[name] = told
+            print(f"ok   {example}, {name}: {len(cells)} cells, branch at {place + 1}, {telling}: {told}", flush=True)
     assert len({tuple(told) for told in ends.values()}) == 1, f"the doors differ: {ends}"
     return states[place - 1], branch, branch_truth, states[-1], telling, ends[name]
 
@@ -130,15 +133,11 @@ def main():
     failed, found = 0, {}
     with ratoon.Server(os.environ["RATOON_BIN"], sys.executable) as server:
         for name, source in sources.items():
-            doors = {"REST": server.rest(), "WebSocket": server.socket()}
             try:
-                found[name] = check(name, source, doors)
+                found[name] = check(name, source, {"REST": server.rest, "WebSocket": server.socket})
             except Exception as error:
                 failed += 1
                 print(f"FAIL {name}: {error}", flush=True)
-            finally:
-                for door in doors.values():
-                    door.close()
         saved(server)
         server.restart()
         for name in found:

@@ -30,6 +30,8 @@ use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same, of one whose process id nobody has told: the one that was to fork it tells at once, or has died before.
+const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long the socket of a process that was killed may stay open.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many descriptors are not for processes.
@@ -318,7 +320,8 @@ impl Tree {
             self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
         }
         tokio::spawn(async move {
-            let exit = tokio::time::timeout(STATUS_TIMEOUT, ended).await.ok().flatten();
+            let patience = if pid.is_some() { STATUS_TIMEOUT } else { UNBORN_TIMEOUT };
+            let exit = tokio::time::timeout(patience, ended).await.ok().flatten();
             // The session has gone: then there is nobody to tell.
             let _ = inbox.send((dead, Heard::Status(exit))).await;
         });
