@@ -83,6 +83,8 @@ class Outcome:
     ename: str | None = None
     state: str | None = None
     printed: str | None = None
+    # It was answered, and then the state that it was asked for was not there any more.
+    went: bool = False
     took: float = 0.0
 
 
@@ -137,7 +139,6 @@ class Soak:
         # Until this round, states that were not saved may turn out to be lost.
         self.excuse = -1
         self.began = time.monotonic()
-        self.now = None
 
     # Talking to the server.
 
@@ -172,7 +173,6 @@ class Soak:
     # One round.
 
     def round(self, now):
-        self.now = now
         self.deleted, self.pruned = set(), set()
         if now.opens:
             self.model = Model()
@@ -260,9 +260,10 @@ class Soak:
             if wish.what == "again" and wish.status == "ok":
                 first = (wish.status, wish.state_name, wish.printed)
                 self.execute(wish)
-                # A reset between the two makes the second a new run, of a state that is not there.
-                is_reset = self.now.ending == "reset"
-                if wish.status is not None and not is_reset and first != (wish.status, wish.state_name, wish.printed):
+                if (wish.status, wish.ename) == ("refused", "StateNotFound"):
+                    # Between the two it went with its state, and the second is a new run. Whether that is so, `settle` knows.
+                    (wish.status, wish.state_name, wish.printed), wish.ename, wish.went = first, None, True
+                if wish.status is not None and first != (wish.status, wish.state_name, wish.printed):
                     raise Divergence(f"{wish.exec_id} was answered {first}, then {wish}")
         finally:
             done.set()
@@ -567,6 +568,8 @@ class Soak:
         """Whether a run ended as it may have, and what is true from now on."""
         self.counts["runs"] += 1
         is_gone = wish.on.id in self.deleted
+        if wish.went and not is_gone:
+            raise Divergence(f"{wish} was answered, then refused, and nobody had deleted its state")
         if wish.status is None or wish.status == "refused":
             is_told = wish.status == "refused" and (
                 wish.ename in ("StateNotFound", "not_found") and is_gone
