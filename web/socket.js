@@ -119,7 +119,8 @@ export class Socket {
     /** @param {number} id @param {{command: Command, sent: boolean}} asked */
     #put(id, asked) {
         asked.sent = true;
-        this.line?.send(JSON.stringify({ id, ...asked.command }));
+        // A line that is about to close takes nothing; what is asked goes over the next one.
+        if (this.line && !(this.line.readyState > WebSocket.OPEN)) this.line.send(JSON.stringify({ id, ...asked.command }));
     }
 
     /** @param {Reply & {reply: number}} reply */

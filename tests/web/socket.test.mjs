@@ -50,6 +50,18 @@ test('a line that was opened while the page was fetched is taken over with what 
     assert.equal(lines.length, before + 2, 'one that is closed is left alone');
 });
 
+test('what is asked while a line is closing is kept for the next', () => {
+    const { socket, line, tell, end } = open();
+    line.onopen?.();
+    tell({ you: { scope: 'run' } });
+    tell({ epoch: 'e', seq: 1, snapshot: { name: 'main' } });
+    assert.equal(socket.line, line);
+    line.readyState = 2;
+    socket.send({ do: 'stand', state: 'a', name: null });
+    assert.deepEqual([line.sent, socket.asked.size], [[], 1]);
+    end();
+});
+
 test('a refusal without a number is not dropped', () => {
     const { tell, heard, end } = open();
     tell({ reply: null, kind: 'refused', code: 'bad_request', what: 'read it', why: 'it is no JSON', how: 'send JSON' });
