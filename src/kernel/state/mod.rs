@@ -197,7 +197,8 @@ impl Process {
 
     fn tell_what_is_shared(&mut self, py: Python<'_>) {
         self.has_told = true;
-        let warnings = shared::warnings(&self.places, || self.shell.own_sockets(py));
+        let warnings =
+            shared::warnings(&self.places, || self.shell.own_sockets(py), || self.shell.own_locks(py));
         if !warnings.is_empty() {
             control::report(&Report::Shared(warnings));
         }

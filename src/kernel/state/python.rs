@@ -130,6 +130,11 @@ impl Shell {
         self.ask(py, "own_sockets").unwrap_or_default()
     }
 
+    /// How many locks between processes libraries keep for processes of their own.
+    pub(super) fn own_locks(&self, py: Python<'_>) -> u64 {
+        self.ask(py, "own_locks").unwrap_or_default()
+    }
+
     fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {
         let json = self.0.call_method0(py, function).and_then(|a| a.extract::<String>(py)).ok()?;
         serde_json::from_str(&json).ok()

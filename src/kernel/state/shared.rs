@@ -13,13 +13,21 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 
+/// What semaphores in shared memory are called, and what each takes: a page.
+const LOCKS: &str = "locks between processes";
+const LOCK_BYTES: u64 = 4096;
 /// How many names a warning holds.
 const MAX_NAMES: usize = 5;
 /// The longest path in a warning, in characters: its end tells more.
 const MAX_PATH_CHARACTERS: usize = 120;
 
-/// Sentences about what this process' branches share with it. `own_sockets` are those that are made anew in each branch.
-pub(super) fn warnings(places: &[Place], own_sockets: impl FnOnce() -> Vec<RawFd>) -> Vec<String> {
+/// Sentences about what this process' branches share with it. `own_sockets` are those that are made anew in each branch;
+/// `own_locks` is how many locks between processes libraries keep for their own processes, which no branch waits for.
+pub(super) fn warnings(
+    places: &[Place],
+    own_sockets: impl FnOnce() -> Vec<RawFd>,
+    own_locks: impl FnOnce() -> u64,
+) -> Vec<String> {
     let Descriptors { mut sockets, pipes, others } = descriptors();
     if !sockets.is_empty() {
         let own = own_sockets();
@@ -32,7 +40,7 @@ pub(super) fn warnings(places: &[Place], own_sockets: impl FnOnce() -> Vec<RawFd
         ("branches share these sockets", sockets.into_iter().map(|(_, name)| name).collect()),
         ("branches share these pipes", named_by_descriptors(pipes)),
         ("branches share these", others),
-        ("branches share this memory, and each sees what another writes there", memory()),
+        ("branches share this memory, and each sees what another writes there", memory(own_locks)),
         ("branches share their place in these files, which cannot be opened again", files.collect()),
     ];
     told.into_iter().filter_map(|(what, names)| sentence(what, names)).collect()
@@ -133,7 +141,7 @@ fn socket(number: RawFd) -> String {
 }
 
 /// Memory that is mapped to be shared and may be written to, by name, with its size.
-fn memory() -> Vec<String> {
+fn memory(own_locks: impl FnOnce() -> u64) -> Vec<String> {
     let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return Vec::new() };
     let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
     for line in BufReader::new(maps).split(b'\n').map_while(Result::ok) {
@@ -141,6 +149,9 @@ fn memory() -> Vec<String> {
         if let Some((name, bytes)) = shared_mapping(&String::from_utf8_lossy(&line)) {
             *sizes.entry(name).or_default() += bytes;
         }
+    }
+    if sizes.get(LOCKS).is_some_and(|bytes| *bytes <= own_locks() * LOCK_BYTES) {
+        sizes.remove(LOCKS);
     }
     sizes.into_iter().map(|(name, bytes)| format!("{name} ({bytes} bytes)")).collect()
 }
@@ -158,7 +169,7 @@ fn shared_mapping(line: &str) -> Option<(String, u64)> {
     let name = match path {
         // What the system calls memory without a file.
         "" | "/dev/zero (deleted)" => "without a name".to_owned(),
-        path if path.starts_with("/dev/shm/sem.") => "locks between processes".to_owned(),
+        path if path.starts_with("/dev/shm/sem.") => LOCKS.to_owned(),
         path => shortened(path),
     };
     Some((name, bytes))

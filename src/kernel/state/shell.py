@@ -223,6 +223,13 @@ def own_sockets():
     return _json([end.fileno() for pair in pairs for end in pair])
 
 
+def own_locks():
+    """How many locks between processes there are that no branch can wait for, as JSON: tqdm makes one as soon as it is
+    imported, and holds it only while it writes a line."""
+    writing = getattr(sys.modules.get("tqdm.std"), "TqdmDefaultWriteLock", None)
+    return _json(0 if getattr(writing, "mp_lock", None) is None else 1)
+
+
 def _has_threads(prefix):
     """Whether threads that Python does not know of run under this name."""
     for task in os.listdir("/proc/self/task"):
