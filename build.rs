@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What the browser fetches as text, by ending. Our own modules come joined, but for the script that runs before the first paint.
+/// What the browser fetches as text, by ending.
 const PACKED: [&str; 4] = ["js", "css", "svg", "txt"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -57,14 +57,11 @@ fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let is_joined = |ending: &std::ffi::OsStr| {
-            (ending == "js" && path.file_name() != Some("early.js".as_ref()) || ending == "css")
-                && !path.starts_with("web/vendor")
-        };
+        let is_ours = !path.starts_with("web/vendor");
         if path.is_dir() {
             collect(&path, files)?;
-        } else if path.extension().is_some_and(is_joined) {
-            continue;
+        } else if is_ours && path.extension().is_some_and(|ending| ending == "js" || ending == "css") {
+            // It comes joined.
         } else if path.extension().is_some_and(|ending| PACKED.iter().any(|known| ending == *known)) {
             files.push(path);
         }

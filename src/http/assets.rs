@@ -159,6 +159,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "early.js",
                 "exchange.js",
                 "home.js",
                 "notebook-later.js",

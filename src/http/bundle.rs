@@ -10,6 +10,8 @@ use std::fmt::Write;
 
 /// The scripts that pages begin with, as paths below `web/`.
 pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "exchange.js"];
+/// The script that runs before the first paint. It is no module.
+const EARLY: &str = "early.js";
 /// The styles of pages.
 pub(crate) const STYLES: [&str; 4] =
     ["style/notebook.css", "style/home.css", "style/plain.css", "style/base.css"];
@@ -31,7 +33,7 @@ pub(crate) fn later(entry: &str) -> String {
     entry.replace(".js", "-later.js")
 }
 
-/// All files that are joined, by the path under which they are served.
+/// All files that are joined, or only stripped of their comments, by the path under which they are served.
 ///
 /// # Errors
 /// What in which module is not understood.
@@ -44,6 +46,8 @@ pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<Stri
             files.insert(later(entry), bundle.later);
         }
     }
+    let early = read(EARLY).ok_or_else(|| format!("{EARLY} is missing"))?;
+    files.insert(EARLY.to_owned(), without_comments(&early));
     for path in STYLES {
         files.insert(path.to_owned(), style(path, read)?);
     }

@@ -16,7 +16,7 @@ pub use library::find_library;
 pub use protocol::{Contents, Exit, Found, How, Load, Mark, Marks, ProcId, Report, Role, Sought};
 pub use state::child_main;
 pub use tree::{Heard, Hung, News, Tree, end_all_below};
-pub use weight::{Weight, below, is_whole};
+pub use weight::{Weight, below, is_whole, kilobytes};
 
 use std::path::PathBuf;
 

@@ -55,7 +55,8 @@ fn anonymous(pid: i32) -> Option<u64> {
     Some(kilobytes(&status, "RssAnon:")? * 1024)
 }
 
-fn children(pid: i32) -> Vec<i32> {
+/// The children of all threads of a process; none when it is gone.
+pub(super) fn children(pid: i32) -> Vec<i32> {
     let mut list = Vec::new();
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
@@ -73,7 +74,8 @@ fn children(pid: i32) -> Vec<i32> {
     list
 }
 
-fn kilobytes(text: &str, field: &str) -> Option<u64> {
+/// The figure of a field in one of the kernel's tables, without its unit.
+pub fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -1,5 +1,7 @@
 //! How much memory processes and the machine have, as the kernel tells (proc_pid_smaps(5), proc_meminfo(5)).
 
+use crate::kernel::kilobytes;
+
 /// What a process holds for itself alone, in bytes. None when it is gone.
 pub(super) fn private_bytes(pid: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -22,11 +24,6 @@ pub(super) fn total_bytes() -> Option<u64> {
 /// How many processes the machine has killed since it started because memory ran out.
 pub(super) fn out_of_memory_kills() -> Option<u64> {
     kilobytes(&std::fs::read_to_string("/proc/vmstat").ok()?, "oom_kill ")
-}
-
-fn kilobytes(text: &str, field: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -488,6 +488,24 @@ test('the palette finds every command by a few letters, does it where the focus 
     await keys('Escape');
 });
 
+test('a key pressed right after a dialog was answered goes where the answer led, not where the focus was before', async () => {
+    await drafts('one', 'two');
+    await page.locator('.cell').nth(0).focus();
+    await keys('F1');
+    await page.waitForSelector('#commands li');
+    await page.keyboard.insertText('last cell');
+    await becomes(() => texts('#commands [aria-selected="true"] .title'), ['Go to the last cell']);
+    // Both in one task, as no hand can, but a busy page makes of what a hand does.
+    await page.evaluate(async () => {
+        const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+        press('Enter');
+        for (let i = 0; i < 20; i++) await null;
+        press('k');
+    });
+    await focused([1, 'cell']);
+    assert.equal(await page.locator('dialog').count(), 0);
+});
+
 test('the sheet lists every key that is bound, can be searched, and closes by Esc', async () => {
     await drafts('one');
     await page.locator('.cell').nth(0).focus();

@@ -12,10 +12,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.txt': 'text/plain' };
 
 /** A style with those that it imports, as the server joins them: axe-core asks for imported ones by itself, and fails when nobody answers any more. @returns {Promise<string>} */
-async function style(path) {
+export async function wholeStyle(path) {
     let text = await readFile(join(ROOT, 'web', path), 'utf8');
     for (const [line, name, medium] of text.matchAll(/^@import url\("(.*?)"\) ?(.*?);$/gm)) {
-        const inner = await style(join(dirname(path), name));
+        const inner = await wholeStyle(join(dirname(path), name));
         text = text.replace(line, () => (medium ? `@media ${medium} {\n${inner}}` : inner));
     }
     return text;
@@ -72,7 +72,7 @@ async function serve(request, response) {
     }
     if (url.pathname.startsWith('/assets/dev/')) {
         const path = normalize(url.pathname.slice(12));
-        return response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(path.endsWith('.css') ? await style(path) : await readFile(join(ROOT, 'web', path)));
+        return response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(path.endsWith('.css') ? await wholeStyle(path) : await readFile(join(ROOT, 'web', path)));
     }
     if (token) return page('exchange.html', {});
     if (url.pathname === '/signin') return page('signin.html', { why: 'it shows no valid token or session' });

@@ -44,18 +44,18 @@ export function show(content, kind = '') {
     if (kind) dialog.dataset.kind = kind;
     document.body.append(dialog);
     return new Promise((answer) => {
-        /** @type {string | null} */
-        let said = null;
-        dialog.addEventListener('close', () => {
+        let isOver = false;
+        // At once: 'close' comes in a later task, and a key that is pressed before it would still go to where the focus was.
+        const done = (/** @type {string | null} */ said) => {
+            if (isOver) return;
+            isOver = true;
+            dialog.close();
             render(null, dialog);
             dialog.remove();
             if (back instanceof HTMLElement) back.focus();
             answer(said);
-        });
-        const done = (/** @type {string | null} */ text) => {
-            said = text;
-            dialog.close();
         };
+        for (const name of ['cancel', 'close']) dialog.addEventListener(name, () => done(null));
         render(h('div', { class: 'sheet' }, content(done)), dialog);
         dialog.showModal();
     });

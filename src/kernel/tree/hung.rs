@@ -26,18 +26,16 @@ const LIBRARIES: &[(&str, &str)] = &[
 
 /// What a process does at this moment.
 pub(super) fn doing(pid: Pid) -> &'static str {
-    let letter = std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| stat.rsplit_once(')')?.1.trim_start().chars().next());
+    let state = super::stat_field(pid.as_raw(), 0);
     // The first of a system call's numbers (proc_pid_syscall(5)); not everybody may read it.
     let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
     let is_futex = call.split(' ').next() == Some(&libc::SYS_futex.to_string());
-    match letter {
-        Some('R') => "it computes without an end",
-        Some('S') if is_futex => "it waits for a lock",
-        Some('S') => "it waits for something",
-        Some('D') => "it waits for the disk or the memory",
-        Some('T' | 't') => "it has been stopped",
+    match state.as_deref() {
+        Some("R") => "it computes without an end",
+        Some("S") if is_futex => "it waits for a lock",
+        Some("S") => "it waits for something",
+        Some("D") => "it waits for the disk or the memory",
+        Some("T" | "t") => "it has been stopped",
         _ => "it is gone",
     }
 }

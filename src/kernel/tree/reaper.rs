@@ -4,6 +4,7 @@
 //! become its children. It waits for all of them, so that none stays a zombie.
 
 use crate::kernel::protocol::Exit;
+use crate::kernel::weight;
 use nix::errno::Errno;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -79,7 +80,7 @@ pub(super) fn forget(pid: Pid) {
 /// of the server: afterwards nothing that came from a cell is left.
 pub async fn end_all_below() {
     for _ in 0..ROUNDS {
-        let below = children();
+        let below = weight::children(std::process::id().cast_signed());
         if below.is_empty() {
             return;
         }
@@ -101,7 +102,7 @@ pub(super) fn end_below(pid: Pid) {
         let mut below = vec![pid.as_raw()];
         let mut at = 0;
         while let Some(parent) = below.get(at) {
-            below.extend(children_of(&parent.to_string()));
+            below.extend(weight::children(*parent));
             at += 1;
         }
         let young: Vec<i32> = below.into_iter().skip(1).filter(|pid| ended.insert(*pid)).collect();
@@ -113,18 +114,6 @@ pub(super) fn end_below(pid: Pid) {
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
         }
     }
-}
-
-fn children() -> Vec<i32> {
-    children_of("self")
-}
-
-fn children_of(process: &str) -> Vec<i32> {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
-        .collect()
 }
 
 fn reap_all() {
