@@ -12,7 +12,7 @@ import { start as startMock } from './mock.mjs';
 const FLAGS = ['--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-gpu', '--site-per-process'];
 
 /** How long a step waits for what it expects to see, in milliseconds: long, for machines that are busy. */
-export const PATIENCE = 30_000;
+export const PATIENCE = 60_000;
 
 /** Chromium with a profile of its own. Root has no sandbox to offer it. */
 export async function openBrowser() {

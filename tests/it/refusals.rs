@@ -66,6 +66,10 @@ fn count(server: &TestServer) -> usize {
     server.descendants().iter().filter(|p| !p.is_zombie).count()
 }
 
+fn count_below(server: &TestServer, process: u32) -> usize {
+    server.descendants().iter().filter(|p| p.parent() == process).count()
+}
+
 /// The process of a state whose head has gone on: the head's children are states, the youngest is the last.
 fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
     until("it is frozen", || living(server, state) == "memory");
@@ -133,8 +137,11 @@ fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
         let all: Vec<_> = (0..4).map(|_| scope.spawn(|| execute(&server, &wish(&third, "1")))).collect();
         all.into_iter().for_each(|answer| is_refused(&answer.join().unwrap(), "EAGAIN"));
     });
+    let look = || server.owner(Request::get(&format!("/states/{third}")));
+    assert_eq!(look().status, 503);
     assert_eq!(living(&server, &third), "freezing");
     drop(fault);
+    assert_eq!(look().status, 200);
     assert_eq!(Ran::new(&execute(&server, &next)).text(), "3\n");
     until("it is frozen", || living(&server, &third) == "memory");
     server.has_no_zombies();
@@ -155,6 +162,40 @@ fn a_process_that_dies_before_it_is_ready_is_told_and_the_next_one_works() {
     until("nothing is left of it", || count(&server) <= before);
     assert_eq!(server.run(&first, "print(x)").text(), "1\n");
     server.has_no_zombies();
+}
+
+#[test]
+fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
+    if !has_strace() {
+        return;
+    }
+    let dies = format!("{FORKS}:signal=KILL");
+    let server = TestServer::start();
+    let saved = server.run("initial", "import os; x = 1; print(os.getpid())");
+    let process = frozen(&server, saved.state(), saved.text().trim().parse().unwrap());
+    // The head goes on, so that the next run has to be forked.
+    assert!(server.run(saved.state(), "x = 2").error.is_none());
+    until("it is on disk", || !listed(&server, saved.state())["checkpoint"].is_null());
+    until("nothing else forks there", || count_below(&server, process) == 0);
+    let Some(fault) = Fault::put_into(process, &dies, &[]) else { return };
+    let ran = server.run(saved.state(), "print(x)");
+    assert!(std::fs::metadata(format!("/proc/{process}")).is_err(), "it died of the fork");
+    assert_eq!(ran.text(), "1\n", "{ran:?}");
+    assert_eq!(living(&server, saved.state()), "memory");
+    drop(fault);
+    server.has_no_zombies();
+
+    for (replay, answer) in [(false, ("", "StateLost")), (true, ("1\n", ""))] {
+        let (server, [first, _], process, _) = two_states(&[]);
+        let fault = Fault::put_into(process, &dies, &[]).unwrap();
+        let mut wish = wish(&first, "print(x)");
+        wish["replay"] = json!(replay);
+        let ran = Ran::new(&execute(&server, &wish));
+        assert_eq!((ran.text().as_str(), ran.ename()), answer, "{ran:?}");
+        assert_eq!(living(&server, &first), if replay { "memory" } else { "replay" });
+        drop(fault);
+        server.has_no_zombies();
+    }
 }
 
 #[test]

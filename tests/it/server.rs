@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub const TOKEN: &str = "owner-token-of-the-tests";
 
 /// How long anything may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct TestServer {
     child: Child,

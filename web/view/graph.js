@@ -351,7 +351,7 @@ export class Graph extends Component {
         const { page } = this.props;
         const row = this.scene.rows[this.scene.rowAt(id)];
         return row && !row.fold && html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
-            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${() => this.pointing.stays()} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`;
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.pointing.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`;
     }
 
     /** @param {{id: string, x: number, y: number}} menu */

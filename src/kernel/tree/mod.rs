@@ -314,13 +314,21 @@ impl Tree {
         let Some(known) = self.processes.get_mut(&dead) else { return };
         known.is_closed = true;
         let (pid, parent) = (known.pid, known.parent);
+        let is_orphan = parent.is_none_or(|parent| self.processes.get(&parent).is_none_or(|p| p.is_closed));
         let inbox = self.inbox.clone();
         let ended = reaper::wait_for(pid);
         if let (Some(pid), Some(parent)) = (pid, parent) {
             self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
         }
         tokio::spawn(async move {
-            let patience = if pid.is_some() { STATUS_TIMEOUT } else { UNBORN_TIMEOUT };
+            let patience = if pid.is_some() {
+                STATUS_TIMEOUT
+            } else if is_orphan {
+                // Nobody is left who could say that it was forked.
+                Duration::ZERO
+            } else {
+                UNBORN_TIMEOUT
+            };
             let exit = tokio::time::timeout(patience, ended).await.ok().flatten();
             // The session has gone: then there is nobody to tell.
             let _ = inbox.send((dead, Heard::Status(exit))).await;

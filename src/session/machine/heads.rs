@@ -16,6 +16,8 @@ pub(super) struct Head {
     pub(super) at: StateId,
     /// What it does.
     pub(super) doing: Doing,
+    /// The process that it is forked from.
+    pub(super) from: ProcId,
     /// Whether it has said that it is there.
     pub(super) is_ready: bool,
     /// Whether it was killed: what it still says comes too late.
@@ -58,11 +60,18 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    pub(super) fn add(&mut self, id: ProcId, at: StateId, doing: Doing) {
-        self.all.insert(
-            id,
-            Head { at, doing, is_ready: false, is_killed: false, refusal: None, is_needed: false, rested: 0 },
-        );
+    pub(super) fn add(&mut self, id: ProcId, from: ProcId, at: StateId, doing: Doing) {
+        let head = Head {
+            at,
+            doing,
+            from,
+            is_ready: false,
+            is_killed: false,
+            refusal: None,
+            is_needed: false,
+            rested: 0,
+        };
+        self.all.insert(id, head);
     }
 
     pub(super) fn get(&self, id: ProcId) -> Option<&Head> {

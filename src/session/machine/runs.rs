@@ -1,7 +1,7 @@
 //! The life of a run: asked for, queued, begun, ended; and its output on the way.
 
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
-use super::heads::Doing;
+use super::heads::{Doing, Head};
 use super::stops::{Stop, interrupted};
 use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
@@ -27,6 +27,8 @@ pub(super) struct Request {
     replay: bool,
     with_outputs: bool,
     waiting: Vec<Ticket>,
+    /// Whether it was begun again, as the process that it was to come from died. That is done once.
+    is_begun_again: bool,
     pub(super) stop: Option<Stop>,
     pub(super) serial: Serial,
 }
@@ -111,6 +113,7 @@ impl Machine {
             replay,
             with_outputs,
             waiting: vec![ticket],
+            is_begun_again: false,
             stop: None,
             serial: Serial(0),
         };
@@ -259,6 +262,19 @@ impl Machine {
             allow_stdin,
             weighs,
         });
+    }
+
+    /// The head that was to begin a run never came to be. If the process that it was to be forked from is gone too, the
+    /// state may come from elsewhere.
+    pub(super) fn begin_again(&mut self, exec_id: &ExecId, head: &Head) {
+        let has_lost_its_source = self.state_of(head.from).is_none();
+        let request = self.requests.get_mut(exec_id).filter(|r| has_lost_its_source && !r.is_begun_again);
+        let Some(request) = request else {
+            return self.head_not_made(exec_id, "the forked process died before it was ready");
+        };
+        request.is_begun_again = true;
+        self.left(&head.at);
+        self.begin(exec_id, &head.at);
     }
 
     /// Lets runs begin that waited for room.

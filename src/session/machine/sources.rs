@@ -20,6 +20,10 @@ impl Machine {
         if state.is_root() && self.root.is_none() {
             self.plant();
         }
+        if let Some(head) = self.heads.resting_at(state) {
+            // The system may have refused to freeze it when it came to be.
+            self.keep(head, state);
+        }
         let held = self.frozen.get(state).copied();
         held.or_else(|| self.load(state))
     }
@@ -58,7 +62,7 @@ impl Machine {
             None => (self.source_of(state)?, READY_TIMEOUT),
         };
         let head = self.new_proc();
-        self.heads.add(head, state.clone(), doing);
+        self.heads.add(head, from, state.clone(), doing);
         self.effects.push(Effect::Fork { from, child: head, role: Role::Head, load });
         self.effects.push(Effect::Wake(limit, Alarm::Ready(head)));
         Some(head)

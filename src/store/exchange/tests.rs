@@ -43,7 +43,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        crate::store::tests::remove(&self.0);
     }
 }
 

@@ -53,7 +53,17 @@ fn open_at(dir: &Path, key: &InstallKey) -> Result<(Opened, Receiver<News>), Sto
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        remove(&self.0);
+    }
+}
+
+/// Removes a directory in which the thread of a store may still end its work.
+pub(super) fn remove(dir: &Path) {
+    for _ in 0..500 {
+        if std::fs::remove_dir_all(dir).is_ok() || !dir.exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -15,7 +15,7 @@ import { titleOf } from './row.js';
 
 /** @typedef {import('../../graph-scene.js').Row} Row */
 /** @typedef {import('../../protocol.js').Changes} Changes */
-/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./others.js').Other[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: () => void, onOut: (event: PointerEvent) => void}} CardProps */
+/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./others.js').Other[], actions: import('../menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void, onOut: (event: PointerEvent) => void}} CardProps */
 
 /** Lines of code, names of variables of each kind. */
 const LINES = 12;

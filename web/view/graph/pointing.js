@@ -34,7 +34,7 @@ export class Pointing {
 
     /** The pointer moved. Where only the page moved below it, nobody pointed at anything. @param {PointerEvent} event @param {number} row -1 for none */
     moved(event, row) {
-        const at = `${event.screenX} ${event.screenY}`;
+        const at = placeOf(event);
         if (event.pointerType === 'touch') return this.#slipped(at);
         if (at === this.at || event.buttons > 0) return;
         this.at = at;
@@ -57,8 +57,9 @@ export class Pointing {
         this.#later(() => this.around.hide(), LEAVE);
     }
 
-    /** It is in the card. */
-    stays() {
+    /** It is in the card. From there it may come back to the very place where it left its row. @param {PointerEvent} event */
+    stays(event) {
+        this.at = placeOf(event);
         this.stop();
     }
 
@@ -73,7 +74,7 @@ export class Pointing {
     pressed(event, row) {
         this.isHeld = false;
         if (event.pointerType !== 'touch') return;
-        this.at = `${event.screenX} ${event.screenY}`;
+        this.at = placeOf(event);
         this.#later(() => {
             this.isHeld = true;
             this.around.show(row);
@@ -90,3 +91,6 @@ export class Pointing {
         this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : CURSOR);
     }
 }
+
+/** @param {PointerEvent} event */
+const placeOf = (event) => `${event.screenX} ${event.screenY}`;
