@@ -19,8 +19,9 @@ CONTESTANTS = [WS]
 LINE, STAR, TREE = 5000, 2000, 3000
 # How many states may live in memory where a tree has three times as many.
 BUDGET = 200
-# How many cells are timed around a depth.
+# How many cells are timed around a depth, and the depths where freezing is compared with that in a new notebook.
 WINDOW = 40
+SHALLOW, DEEP = 10, 1000
 
 
 @dataclass
@@ -50,10 +51,12 @@ def tree(setup):
 def shape(setup, title, count, parent):
     chance = random.Random(5)
     run, frozen = Row(f"{title}: a cell", "ms"), Row(f"{title}: result to frozen", "ms")
-    growth = Row(f"{title}: freezing at the end, to depth 10", "×", target=1.5)
+    deep = min(DEEP, count - 2 * WINDOW)
+    early = Row(f"{title}: freezing the {deep}th, to the {SHALLOW}th", "×", target=1.5)
+    late = Row(f"{title}: freezing the last, to the {SHALLOW}th", "×")
     names, whole = Row(f"{title}: GET /states", "ms"), Row(f"{title}: GET /api/states", "ms")
     delete = Row(f"{title}: deleting one, in random order", "ms")
-    rows = [run, run.at(0.95), frozen, growth, names, whole, delete, delete.at(0.95)]
+    rows = [run, run.at(0.95), frozen, early, late, names, whole, delete, delete.at(0.95)]
     with tempfile.TemporaryDirectory() as temporary, setup.start(TMPDIR=temporary) as server:
         rest = server.rest()
         rest.get("/states")
@@ -62,20 +65,14 @@ def shape(setup, title, count, parent):
         rest.close()
         door = server.socket()
         states = ["initial"]
-        for _ in range(count - WINDOW):
+        while len(states) <= count:
+            if len(states) in (deep, count - WINDOW + 1):
+                row = early if len(states) == deep else late
+                row.add(WS, growth(setup, lambda: grow(door, states, parent(chance, states))))
+                continue
             took, froze = grow(door, states, parent(chance, states))
             run.add(WS, took / MS)
             frozen.add(WS, froze / MS)
-        # In turns with a line at depth 10, as the machine may be busier now than it was.
-        with setup.start() as other:
-            beside, short = other.socket(), ["initial"]
-            [grow(beside, short, short[-1]) for _ in range(10)]
-            pairs = [
-                (grow(door, states, parent(chance, states))[1], grow(beside, short, short[-1])[1]) for _ in range(WINDOW)
-            ]
-            beside.close()
-        late, early = zip(*pairs, strict=True)
-        growth.add(WS, statistics.median(late) / statistics.median(early))
         for row, path in ((names, "/states"), (whole, "/api/states")):
             for _ in range(5):
                 started = time.perf_counter()
@@ -91,6 +88,18 @@ def shape(setup, title, count, parent):
         rest.get("/states")
         rows += left(title, server, temporary, held)
     return rows
+
+
+def growth(setup, grow_there):
+    """How much longer freezing takes there than in a notebook of few states: in turns, as the machine may be busier now than it was."""
+    with setup.start() as other:
+        door, states = other.socket(), ["initial"]
+        for _ in range(SHALLOW):
+            grow(door, states, states[-1])
+        pairs = [(grow_there()[1], grow(door, states, states[-1])[1]) for _ in range(WINDOW)]
+        door.close()
+    there, here = zip(*pairs, strict=True)
+    return statistics.median(there) / statistics.median(here)
 
 
 def grow(door, states, at):
@@ -128,17 +137,22 @@ def crowd(setup):
     chance, most = random.Random(6), setup.count(BUDGET)
     title = f"tree of {3 * most}, {most} in memory"
     ended = Row(f"{title}: a cell at any state", "ms")
+    # What is not saved yet cannot be let go, and making a state is faster than saving it.
+    making = Row(f"{title}: processes at most while it is made, to the budget", "×")
     held = Row(f"{title}: processes at most, to the budget", "×", target=1.5)
     wrong = Row(f"{title}: wrong values", "", target=0)
     with setup.start("--max-frozen", str(most)) as server:
         door, sums, states = server.socket(), {"initial": 0}, ["initial"]
         door.run("total = 0")
+        crowded = 0
         for number in range(3 * most):
             at = chance.choice(states)
             code = f"total = globals().get('total', 0) + {number}"
             state = door.run(code, at)["state_name"]
             sums[state] = sums[at] + number
             states.append(state)
+            if number % 20 == 0:
+                crowded = max(crowded, len(server.processes()))
         saved = time.perf_counter() + 120
         while count(server.rest(), "checkpoint") < 3 * most and time.perf_counter() < saved:
             time.sleep(0.2)
@@ -153,8 +167,9 @@ def crowd(setup):
                 peak = max(peak, len(server.processes()))
         door.close()
     wrong.add(WS, misses)
+    making.add(WS, crowded / most)
     held.add(WS, peak / most)
-    return [ended, ended.at(0.95), held, wrong]
+    return [ended, ended.at(0.95), making, held, wrong]
 
 
 def count(rest, what):

@@ -25,6 +25,7 @@ export const forgive = (page, pattern) => page.forgiven.push(pattern);
 /** A page that remembers what went wrong in it: `page.faults` must be empty when its test ends. */
 export async function openPage(browser, options = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     page.faults = [];
     page.forgiven = [];
