@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
+import { PATIENCE } from './browser.mjs';
 
 /** The pages that the test at work has opened. @type {any[]} */
 let opened = [];
