@@ -119,6 +119,8 @@ pub(crate) struct StateSummary {
     saving: Saving,
     /// How its process came to be, when it was not by running its cell.
     revival: Option<Revival>,
+    /// What of it does not survive a branch, or is shared between branches, as sentences.
+    warnings: Vec<String>,
     /// Its checkpoint, when it has one.
     checkpoint: Option<CheckpointSummary>,
 }
@@ -165,6 +167,7 @@ impl StateSummary {
             pinned: state.pinned,
             memory_bytes: state.memory_bytes,
             saving: state.saving.clone(),
+            warnings: state.warnings.clone(),
             revival: state.revival.clone(),
             checkpoint,
         }

@@ -306,6 +306,8 @@ pub enum Exit {
     Signal(i32),
     /// By the system, which had run out of memory, as far as can be told from outside.
     OutOfMemory,
+    /// By the server, as it could not be talked to any more: it had closed its socket, or become another program.
+    Unreachable,
 }
 
 /// How many bytes had been written to descriptors 1 and 2 when something was said. Counts go round at 2³².

@@ -70,7 +70,7 @@ pub enum Output {
 /// Why a run failed, in the shape of a Python exception.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
-    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`,
+    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`, `StateNotKept`,
     /// `ForkFailed`, `ForkRefused`, `RestoreFailed`, `ReplayFailed`.
     pub ename: String,
     /// Its message.

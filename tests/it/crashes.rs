@@ -160,6 +160,20 @@ fn living(server: &TestServer, state: &str) -> String {
 }
 
 #[test]
+fn a_process_that_cannot_be_reached_any_more_is_not_said_to_have_run_out_of_memory() {
+    let server = TestServer::start();
+    for code in ["import os; os.closerange(3, 300)", "import os; os.execvp('sleep', ['sleep', '100'])"] {
+        let ran = server.run("initial", code);
+        assert!(is_killed(&ran, "could not be reached any more"), "{ran:?}");
+    }
+    for code in ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "import os; os.setpgid(0, 0); os.killpg(0, 9)"] {
+        let ran = server.run("initial", code);
+        assert!(is_killed(&ran, "killed by SIGKILL"), "{ran:?}");
+        assert!(!ran.evalue().contains("memory"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_frozen_process_that_is_killed_loses_its_state_and_no_other() {
     // With a checkpoint it would come back from that.
     let server = TestServer::start_with(&["--no-checkpoints"]);

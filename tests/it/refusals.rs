@@ -216,6 +216,29 @@ fn a_cell_that_uses_up_all_descriptors_leaves_a_state_like_any_other() {
     server.has_no_zombies();
 }
 
+#[test]
+fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_state_is_as_it_was() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import resource; x = 1");
+    let limit = |n: u32| format!("resource.setrlimit(resource.RLIMIT_NOFILE, ({n}, {n}))");
+    for n in [5, 9] {
+        let ran = server.run(state.state(), &limit(n));
+        assert_eq!((ran.ename(), ran.state.as_deref()), ("StateNotKept", None), "{ran:?}");
+        assert!(ran.evalue().contains(&format!("its limit of {n} (RLIMIT_NOFILE)")), "{ran:?}");
+        assert_eq!(server.run(state.state(), "print(x)").text(), "1\n");
+    }
+    // Fewer than the numbers of our own descriptors, but enough.
+    for n in [16, 64] {
+        let low = server.run(state.state(), &limit(n));
+        for _ in 0..3 {
+            assert_eq!(server.run(low.state(), "print(x)").text(), "1\n", "{n}");
+        }
+        assert_eq!(server.owner(Request::get(&format!("/states/{}", low.state()))).status, 200, "{n}");
+        until("it is frozen", || living(&server, low.state()) == "memory");
+        until("it is saved", || !listed(&server, low.state())["checkpoint"].is_null());
+    }
+}
+
 fn stop(pid: u32) {
     kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGSTOP).unwrap();
     until("it stands still", || {

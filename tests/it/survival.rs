@@ -113,13 +113,20 @@ const SHARED: &[Row] = &[
         &["branches share these: ", "eventfd (descriptor", "timerfd (descriptor"],
         ("os.write(counter, bytes([1] + 7 * [0])); print(os.read(counter, 8)[0])", "1"),
     ),
+    row(
+        "terminals",
+        "import os, pty; near, far = pty.openpty()",
+        &["branches share these: ", "/dev/ptmx (descriptor", "/dev/pts/"],
+        ("os.write(near, b'x\\n'); print(os.read(far, 9))", "b'x\\n'"),
+    ),
 ];
 
 #[test]
 fn what_a_state_has_of_its_own_is_not_told() {
     let server = TestServer::start();
     let code = "import asyncio, threading, tempfile, subprocess\nawait asyncio.sleep(0); loop = asyncio.new_event_loop(); f = tempfile.TemporaryFile()\n\
-                t = threading.Thread(target=lambda: None); t.start(); t.join(); subprocess.run('true'); lock = threading.Lock(); lock.acquire();";
+                t = threading.Thread(target=lambda: None); t.start(); t.join(); subprocess.run('true'); lock = threading.Lock(); lock.acquire();\n\
+                import signal; signal.alarm(100); signal.alarm(0); import fcntl; fcntl.flock(f, fcntl.LOCK_EX); fcntl.flock(f, fcntl.LOCK_UN)";
     let state = server.run("initial", code);
     let next = server.run(state.state(), "%%bash\necho hi");
     until("it is frozen", || told(&server, next.state())["living"] == "memory");
@@ -157,6 +164,21 @@ const NAMED: &[Row] = &[
         (
             "print(lock.acquire(timeout=0.01), keeper.mine.acquire(timeout=0.01), free.acquire())",
             "False False True",
+        ),
+    ),
+    row(
+        "timers",
+        "import signal; signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(1000); signal.setitimer(signal.ITIMER_PROF, 1000)",
+        &["timers do not go on in a branch (signal.alarm, signal.setitimer): ITIMER_REAL, ITIMER_PROF"],
+        ("print(signal.getitimer(signal.ITIMER_REAL)[0], signal.alarm(0))", "0.0 0"),
+    ),
+    row(
+        "locks on files",
+        "import fcntl\nmine = open('mine', 'w'); fcntl.flock(mine, fcntl.LOCK_EX)\npart = open('part', 'w'); fcntl.lockf(part, fcntl.LOCK_EX)\nfree = open('free', 'w')",
+        &["branches do not hold the locks on these files: ", "/mine, ", "/part"],
+        (
+            "try: fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)\nexcept BlockingIOError: print('its line holds it')\nfcntl.flock(free, fcntl.LOCK_EX | fcntl.LOCK_NB)\nfcntl.flock(free, fcntl.LOCK_UN)",
+            "its line holds it",
         ),
     ),
     row(
@@ -241,6 +263,30 @@ fn a_file_that_may_not_be_opened_again_is_told() {
     server.run(state.state(), "pass");
     let texts = [0; 2].map(|_| server.run(state.state(), "print(kept.read(1), os.read(bits, 1))").text());
     assert_eq!(texts, ["b b'a'\n", "b b'b'\n"]);
+}
+
+/// As matplotlib does with its fonts.
+#[test]
+fn a_file_that_is_closed_at_each_fork_is_no_file_that_may_not_be_opened() {
+    let server = TestServer::start();
+    let code = "import os; f = open('/proc/self/exe', 'rb'); os.register_at_fork(after_in_child=f.close)";
+    let state = server.run("initial", code);
+    let last = server.run(state.state(), "import mmap; m = mmap.mmap(-1, 10)");
+    warns_of(&server, last.state(), &["this memory"]);
+    for state in [state.state(), last.state()] {
+        assert!(!warnings(&server, state).contains("place in these files"), "{}", warnings(&server, state));
+    }
+}
+
+#[test]
+fn programs_find_the_warnings_in_the_list_of_states() {
+    let server = TestServer::start();
+    let state = server.run("initial", "import threading, time; threading.Thread(target=time.sleep, args=(100,), name='sleeper', daemon=True).start()");
+    let list = server.owner(crate::request::Request::get("/api/states")).json();
+    let states = list["states"].as_array().unwrap();
+    let listed = states.iter().find(|s| s["id"] == state.state()).unwrap();
+    assert_eq!(listed["warnings"], json!(["threads do not go on in a branch: sleeper"]));
+    assert_eq!(states[0]["warnings"], json!([]));
 }
 
 #[test]

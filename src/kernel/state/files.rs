@@ -26,8 +26,8 @@ pub(super) struct Place {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
-    /// A regular file that stood at this offset.
-    File { device: u64, inode: u64, offset: i64 },
+    /// A regular file that stood at this offset, and whether the state had a lock on it.
+    File { device: u64, inode: u64, offset: i64, is_locked: bool },
     /// A copy of this descriptor.
     CopyOf(RawFd),
     /// An epoll instance that watched these.
@@ -64,7 +64,10 @@ fn what_is(number: RawFd) -> Option<What> {
     match kind(&stat) {
         SFlag::S_IFREG => {
             let offset = lseek(file, 0, Whence::SeekCur).ok()?;
-            Some(What::File { device: stat.st_dev, inode: stat.st_ino, offset })
+            // proc_pid_fdinfo(5)
+            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
+            let is_locked = info.lines().any(|line| line.starts_with("lock:"));
+            Some(What::File { device: stat.st_dev, inode: stat.st_ino, offset, is_locked })
         }
         // Anonymous inodes have no kind.
         kind if kind.is_empty() => {
@@ -117,9 +120,17 @@ pub(super) fn open_anew(places: &[Place]) {
 }
 
 /// The files that cannot be opened again, and the system's reason: their permissions were tightened after they were opened.
+/// One that a function given to `os.register_at_fork` has closed is open in no branch.
 pub(super) fn stay_shared(places: &[Place]) -> Vec<(RawFd, Errno)> {
     let files = places.iter().filter(|place| matches!(place.what, What::File { .. }));
-    files.filter_map(|place| Some((place.number, may_open_anew(place.number).err()?))).collect()
+    let refused = files.filter_map(|place| Some((place.number, may_open_anew(place.number).err()?)));
+    refused.filter(|(_, why)| *why != Errno::EBADF).collect()
+}
+
+/// The files on which the state had a lock. A branch opens them anew, and locks belong to who opened a file.
+pub(super) fn lose_their_lock(places: &[Place]) -> Vec<RawFd> {
+    let is_locked = |place: &&Place| matches!(place.what, What::File { is_locked: true, .. });
+    places.iter().filter(is_locked).map(|place| place.number).collect()
 }
 
 /// Asks for the right to open a file instead of opening it, which who watches the file would see.

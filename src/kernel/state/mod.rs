@@ -36,6 +36,8 @@ const FIRST_OWN_DESCRIPTOR: i32 = 200;
 
 /// What a fork needs: an order brings up to four, the child opens some more for a moment.
 const SPARE_DESCRIPTORS: usize = 16;
+/// With fewer than this no state can be frozen.
+const NEEDED_DESCRIPTORS: usize = 8;
 /// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
 /// millisecond, which those who are still busy with its cell are not to miss.
 const REST_BEFORE_TELLING: u8 = 50;
@@ -370,6 +372,11 @@ impl Process {
             warnings.push(warning);
             is_alone = true;
         }
+        if matches!(ran.how, How::Ok)
+            && let Err(errno) = has_room()
+        {
+            ran.how = How::Error(RunError::new("StateNotKept", no_room(errno)));
+        }
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
         }
@@ -421,14 +428,33 @@ fn could_not_fork(child: super::ProcId, errno: nix::errno::Errno) {
     control::report(&Report::ForkFailed { child, why });
 }
 
-/// Copies a descriptor to a number out of the way of user code.
+/// Copies a descriptor to a number out of the way of user code, or to any where a cell has set its limit lower than that.
 fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
+    use nix::fcntl::{FcntlArg, fcntl};
     use std::os::fd::FromRawFd;
-    let number = nix::fcntl::fcntl(low, nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(FIRST_OWN_DESCRIPTOR))?;
+    let low = low.as_fd();
+    let number = fcntl(low, FcntlArg::F_DUPFD_CLOEXEC(FIRST_OWN_DESCRIPTOR))
+        .or_else(|_| fcntl(low, FcntlArg::F_DUPFD_CLOEXEC(3)))?;
     // SAFETY: fcntl has just made it; nobody else owns it.
     #[allow(unsafe_code)]
     let high = unsafe { OwnedFd::from_raw_fd(number) };
     Ok(high)
+}
+
+/// Whether this process has the descriptors that a fork of it needs, now that the spare ones are free again.
+fn has_room() -> std::io::Result<()> {
+    let null = std::fs::File::open("/dev/null")?;
+    let all: std::io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
+    all.map(drop)
+}
+
+fn no_room(error: std::io::Error) -> String {
+    use nix::sys::resource::{Resource, getrlimit};
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
+    format!(
+        "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of {limit} (RLIMIT_NOFILE), so that its state could \
+         not be kept ({error}). The state before is as it was: set a higher limit, or close files"
+    )
 }
 
 /// Descriptors that the user's code cannot use up while they are held: without some to spare no state could be frozen nor

@@ -36,12 +36,14 @@ pub(super) fn warnings(
     let files = files::stay_shared(places)
         .into_iter()
         .map(|(number, why)| format!("{} ({})", link(number).unwrap_or_default(), why.desc().to_lowercase()));
+    let locked = files::lose_their_lock(places).into_iter().filter_map(link).collect();
     let told = [
         ("branches share these sockets", sockets.into_iter().map(|(_, name)| name).collect()),
         ("branches share these pipes", named_by_descriptors(pipes)),
         ("branches share these", others),
         ("branches share this memory, and each sees what another writes there", memory(own_locks)),
         ("branches share their place in these files, which cannot be opened again", files.collect()),
+        ("branches do not hold the locks on these files", locked),
     ];
     told.into_iter().filter_map(|(what, names)| sentence(what, names)).collect()
 }
@@ -87,6 +89,12 @@ fn descriptors() -> Descriptors {
                 let name = name.trim_start_matches("anon_inode:").trim_matches(['[', ']']);
                 // Each branch gets its own of these.
                 if name != "eventpoll" {
+                    found.others.push(format!("{name} (descriptor {number})"));
+                }
+            }
+            Some(SFlag::S_IFCHR) => {
+                let name = link(number).unwrap_or_default();
+                if ["/dev/pts/", "/dev/ptmx", "/dev/tty"].iter().any(|start| name.starts_with(start)) {
                     found.others.push(format!("{name} (descriptor {number})"));
                 }
             }

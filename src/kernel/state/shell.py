@@ -5,6 +5,7 @@ with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `
 """
 
 import _posixsubprocess
+import _signal
 import _thread
 import asyncio.selector_events
 import base64
@@ -33,6 +34,8 @@ MAX_PLAIN_CHARACTERS = 1_000_000
 TRUNCATED = "\n... [truncated]"
 # Any other representation, in characters: more would not be shown inline anyway.
 MAX_RICH_CHARACTERS = 8 * 1024 * 1024
+# Cells may put other functions in their places.
+_dumps, _getitimer = json.dumps, _signal.getitimer
 # Names of classes, threads and displays, and how many frames of a traceback are shown.
 MAX_NAME_CHARACTERS = 200
 MAX_TRACEBACK_ITEMS = 100
@@ -157,6 +160,9 @@ def hazards():
         locks = _held_locks()
         if locks:
             told.append(f"locks that these threads may hold stay locked in a branch: {_listed(locks)}")
+    timers = [name for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF") if _getitimer(getattr(_signal, name))[0]]
+    if timers:
+        told.append(f"timers do not go on in a branch (signal.alarm, signal.setitimer): {_listed(timers)}")
     tasks = _waiting_tasks()
     if tasks:
         told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
@@ -174,7 +180,7 @@ def hazards():
             " (with NUMBA_THREADING_LAYER=workqueue they do)"
         )
         forks = False
-    return _json([told, forks, bool(threads) or not forks])
+    return _json([told, forks, bool(threads or timers) or not forks])
 
 
 def _listed(names):
@@ -751,7 +757,7 @@ def _clean(text):
 
 
 def _json(value):
-    text = json.dumps(value, ensure_ascii=False)
+    text = _dumps(value, ensure_ascii=False)
     try:
         text.encode()
         return text

@@ -97,6 +97,8 @@ struct Process {
     /// When it last said that it has made a child.
     made: Option<Instant>,
     is_closed: bool,
+    /// Whether it lived on when its socket was closed.
+    was_unreachable: bool,
 }
 
 impl Tree {
@@ -289,6 +291,8 @@ impl Tree {
                 if let Some(pid) = known.pid {
                     let _ = killpg(pid, Signal::SIGKILL);
                 }
+                let is_killed = exit == Some(Exit::Signal(libc::SIGKILL));
+                let exit = if known.was_unreachable && is_killed { Some(Exit::Unreachable) } else { exit };
                 Some(News::Gone(process, exit))
             }
         }
@@ -310,9 +314,11 @@ impl Tree {
     /// server does when the parent is gone. A process may die before its parent has said which pid it has: then this is
     /// done again when it is known.
     fn bury(&mut self, dead: ProcId) {
+        let was_unreachable = self.pid(dead).is_some_and(is_alive);
         self.signal(dead, Signal::SIGKILL);
         let Some(known) = self.processes.get_mut(&dead) else { return };
         known.is_closed = true;
+        known.was_unreachable |= was_unreachable;
         let (pid, parent) = (known.pid, known.parent);
         let is_orphan = parent.is_none_or(|parent| self.processes.get(&parent).is_none_or(|p| p.is_closed));
         let inbox = self.inbox.clone();
@@ -352,6 +358,7 @@ impl Tree {
             wished: None,
             made: None,
             is_closed: false,
+            was_unreachable: false,
         };
         self.processes.insert(id, process);
         Ok(())
@@ -405,6 +412,13 @@ impl Tree {
             let _ = orders.send(Parcel { bytes: frame(order), descriptors });
         }
     }
+}
+
+/// Whether a process runs and is not on its way out (`PF_EXITING`, include/linux/sched.h): that is so before its sockets close.
+fn is_alive(pid: i32) -> bool {
+    const EXITING: u32 = 0x4;
+    let flags = stat_field(pid, 6).and_then(|flags| flags.parse::<u32>().ok());
+    flags.is_some_and(|flags| flags & EXITING == 0)
 }
 
 /// The parent of a process.

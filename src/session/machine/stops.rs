@@ -180,11 +180,13 @@ fn told(exit: Option<Exit>) -> String {
         Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),
         Some(Exit::Signal(number)) => {
             let name = nix::sys::signal::Signal::try_from(number).map_or("an unknown signal", |s| s.as_str());
-            let guess = if name == "SIGKILL" { " (out of memory?)" } else { "" };
-            format!("the process of this cell was killed by {name}{guess}")
+            format!("the process of this cell was killed by {name}")
         }
         Some(Exit::OutOfMemory) => "the process of this cell was killed by SIGKILL: the machine ran out of memory, most likely because of it. \
              Its state is as it was. Have the cell hold less, or limit runs with --run-memory"
+            .into(),
+        Some(Exit::Unreachable) => "the process of this cell could not be reached any more and was ended: the cell has closed all descriptors, \
+             or become another program (os.closerange, os.exec…). Its state is as it was"
             .into(),
         None => "the process of this cell is gone".into(),
     }
