@@ -23,4 +23,5 @@ pub mod session;
 pub mod http;
 pub mod options;
 pub mod commands;
+mod allocator;
 pub mod serve;

@@ -46,6 +46,7 @@ impl From<Refused> for StartError {
 
 /// Serves until it is told to stop.
 pub fn run(options: Options) -> ExitCode {
+    crate::allocator::give_large_blocks_back();
     match start_and_wait(&options) {
         Ok(code) => code,
         Err(error) => {

@@ -93,5 +93,6 @@ const socket = new Socket(name, {
 addEventListener('popstate', () => page.goTo(address(), true));
 /** Before the line is cut: in `pagehide` alone it may be too late. */
 for (const going of ['beforeunload', 'pagehide']) addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
+addEventListener('pagehide', () => socket.leave());
 keepInSight();
 now();

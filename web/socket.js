@@ -57,6 +57,19 @@ export class Socket {
         });
     }
 
+    /**
+     * The page is going, and what is on its way may go down with the line. What may be asked twice is asked again by requests
+     * that outlive the page.
+     */
+    leave() {
+        if (!this.isOpen) return;
+        const path = `/api/notebooks/${encodeURIComponent(this.notebook)}/commands`;
+        for (const { command, sent } of this.asked.values()) {
+            if (!sent || !COMMANDS[command.do].again) continue;
+            fetch(path, { method: 'POST', keepalive: true, headers: { 'content-type': 'application/json' }, body: JSON.stringify(command) }).catch(() => {});
+        }
+    }
+
     #connect() {
         clearTimeout(this.retry);
         this.retry = undefined;

@@ -306,6 +306,27 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 
+test('what was asked just before the page went is done, though its line took it along', { skip: !isReal }, async () => {
+    await three();
+    const other = await open('about:blank', {}, false);
+    let isDeaf = false;
+    await other.routeWebSocket(/\/ws\//, (socket) => {
+        const line = socket.connectToServer();
+        socket.onMessage((message) => isDeaf || line.send(message));
+    });
+    await other.goto(server.url);
+    await other.waitForSelector('.notebook[aria-busy="false"]');
+    await ran(3, other);
+    isDeaf = true;
+    await choose(0, 'Delete it and the 2 states below', other);
+    await ran(0, other);
+    await other.locator('.cell[data-fresh] .editor').click();
+    await other.keyboard.type('the last words');
+    await other.goto('about:blank');
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+    await sees('the last words');
+});
+
 test('who opens a link sees the state it leads to, however late what stands above it takes its place', { skip: !isReal }, async () => {
     await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
     await ran(1);

@@ -166,7 +166,10 @@ fn a_process_that_cannot_be_reached_any_more_is_not_said_to_have_run_out_of_memo
         let ran = server.run("initial", code);
         assert!(is_killed(&ran, "could not be reached any more"), "{ran:?}");
     }
-    for code in ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "import os; os.setpgid(0, 0); os.killpg(0, 9)"] {
+    for code in [
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        "import os; os.setpgid(0, 0); os.killpg(0, 9)",
+    ] {
         let ran = server.run("initial", code);
         assert!(is_killed(&ran, "killed by SIGKILL"), "{ran:?}");
         assert!(!ran.evalue().contains("memory"), "{ran:?}");

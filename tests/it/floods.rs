@@ -1,7 +1,7 @@
 //! Cells that print or show without end: they are cut, told and stopped, and neither the server nor the others suffer.
 
 use crate::cells::{Live, Room};
-use crate::server::{TOKEN, TestServer};
+use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
 use serde_json::Value;
 use std::time::Instant;
@@ -76,6 +76,19 @@ fn told_bytes(stderr: &str) -> u64 {
         .split_once("[ratoon: ")
         .and_then(|(_, rest)| rest.split_once(" more bytes of output were not kept]"));
     told.unwrap_or_else(|| panic!("nothing is told: {stderr:?}")).0.parse().unwrap()
+}
+
+#[test]
+fn what_was_kept_of_floods_is_given_back_when_it_goes() {
+    let server = TestServer::start();
+    server.run("initial", "x = 1");
+    let before = server.memory();
+    for _ in 0..5 {
+        server.run("initial", "print('a' * 17_000_000)");
+    }
+    assert!(server.memory() > before + FLAT, "it keeps 16 MiB of each");
+    server.reset();
+    until("the memory is free again", || server.memory() < before + FLAT);
 }
 
 #[test]
