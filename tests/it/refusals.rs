@@ -140,10 +140,12 @@ fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
     let look = || server.owner(Request::get(&format!("/states/{third}")));
     assert_eq!(look().status, 503);
     assert_eq!(living(&server, &third), "freezing");
+    assert!(is_warned(&server, &third));
     drop(fault);
     assert_eq!(look().status, 200);
     assert_eq!(Ran::new(&execute(&server, &next)).text(), "3\n");
     until("it is frozen", || living(&server, &third) == "memory");
+    assert!(!listed(&server, &third)["warnings"].to_string().contains("could not be made"));
     server.has_no_zombies();
 }
 

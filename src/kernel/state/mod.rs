@@ -254,7 +254,9 @@ impl Process {
             }
             Ok(Side::Child(kept)) => {
                 self.shell.after_fork_in_child(py, kept);
-                if self.become_role(py, future, descriptors).is_err() {
+                if let Err(error) = self.become_role(py, future, descriptors) {
+                    let why = format!("the forked process could not become what it was to be ({error})");
+                    control::report(&Report::ForkFailed { child, why });
                     leave();
                 }
                 // A parent that does not listen needs no sign.
@@ -373,9 +375,9 @@ impl Process {
             is_alone = true;
         }
         if matches!(ran.how, How::Ok)
-            && let Err(errno) = has_room()
+            && let Err(error) = has_room()
         {
-            ran.how = How::Error(RunError::new("StateNotKept", no_room(errno)));
+            ran.how = How::Error(RunError::new("StateNotKept", no_room(&error)));
         }
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
@@ -448,8 +450,14 @@ fn has_room() -> std::io::Result<()> {
     all.map(drop)
 }
 
-fn no_room(error: std::io::Error) -> String {
+fn no_room(error: &std::io::Error) -> String {
     use nix::sys::resource::{Resource, getrlimit};
+    if error.raw_os_error() != Some(libc::EMFILE) {
+        return format!(
+            "the cell has led its process to where its state cannot be kept: not even /dev/null can be opened ({error}). \
+             The state before is as it was"
+        );
+    }
     let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
     format!(
         "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of {limit} (RLIMIT_NOFILE), so that its state could \

@@ -12,6 +12,9 @@ use std::time::Duration;
 
 /// How many states may be looked at at once: each look is a process, and view links may look too.
 const MAX_LOOKS: usize = 8;
+/// What a state says whose head could not make its process.
+const NOT_KEPT: &str =
+    "its process could not be made: a run against it tries that again first, and until then it could be lost";
 /// What a run is told that was going on when the server stopped.
 const STOPPED: &str = "interrupted by server stop";
 /// How long a look at variables may take.
@@ -118,6 +121,7 @@ impl Machine {
             if self.loads.remove(&process).is_some() {
                 self.set_revival(&state, missing);
             }
+            self.note_whether_kept(&state, true);
             self.set_living(&state, Living::Memory);
             self.compare_soon(&state);
             self.let_idle_heads_go();
@@ -306,8 +310,22 @@ impl Machine {
         let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
         self.end_looks(state, &Refused::new("kernel", what, why, "try again"));
         self.end_answers(state, "kernel", why);
+        self.note_whether_kept(state, state.is_root() || !self.heads.hold(state));
         self.set_living(state, Living::Freezing);
         self.left(state);
+    }
+
+    /// A state that only its head holds says so: a run against it has to freeze it first.
+    fn note_whether_kept(&mut self, id: &StateId, is_kept: bool) {
+        let Some(state) = self.notebook.state_mut(id) else { return };
+        let known = state.warnings.iter().position(|warning| warning == NOT_KEPT);
+        match known {
+            Some(at) if is_kept => drop(state.warnings.remove(at)),
+            None if !is_kept => state.warnings.push(NOT_KEPT.to_owned()),
+            _ => return,
+        }
+        let state = state.clone();
+        self.publish(Event::StateChanged { state });
     }
 
     /// Ends all looks at a state: it is gone, and nothing would come of them.

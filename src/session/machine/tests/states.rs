@@ -543,6 +543,7 @@ fn a_state_that_could_not_be_frozen_is_frozen_before_the_next_cell() {
             answer 3: a Ok s1
             p2 forks p3, frozen
         p2 cannot fork p3
+            s1 is in Freezing
         run b on s1
             p2 forks p4, frozen
             p2 runs b
@@ -608,6 +609,7 @@ fn a_fork_that_hangs_is_ended_and_told() {
             examine p4
         p4 hangs
             kill p4
+            s1 is in Freezing
             s1 is in Freezing
         p4 gone
         initial
@@ -900,6 +902,7 @@ fn who_comes_while_a_state_cannot_be_frozen_is_refused_and_the_state_is_not_lost
             answer 3: a Ok s1
             p2 forks p3, frozen
         p2 cannot fork p3
+            s1 is in Freezing
         run b on s1
             p2 forks p4, frozen
             p2 runs b
@@ -919,6 +922,7 @@ fn who_comes_while_a_state_cannot_be_frozen_is_refused_and_the_state_is_not_lost
             p2 runs b
         p5 gone
         p6 ready
+            s1 is in Freezing
             s1 is in Memory
         p2 began
             b began
