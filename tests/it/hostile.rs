@@ -161,16 +161,6 @@ fn a_reset_in_the_middle_of_runs_leaves_nothing() {
 }
 
 #[test]
-fn a_state_that_cannot_be_frozen_is_not_run_away_from() {
-    let server = TestServer::start();
-    let code = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (150, 150)); data = 42";
-    let ran = server.run("initial", code);
-    for _ in 0..2 {
-        assert_eq!(server.run(ran.state(), "1/0").ename(), "ForkFailed");
-    }
-}
-
-#[test]
 fn hooks_of_the_user_in_the_shell_see_only_the_users_cells() {
     let server = TestServer::start();
     let code = "L = []\nget_ipython().display_formatter.formatters['text/html'].for_type(int, lambda o: L.append(1))";

@@ -293,7 +293,7 @@ class Soak:
         wish.printed = "".join(o["text"] for o in said["output"] if o.get("name") == "stdout")
         wish.state_name = said["state_name"]
         wish.status = {None: "ok", "KeyboardInterrupt": "interrupted", "RunTimeout": "interrupted"}.get(
-            wish.ename, "crashed" if wish.ename == "KernelDied" else "error"
+            wish.ename, "crashed" if wish.ename in ("KernelDied", "StateLost") else "error"
         )
         if wish.ename in ("StateNotFound", "StateLost") and not said["output"]:
             wish.status = "refused"

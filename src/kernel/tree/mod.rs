@@ -291,10 +291,21 @@ impl Tree {
                 if let Some(pid) = known.pid {
                     let _ = killpg(pid, Signal::SIGKILL);
                 }
+                self.give_up_unborn_children(process);
                 let is_killed = exit == Some(Exit::Signal(libc::SIGKILL));
                 let exit = if known.was_unreachable && is_killed { Some(Exit::Unreachable) } else { exit };
                 Some(News::Gone(process, exit))
             }
+        }
+    }
+
+    /// Whoever was to fork these is gone: what it has not told of will not be told.
+    fn give_up_unborn_children(&self, parent: ProcId) {
+        let unborn = self.processes.iter().filter(|(_, p)| p.parent == Some(parent) && p.pid.is_none());
+        for (child, _) in unborn {
+            let (child, inbox) = (*child, self.inbox.clone());
+            // Behind the news that the parent is gone. The session may have gone: then there is nobody to tell.
+            tokio::spawn(async move { drop(inbox.send((child, Heard::Status(None))).await) });
         }
     }
 
@@ -320,21 +331,13 @@ impl Tree {
         known.is_closed = true;
         known.was_unreachable |= was_unreachable;
         let (pid, parent) = (known.pid, known.parent);
-        let is_orphan = parent.is_none_or(|parent| self.processes.get(&parent).is_none_or(|p| p.is_closed));
         let inbox = self.inbox.clone();
         let ended = reaper::wait_for(pid);
         if let (Some(pid), Some(parent)) = (pid, parent) {
             self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
         }
         tokio::spawn(async move {
-            let patience = if pid.is_some() {
-                STATUS_TIMEOUT
-            } else if is_orphan {
-                // Nobody is left who could say that it was forked.
-                Duration::ZERO
-            } else {
-                UNBORN_TIMEOUT
-            };
+            let patience = if pid.is_some() { STATUS_TIMEOUT } else { UNBORN_TIMEOUT };
             let exit = tokio::time::timeout(patience, ended).await.ok().flatten();
             // The session has gone: then there is nobody to tell.
             let _ = inbox.send((dead, Heard::Status(exit))).await;

@@ -91,9 +91,10 @@ impl Heads {
         self.all.iter().find(|(_, h)| h.doing == Doing::Rest && &h.at == state).map(|(id, _)| *id)
     }
 
-    /// Whether some head has not left a state yet: it waits there, or has not begun to run on.
+    /// Whether some head is there and has not left a state yet: it waits, or has not begun to run on.
     pub(super) fn hold(&self, state: &StateId) -> bool {
-        self.all.values().any(|h| &h.at == state && !matches!(h.doing, Doing::Run(_) | Doing::Replay(_)))
+        let stands = |h: &Head| h.is_ready && !matches!(h.doing, Doing::Run(_) | Doing::Replay(_));
+        self.all.values().any(|h| &h.at == state && stands(h))
     }
 
     /// The head that is busy with a run.

@@ -467,7 +467,8 @@ fn a_root_that_cannot_start_tells_why() {
             p4 runs c
         p3 gone
             initial is in Freezing
-        initial Freezing
+            initial is in Replay
+        initial Replay
         ├─ × a Error
         └─ × c Queued
     "#]]
