@@ -28,6 +28,7 @@
  * @property {(at: Place) => boolean | void} act
  * @property {(at: Place) => boolean} [when] whether it can be done now; always unless said
  * @property {boolean} [isQuiet] only a key: not in the palette
+ * @property {boolean} [isOnce] a key that is held down does it once
  */
 
 /** Two presses within this time are one key. In milliseconds. */

@@ -45,6 +45,7 @@ export class App extends Component {
 
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
+        this.acts.listen();
         const notebook = this.main?.querySelector('.notebook');
         if (notebook) new ResizeObserver(() => {
             this.acts.follow();
@@ -131,7 +132,7 @@ export class App extends Component {
                 <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
-                        <${After} page=${page} />
+                        <${After} page=${page} acts=${this.acts} />
                     </div>
                     <div id="tips"></div>
                     <div id="said" class="unseen" role="status"></div>
@@ -151,7 +152,7 @@ export class App extends Component {
         if (waiting.length < 2 && !rest) return column;
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
         const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
-            onClick=${() => this.props.page.runFrom()}>${text}</button></div>`;
+            onClick=${() => this.acts.runAll(waiting)}>${text}</button></div>`;
         column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
         return column;
     }
@@ -165,8 +166,8 @@ export class App extends Component {
     }
 }
 
-/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('../page.js').Page}} props */
-function After({ page }) {
+/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('../page.js').Page, acts: Acts}} props */
+function After({ page, acts }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
     const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
@@ -175,7 +176,7 @@ function After({ page }) {
         <div class="after">
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
-                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => page.goTo(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
+                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => acts.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
         </div>`;
 }
 

@@ -35,10 +35,10 @@ function running(does) {
         { id: 'run.above', title: WORDS.runAbove, group: 'run', when: draft, act: ({ view }) => view !== null && does.runAbove(view.props.cell.key) },
         { id: 'run.rest', title: WORDS.runRest, group: 'run', when: ran, act: ({ view }) => view !== null && does.runAndRest(view) },
         { id: 'run.replay', title: WORDS.replay, group: 'run', when: () => does.restHere() > 0, act: () => page.runFrom() },
-        { id: 'run.stop', title: WORDS.stop, group: 'run', key: 'Mod-.', mode: both, when: () => page.mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
-        { id: 'run.stop.cell', title: WORDS.stop, group: 'run', key: 'i i', mode: 'cell', isQuiet: true, when: mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
+        { id: 'run.stop', title: WORDS.stop, group: 'run', isOnce: true, key: 'Mod-.', mode: both, when: () => page.mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
+        { id: 'run.stop.cell', title: WORDS.stop, group: 'run', isOnce: true, key: 'i i', mode: 'cell', isQuiet: true, when: mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
         // Where no cell has the focus; while one has, the entry above is taken first.
-        { id: 'run.stop.anywhere', title: WORDS.stop, key: 'Mod-.', isQuiet: true, act: () => does.acts.stop() },
+        { id: 'run.stop.anywhere', title: WORDS.stop, isOnce: true, key: 'Mod-.', isQuiet: true, act: () => does.acts.stop() },
     ];
 }
 
@@ -49,7 +49,7 @@ function moving(does) {
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
     return [
-        key({ id: 'move.edit', title: WORDS.edit, key: 'Enter', act: ({ view }) => view?.focus() }),
+        key({ id: 'move.edit', title: WORDS.edit, isOnce: true, key: 'Enter', act: ({ view }) => view?.focus() }),
         key({ id: 'move.leave', title: WORDS.leave, key: 'Escape', mode: 'editor', act: ({ view }) => view !== null && does.acts.leaveEditor(view) }),
         key({ id: 'move.up', title: WORDS.up, key: ['ArrowUp', 'k'], act: by(-1) }),
         key({ id: 'move.down', title: WORDS.down, key: ['ArrowDown', 'j'], act: by(1) }),

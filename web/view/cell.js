@@ -148,7 +148,7 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
     return html`
         <div class="tools">
             ${isOpen
-                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${() => acts.stop(cell)}><${StopIcon} />${stop[0]}</button>`
+                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => acts.stopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
                 : !isText(cell) && cell.kind !== 'attempt' && html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`}
             ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => acts.menuOf(of)} />`}
             ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => acts.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
