@@ -46,6 +46,7 @@ export class App extends Component {
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
         this.acts.listen();
+        this.acts.gestures.panes = { graph: () => this.#showGraph(!this.state.showsGraph), variables: () => this.#showVariables(!this.props.page.variables.isShown) };
         const notebook = this.main?.querySelector('.notebook');
         if (notebook) new ResizeObserver(() => {
             this.acts.follow();

@@ -31,6 +31,8 @@ export class Gestures {
         this.moving = null;
         /** The run whose success is followed by the rest of the line. @type {string | null} */
         this.restAfter = null;
+        /** Shows or hides what is beside the cells. @type {{graph: () => void, variables: () => void} | null} */
+        this.panes = null;
         /** What is read out, politely. */
         this.said = '';
         bindAll(this);
