@@ -464,6 +464,27 @@ test('text above a cell is found and replaced, too', async () => {
     await sees('Load the data');
 });
 
+test('the bar that finds unfolds to replace, by its button or by its key', async () => {
+    await drafts('one', 'two one');
+    await keys('Control+f');
+    await page.waitForSelector('.finder .find-text:focus');
+    await page.keyboard.insertText('one');
+    const more = page.getByRole('button', { name: 'Replace what is found' });
+    assert.equal(await more.getAttribute('aria-expanded'), 'false');
+    await more.click();
+    await page.waitForSelector('.finder .find-by:focus');
+    assert.equal(await more.getAttribute('aria-expanded'), 'true');
+    await page.keyboard.insertText('three');
+    await keys('Control+Enter');
+    await sees('two three');
+    await more.click();
+    await page.waitForSelector('.finder .find-text:focus');
+    assert.equal(await page.locator('.find-by').count(), 0);
+    await keys('Control+h');
+    await page.waitForSelector('.find-by');
+    assert.equal(await more.getAttribute('aria-expanded'), 'true');
+});
+
 test('the palette finds every command by a few letters, does it where the focus was, and remembers', async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(0).focus();

@@ -100,6 +100,7 @@ export const EDITOR_WORDS = Object.freeze({
     // Find
     findLabel: 'Find',
     replaceLabel: 'Replace with',
+    showReplace: 'Replace what is found',
     caseHint: 'Aa: upper and lower case (Alt-C)',
     wordHint: 'ab: whole words (Alt-W)',
     regexHint: '.*: regular expression (Alt-R)',
