@@ -536,3 +536,21 @@ test('variables are looked at again when a state has come back with others', asy
     page.happened({ event: 'state_changed', state: { ...b, living: 'memory', revival: { by: 'replay' } } });
     assert.equal(sent.length, 2);
 });
+
+test('a run that was asked for is waiting from then on, also where the server says nothing', () => {
+    const { page } = open({ drafts: [draft('d', 'b', 'x = 1')] });
+    const cell = (key) => page.cells().find((one) => one.key === key);
+    assert.equal(cell('d').isAsked, false);
+    page.connected('waiting');
+    page.run(cell('d'), 'x = 1');
+    assert.equal(cell('d').isAsked, true);
+    const exec_id = page.asked.get('d');
+    page.connected('open');
+    page.happened({ event: 'run_added', seq: 1, run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }) });
+    assert.equal(cell('d').isAsked, false, 'from now on its run tells');
+    page.run(cell('a'), 'changed');
+    assert.equal(cell('a').isAsked, true, 'one that ran, too');
+    const again = page.edits.get('a').run;
+    page.happened({ event: 'run_added', seq: 2, run: run(again, 'initial', { status: 'running', code: 'changed' }) });
+    assert.equal(cell('a').isAsked, false);
+});
