@@ -259,3 +259,19 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.locator('.top h1').click();
     await focused('BODY');
 });
+
+test('a notice does not lie on the cell that one is in', async () => {
+    await run('x = 1\n'.repeat(40));
+    await ran(1);
+    await drafts('y = 1\n'.repeat(5), 'z = 1');
+    // One cell stands at the very end of the window.
+    await page.locator('.cell').nth(2).focus();
+    await page.evaluate(() => {
+        const main = document.querySelector('main');
+        main.scrollTop -= main.getBoundingClientRect().bottom - document.activeElement.getBoundingClientRect().bottom - 4;
+    });
+    await page.keyboard.press('Control+s');
+    await page.waitForSelector('.notice[data-open]');
+    const [cell, notice] = await page.evaluate(() => [document.activeElement.closest('.cell').getBoundingClientRect().bottom, document.querySelector('.notice').getBoundingClientRect().top]);
+    assert.ok(cell <= notice, `${cell} above ${notice}`);
+});

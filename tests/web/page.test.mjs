@@ -332,6 +332,19 @@ test('drafts are removed, and put back where they stood', () => {
     assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
 });
 
+test('an empty draft is put back, too, without a word when it goes', () => {
+    const { page } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b', ''), draft('in', 'a', '')] });
+    const cuttings = new Cuttings(page);
+    cuttings.remove([page.drafts.get('d2')], () => {});
+    assert.equal(page.notice, null);
+    assert.deepEqual(sources(page), ['d1']);
+    assert.ok(cuttings.putBack());
+    assert.deepEqual(sources(page), ['d1', '']);
+    cuttings.remove([page.drafts.get('in')], () => {});
+    const back = cuttings.putBack();
+    assert.ok(page.cells().some((cell) => cell.key === back), 'it is shown in the midst of the line, too');
+});
+
 test('forgetting an attempt takes its draft along while nobody has changed it', () => {
     for (const [source, goes] of [['d', true], ['d, but right', false]]) {
         const { page, sent } = open({ drafts: [draft('d', 'b', source)] });

@@ -20,6 +20,8 @@ import { fetchTheRest, Later } from './later.js';
 const NARROW = '(max-width: 600px)';
 /** How long what stands above a cell may take to find its place. In ms. */
 const SETTLING = 5000;
+/** Between a notice and the cell above it, in px. */
+const GAP = 8;
 
 // What is shown of the parts that come later.
 const compare = (/** @type {import('./later.js').Part<'compare'>} */ part) => part.Compare;
@@ -42,6 +44,8 @@ export class App extends Component {
     beforeComparing = null;
     /** @type {HTMLElement | null} */
     main = null;
+    /** The notice that was shown last. @type {import('../page.js').Notice | null} */
+    noticed = null;
 
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
@@ -60,6 +64,7 @@ export class App extends Component {
     }
 
     componentDidUpdate() {
+        this.#uncover();
         this.acts.painted(this.cells);
         this.#follow();
         this.#begin();
@@ -98,6 +103,20 @@ export class App extends Component {
         const cell = this.cells.findLast((one) => (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at);
         this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
         this.#settle();
+    }
+
+    /** A notice that comes does not lie on the cell that one is in. */
+    #uncover() {
+        const { notice } = this.props.page;
+        if (notice === this.noticed) return;
+        this.noticed = notice;
+        const box = notice && document.querySelector('.notice')?.getBoundingClientRect();
+        const cell = this.main?.contains(document.activeElement) ? document.activeElement?.closest('.cell')?.getBoundingClientRect() : null;
+        if (!box || !cell || !this.main) return;
+        const { top } = this.main.getBoundingClientRect();
+        // Of one that is higher than the pane the beginning matters more.
+        const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
+        if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
     }
 
     /** The cell that we came to stays in sight while tables and pictures above it take their places. */
