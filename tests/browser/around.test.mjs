@@ -152,3 +152,18 @@ test('a link into a long notebook shows its state with the header in sight', { s
     await guest.waitForFunction(() => document.querySelector('main').scrollTop > 0);
     assert.deepEqual(await overflow(guest), [0, 0, 0, 0]);
 });
+
+test('the line of a plot is seen in the small picture of it, too', { skip: !isReal }, async () => {
+    await run('from IPython.display import SVG\nSVG(\'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="white"/><path d="M80 60L560 420" stroke="#1f77b4" stroke-width="2"/></svg>\')');
+    await ran(1);
+    await page.waitForSelector('.thumb');
+    const darkest = await page.$eval('.thumb', async (thumb) => {
+        await thumb.decode();
+        const pen = Object.assign(document.createElement('canvas'), { width: thumb.naturalWidth, height: thumb.naturalHeight }).getContext('2d');
+        pen.drawImage(thumb, 0, 0);
+        const { data } = pen.getImageData(0, 0, thumb.naturalWidth, thumb.naturalHeight);
+        return Math.min(...data.filter((_, i) => i % 4 === 0));
+    });
+    // Of red, its own colour has 31, and white 255.
+    assert.ok(darkest < 110, `${darkest}`);
+});
