@@ -22,12 +22,14 @@
  * @property {string} id
  * @property {string} title
  * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are one line there
+ * @property {string} [words] what else it is called: it is found by these, too
  * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
  * @property {string | string[]} [key]
  * @property {Mode | Mode[]} [mode] `anywhere` unless said
  * @property {(at: Place) => boolean | void} act
  * @property {(at: Place) => boolean} [when] whether it can be done now; always unless said
  * @property {boolean} [isQuiet] only a key: not in the palette
+ * @property {boolean} [isOnce] a key that is held down does it once
  */
 
 /** Two presses within this time are one key. In milliseconds. */
@@ -45,6 +47,12 @@ export function addCommands(more) {
     }
 }
 
+/** What can only be said for a place: it is in the palette besides the entries. @type {((at: Place) => Entry[])[]} */
+const offers = [];
+
+/** @param {(at: Place) => Entry[]} offer */
+export const addOffer = (offer) => void offers.push(offer);
+
 /** @returns {readonly Entry[]} */
 export const allCommands = () => entries;
 
@@ -56,7 +64,10 @@ const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.incl
 
 /** What can be chosen from the palette now, those used last first. @param {Place} at @param {string[]} recent ids @returns {Entry[]} */
 export function choosable(at, recent) {
-    const can = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
+    const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
+    const names = new Set(own.map(({ title }) => title));
+    // What menus of several places call the same is there once: for the place that comes first.
+    const can = [...own, ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title))];
     const rank = (/** @type {Entry} */ { id }) => (recent.includes(id) ? recent.indexOf(id) : recent.length);
     return can.sort((a, b) => rank(a) - rank(b));
 }

@@ -30,9 +30,10 @@ export class Cuttings {
     remove(drafts, putBack) {
         const { page } = this;
         const now = drafts.map((draft) => page.drafts.get(draft.id) ?? draft);
-        const worth = now.filter(({ source }) => source.trim()).map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) }));
+        if (now.length) this.#remember(now.map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) })));
+        // An empty one comes back by the same key, but nobody has to be told of it.
+        const worth = now.filter(({ source }) => source.trim());
         if (worth.length) {
-            this.#remember(worth);
             page.say(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, { act: { text: WORDS.undo, act: putBack } });
         }
         for (const { id } of drafts) page.drafts.remove(id);
@@ -72,7 +73,8 @@ export class Cuttings {
         const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));
         for (const { draft, after } of last) {
             const on = page.model.states.has(draft.on) ? draft.on : page.here;
-            page.drafts.add({ ...draft, id: ids.get(draft.id) ?? newId(), on }, ids.get(after) ?? after);
+            const id = page.drafts.add({ ...draft, id: ids.get(draft.id) ?? newId(), on }, ids.get(after) ?? after);
+            if (on !== page.here) page.begun.add(id);
         }
         return ids.get(last[0].draft.id) ?? null;
     }

@@ -12,8 +12,8 @@ import { hasEnded } from './protocol.js';
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
- *     versions: string[], isOutdated: boolean, isHere: boolean, warnings: string[], progress: import('./living.js').Progress | undefined}
- *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean}
+ *     versions: string[], isOutdated: boolean, isHere: boolean, isAsked: boolean, warnings: string[], progress: import('./living.js').Progress | undefined}
+ *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean, isAsked: boolean}
  *   | {kind: 'attempt', key: string, run: Run}} Cell
  */
 
@@ -26,6 +26,7 @@ import { hasEnded } from './protocol.js';
  * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
  * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
  * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
+ * @property {Map<string, string>} asked runs that the model does not know yet, by draft
  * @property {(state: string) => Draft[]} draftsOn
  */
 
@@ -52,17 +53,17 @@ export function cellsOf(model, look) {
         }
         if (state.id === look.here) continue;
         for (const draft of look.draftsOn(state.id)) {
-            if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), true));
+            if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
     for (const run of attempts(model, look)) {
         const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
         if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run });
     }
-    for (const draft of drafts) cells.push(draftCell(model, draft, key(draft.id, `${draft.id}!`), false));
+    for (const draft of drafts) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), false));
     if (look.mayType && model.states.get(look.here)?.living !== 'deleted') {
         const draft = /** @type {Draft} */ ({ id: look.freshId, on: look.here, kind: 'code', source: '' });
-        cells.push({ ...draftCell(model, draft, draft.id, false), isFresh: true });
+        cells.push({ ...draftCell(model, look, draft, draft.id, false), isFresh: true });
     }
     return cells;
 }
@@ -73,20 +74,22 @@ function ranCell(model, look, state, isOutdated) {
     const edit = look.edits.get(state.id);
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
     const versions = model.childrenOf(state.parent ?? '').filter((other) => other.living !== 'deleted' || other === state);
+    // Asked to run again, and the server has not told of it.
+    const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
     // What it warns of from its parent on was told there; where one stands, all is told.
     const known = isHere ? [] : model.states.get(state.parent ?? '')?.warnings ?? [];
     const warnings = state.warnings.filter((warning) => !known.includes(warning));
-    return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, progress };
+    return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, isAsked, progress };
 }
 
-/** @param {Model} model @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
-function draftCell(model, draft, key, isInside) {
+/** @param {Model} model @param {Look} look @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
+function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
     // A draft that has moved on to another state leaves its earlier failures behind.
     const isOurs = run && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
     const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
-    return { kind: 'draft', key, draft, run: isOurs ? run : imported, isInside, isFresh: false };
+    return { kind: 'draft', key, draft, run: isOurs ? run : imported, isInside, isFresh: false, isAsked: look.asked.has(draft.id) };
 }
 
 /** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */

@@ -78,8 +78,8 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId, begun } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        const { here, attempt, edits, freshId, begun, asked } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, asked, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
     }
 
     /** The others who look at the notebook, as they are shown. */

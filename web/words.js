@@ -75,6 +75,8 @@ export const WORDS = Object.freeze({
     laterVersion: 'Later version of this cell',
     inside: 'Runs against the state above and starts a branch there.',
     queued: 'waiting',
+    asked: 'waiting for the server',
+    stoppedWhole: 'stopped: what it set is undone',
     wait: 'The cell above is still running. Run this one when it is done.',
     goesOn: 'Goes on with',
     // Where a state lives

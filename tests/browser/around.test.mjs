@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forgive, open, page, ran, run, server, texts, three } from './harness.mjs';
+import { forgive, open, page, prints, ran, run, server, texts, three } from './harness.mjs';
 
 const again = async (url = page.url()) => open(url, { storageState: await page.context().storageState() });
 const isReal = Boolean(process.env.RATOON_BIN);
@@ -113,4 +113,57 @@ test('seven branches leave room for their names, and variants are told apart', a
     assert.ok(Math.max(...lefts) < 115, `${lefts}`);
     await page.locator('.row').nth(3).hover();
     assert.match(await page.locator('.node-card').textContent(), /import time; time.sleep\(0\); x = 2.*In memory/);
+});
+
+/** A cell that is higher than the window. */
+const LONG = 'x = 1\n'.repeat(60);
+/** How far the page itself could be scrolled, and is; only its panes may. */
+const overflow = (on) => on.evaluate(() => [document.documentElement.scrollHeight - innerHeight, document.body.scrollHeight - innerHeight, scrollY, document.querySelector('.top').getBoundingClientRect().top]);
+
+test('of a long notebook only the cells scroll, never the page around them', async () => {
+    await run(LONG);
+    await ran(1);
+    await run('print("end")');
+    await ran(2);
+    assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
+    for (const place of ['.top', '.left', 'main']) {
+        await page.locator(place).hover();
+        await page.mouse.wheel(0, 4000);
+    }
+    await page.waitForFunction(() => document.querySelector('main').scrollTop > 0);
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.waitForSelector('.right');
+    assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
+    const compared = await page.$$eval('.row[data-node]', (all) => all.map((one) => one.dataset.node));
+    await page.evaluate(([, a, b]) => (location.hash = `compare=${a}..${b}`), compared);
+    await page.waitForSelector('.compare');
+    assert.deepEqual(await overflow(page), [0, 0, 0, 0]);
+});
+
+test('a link into a long notebook shows its state with the header in sight', { skip: !isReal }, async () => {
+    await run(LONG);
+    await ran(1);
+    await run('print("the end")');
+    await ran(2);
+    const { origin, hash } = new URL(page.url());
+    const token = await page.evaluate(async () => (await (await fetch('/api/links', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"scope": "view"}' })).json()).token);
+    const guest = await open(`${origin}/n/main?token=${token}${hash}`);
+    await prints('the end', guest);
+    await guest.waitForFunction(() => document.querySelector('main').scrollTop > 0);
+    assert.deepEqual(await overflow(guest), [0, 0, 0, 0]);
+});
+
+test('the line of a plot is seen in the small picture of it, too', { skip: !isReal }, async () => {
+    await run('from IPython.display import SVG\nSVG(\'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="white"/><path d="M80 60L560 420" stroke="#1f77b4" stroke-width="2"/></svg>\')');
+    await ran(1);
+    await page.waitForSelector('.thumb');
+    const darkest = await page.$eval('.thumb', async (thumb) => {
+        await thumb.decode();
+        const pen = Object.assign(document.createElement('canvas'), { width: thumb.naturalWidth, height: thumb.naturalHeight }).getContext('2d');
+        pen.drawImage(thumb, 0, 0);
+        const { data } = pen.getImageData(0, 0, thumb.naturalWidth, thumb.naturalHeight);
+        return Math.min(...data.filter((_, i) => i % 4 === 0));
+    });
+    // Of red, its own colour has 31, and white 255.
+    assert.ok(darkest < 110, `${darkest}`);
 });

@@ -110,8 +110,8 @@ test('a state is chosen by what is typed', async (t) => {
     await one.waitForSelector('.row[data-node="b3"][data-here]');
     await choose(2, 'Compare with…', one);
     await one.keyboard.type('dropna');
-    await one.locator('.picks .pick-name', { hasText: '# Clean, then fit' }).waitFor();
     await one.waitForFunction(() => document.querySelectorAll('.picks .pick-name').length === 1);
+    await one.locator('.picks .pick-name', { hasText: '# Clean, then fit' }).waitFor();
     await one.keyboard.press('Enter');
     await one.waitForSelector('.compare');
     assert.equal(await hash(one), 'compare=a1..b2');

@@ -464,6 +464,27 @@ test('text above a cell is found and replaced, too', async () => {
     await sees('Load the data');
 });
 
+test('the bar that finds unfolds to replace, by its button or by its key', async () => {
+    await drafts('one', 'two one');
+    await keys('Control+f');
+    await page.waitForSelector('.finder .find-text:focus');
+    await page.keyboard.insertText('one');
+    const more = page.getByRole('button', { name: 'Replace what is found' });
+    assert.equal(await more.getAttribute('aria-expanded'), 'false');
+    await more.click();
+    await page.waitForSelector('.finder .find-by:focus');
+    assert.equal(await more.getAttribute('aria-expanded'), 'true');
+    await page.keyboard.insertText('three');
+    await keys('Control+Enter');
+    await sees('two three');
+    await more.click();
+    await page.waitForSelector('.finder .find-text:focus');
+    assert.equal(await page.locator('.find-by').count(), 0);
+    await keys('Control+h');
+    await page.waitForSelector('.find-by');
+    assert.equal(await more.getAttribute('aria-expanded'), 'true');
+});
+
 test('the palette finds every command by a few letters, does it where the focus was, and remembers', async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(0).focus();
@@ -486,6 +507,43 @@ test('the palette finds every command by a few letters, does it where the focus 
     await page.getByRole('button', { name: 'All commands…' }).click();
     await input.waitFor();
     await keys('Escape');
+});
+
+test('what menus and the header do is in the palette, where it can be done, under its usual names, too', async () => {
+    const open = async (typed) => {
+        await keys('F1');
+        await page.waitForSelector('#commands li');
+        await page.keyboard.insertText(typed);
+    };
+    const offered = () => texts('#commands .title');
+    await open('');
+    const all = await offered();
+    for (const title of ['Share…', 'Show or hide the variables', 'Download as .ipynb', 'Download as .py', 'Download as HTML', 'All notebooks, or a new notebook', 'Start over…', 'Your name…']) assert.ok(all.includes(title), `${title} of ${all}`);
+    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it']) assert.ok(!all.includes(title), `${title} cannot be done now`);
+    await keys('Escape');
+    await three();
+    await open('delete');
+    assert.deepEqual((await offered()).slice(0, 1), ['Delete this state'], 'the one where we stand');
+    await keys('Escape');
+    await page.locator('.cell').nth(1).focus();
+    await open('name');
+    await becomes(async () => (await offered()).includes('Label…'), true);
+    await page.locator('#commands li', { hasText: 'Label…' }).click();
+    await page.locator('dialog input').fill('second');
+    await keys('Enter');
+    await page.locator('.cell').nth(1).locator('.label', { hasText: 'second' }).waitFor();
+    await run('import time\ntime.sleep(60)');
+    await page.waitForSelector('[data-status="running"]');
+    await open('interrupt');
+    await becomes(offered, ['Stop the running cell; again to kill it']);
+    await keys('Enter');
+    await page.waitForSelector('[data-status="interrupted"]');
+    await open('html');
+    await becomes(offered, ['Download as HTML']);
+    await keys('Escape');
+    await open('variables');
+    await keys('Enter');
+    await page.waitForSelector('.right tbody');
 });
 
 test('a key pressed right after a dialog was answered goes where the answer led, not where the focus was before', async () => {

@@ -176,3 +176,102 @@ test('a long line is read from its beginning once the cell is left', async () =>
         return one.scrollLeft + one.closest('.editor').scrollLeft === 0;
     });
 });
+
+const LONG = 'import time\nfor _ in range(600): time.sleep(0.1)';
+const commands = (on = page) => on.evaluate(() => window.sentCommands);
+/** Notes what the page asks the server for. */
+const note = () => page.addInitScript(() => {
+    window.sentCommands = [];
+    const { send } = WebSocket.prototype;
+    WebSocket.prototype.send = function (text) {
+        window.sentCommands.push(...String(text).match(/"do":\s*"\w+"/g) ?? []);
+        return send.call(this, text);
+    };
+});
+
+test('after Stop by the mouse the cell is selected, and a double click on it is one wish', async () => {
+    await note();
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await run(LONG, 'Control+Enter');
+    await page.waitForSelector('.cell[data-status="running"]');
+    await page.locator('.cell').first().hover();
+    await page.locator('[data-stop]').dblclick();
+    await page.waitForSelector('.cell[data-status="interrupted"]');
+    await focused([0, 'cell']);
+    assert.equal((await commands()).filter((one) => one.includes('interrupt')).length, 1);
+    await page.keyboard.press('Enter');
+    await focused([0, 'editor']);
+    assert.equal((await commands()).filter((one) => one.includes('"run"')).length, 1, 'nothing runs again');
+});
+
+test('a key for Stop that is held down asks once', async () => {
+    await note();
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await run(LONG, 'Control+Enter');
+    await page.waitForSelector('.cell[data-status="running"]');
+    await page.keyboard.down('Control');
+    for (let i = 0; i < 5; i += 1) await page.keyboard.down('.');
+    await page.keyboard.up('.');
+    await page.keyboard.up('Control');
+    await page.waitForSelector('.cell[data-status="interrupted"]');
+    assert.equal((await commands()).filter((one) => one.includes('interrupt')).length, 1);
+});
+
+test('a button that goes away when it is pressed leaves the focus with its cell', async () => {
+    await three();
+    // The drafts that followed an earlier version run again.
+    await page.locator('.cell').nth(0).locator('.editor').click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.insertText('y = 0\n');
+    await page.keyboard.press('Shift+Enter');
+    await page.getByRole('button', { name: 'Replay the rest here' }).click();
+    await ran(3);
+    await focused([1, 'cell']);
+    // Another version of a cell; at the last one the button cannot be pressed any more.
+    await page.getByRole('button', { name: 'Earlier version of this cell' }).click();
+    await page.waitForFunction(() => document.querySelector('.versions')?.textContent.includes('1 of 2'));
+    await focused([0, 'cell']);
+    // What was changed is put back.
+    await page.locator('.cell').nth(1).locator('.editor').click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.insertText('z = 0\n');
+    await page.getByRole('button', { name: 'Put back what ran' }).click();
+    await page.waitForSelector('.cell[data-edited]', { state: 'detached' });
+    await focused([1, 'cell']);
+    // Going on from an earlier state.
+    await page.locator('.row').nth(0).click();
+    await ran(0);
+    await page.locator('.onward button').first().click();
+    await ran(3);
+    await focused([2, 'cell']);
+    // A failed draft is removed, the notice about it is closed.
+    await run('1/0', 'Control+Enter');
+    await page.waitForSelector('.cell[data-status="error"]');
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.waitForSelector('.cell[data-status="error"]', { state: 'detached' });
+    await focused([3, 'cell']);
+    await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
+    await page.waitForSelector('.notice[data-open]', { state: 'detached' });
+    await focused([3, 'cell']);
+    // Who clicks beside everything means to leave.
+    await page.locator('.top h1').click();
+    await focused('BODY');
+});
+
+test('a notice does not lie on the cell that one is in', async () => {
+    await run('x = 1\n'.repeat(40));
+    await ran(1);
+    await drafts('y = 1\n'.repeat(5), 'z = 1');
+    // One cell stands at the very end of the window.
+    await page.locator('.cell').nth(2).focus();
+    await page.evaluate(() => {
+        const main = document.querySelector('main');
+        main.scrollTop -= main.getBoundingClientRect().bottom - document.activeElement.getBoundingClientRect().bottom - 4;
+    });
+    await page.keyboard.press('Control+s');
+    await page.waitForSelector('.notice[data-open]');
+    const [cell, notice] = await page.evaluate(() => [document.activeElement.closest('.cell').getBoundingClientRect().bottom, document.querySelector('.notice').getBoundingClientRect().top]);
+    assert.ok(cell <= notice, `${cell} above ${notice}`);
+});

@@ -227,9 +227,11 @@ test('a viewer has no control that does not work', async () => {
         assert.deepEqual([...pressed].filter((name) => bad.test(name)), [], 'nothing that a viewer may not do');
     }
     // The palette offers nothing else.
+    const at = guest.url();
     const palette = async () => {
-        // Whatever the entry before has opened is closed.
-        await guest.reload();
+        // Whatever the entry before has opened is closed, and where it led to left.
+        await guest.goto('about:blank');
+        await guest.goto(at);
         await ran(1, guest);
         await allParts(guest);
         await guest.locator('.cell').first().focus();

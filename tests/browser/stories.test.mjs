@@ -118,17 +118,35 @@ test('the README’s sixty seconds: each step as it is written there, with a clo
 test('the README’s way to a branch without a mouse', async () => {
     const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
     const keys = readme.match(/Without a mouse: (.*?) leads/)[1].replaceAll('`', '').split(', ');
-    assert.deepEqual(keys, ['Esc', 'g', 'arrow up', 'Enter', 'Enter']);
+    assert.deepEqual(keys, ['Esc', 'g', 'arrow left', 'Enter', 'Enter']);
     await run('price = 10');
     await ran(1);
     await run('print(price * 3)');
     await prints('30');
-    for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow up': 'ArrowUp' }[key] ?? key);
+    for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
     await focused([1, 'editor']);
     await page.keyboard.type('print(price * 4)');
     await page.keyboard.press('Shift+Enter');
     await prints('40');
     assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)']);
+    // From the branch that has grown, as one stands there after the sixty seconds, it leads to the next.
+    await ran(2);
+    for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
+    await focused([1, 'editor']);
+    await page.keyboard.type('print(price * 5)');
+    await page.keyboard.press('Shift+Enter');
+    await prints('50');
+    assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)', 'print(price * 5)']);
+});
+
+test('Enter, Enter in the graph leads to the empty cell from where one stands, too, and writes nothing there', async () => {
+    await run('price = 10');
+    await ran(1);
+    for (const key of ['Escape', 'g', 'Enter', 'Enter']) await page.keyboard.press(key);
+    await focused([1, 'editor']);
+    assert.equal(await page.locator('.cell[data-fresh] .cm-line').count(), 1);
+    await page.keyboard.insertText('x = 1');
+    await page.waitForFunction(() => [...document.querySelectorAll('.cell[data-kind="draft"]')][0].querySelector('.cm-content').textContent === 'x = 1');
 });
 
 const LOAD = 'import numpy as np, pandas as pd, matplotlib.pyplot as plt\nrng = np.random.default_rng(7)\ndf = pd.DataFrame({"x": np.linspace(0, 6, 80)})\ndf["y"] = np.sin(df.x) + rng.normal(0, 0.25, 80)\ndf.head(3)';

@@ -88,6 +88,7 @@ test('cells wait for each other, and a running one can be stopped', async () => 
     await page.waitForSelector('.row[data-status="queued"]');
     await page.locator('.cell[data-status="running"] [data-stop]').click();
     await page.waitForSelector('.cell[data-status="interrupted"]');
+    await sees('stopped: what it set is undone');
     await page.waitForFunction(() => !document.querySelector('.cell[data-status="queued"]'));
     assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
 });
@@ -163,6 +164,26 @@ test('when the line breaks, typing goes on and no output is lost', async (t) => 
     const witness = await open(far.url(), { storageState: await far.context().storageState() });
     await sees('typed while offline', witness);
     // What the browser says about a line that is down is no fault of the page.
+    forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
+});
+
+test('what was asked to run while the line is down waits for the server, and says so', async (t) => {
+    const line = await openLine();
+    t.after(() => line.stop());
+    const other = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
+    t.after(() => other.stop());
+    const url = new URL(other.url);
+    line.to = Number(url.port);
+    url.port = String(line.port);
+    const far = await open(url.href);
+    line.cut();
+    await far.waitForSelector('.banner');
+    await run('print("at last")', 'Shift+Enter', far);
+    await far.locator('.cell[data-status="queued"] .notes', { hasText: 'waiting for the server' }).waitFor();
+    line.heal();
+    await prints('at last', far);
+    await ran(1, far);
+    assert.equal(await far.getByText('waiting for the server').count(), 0);
     forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
 });
 

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addCommands, allCommands, choosable, Keys, keysOf, namesOf, shownKey } from '../../web/commands.js';
+import { addCommands, addOffer, allCommands, choosable, Keys, keysOf, namesOf, shownKey } from '../../web/commands.js';
 import { Selection } from '../../web/selection.js';
-import { fit } from '../../web/text/fuzzy.js';
+import { fit, rank } from '../../web/text/fuzzy.js';
+import { EDITOR_WORDS } from '../../web/words/editor.js';
 
 const press = (key, more = {}) => ({ key, code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
 const at = { view: null };
@@ -72,9 +73,27 @@ test('the palette offers what can be done, used last first, and no mere keys', (
 test('a few letters find a title; beginnings of words and whole words come first', () => {
     const best = (typed, titles) => titles.filter((title) => fit(typed, title) !== null).sort((a, b) => fit(typed, b) - fit(typed, a));
     assert.deepEqual(best('ica', ['Insert a cell above', 'Indicate', 'Copy']), ['Indicate', 'Insert a cell above']);
-    assert.deepEqual(best('run', ['Turn around', 'Run all drafts', 'Undo']), ['Run all drafts', 'Turn around']);
+    assert.deepEqual(best('run', ['Turn around', 'Run all drafts', 'Undo']), ['Run all drafts']);
+    assert.deepEqual(best('runal', ['Run all drafts', 'Return a line']), ['Run all drafts']);
     assert.equal(best('rad', ['Replace a word', 'Run all drafts'])[0], 'Run all drafts');
     assert.equal(fit('xyz', 'Run all drafts'), null);
+});
+
+test('letters that only happen to stand in a title in that order do not find it; usual words do', () => {
+    const titles = { 'Switch theme: light, dark, system': '', 'Download as HTML': EDITOR_WORDS.also.download, 'Stop the running cell; again to kill it': EDITOR_WORDS.also.stop, 'Start over…': EDITOR_WORDS.also.over, 'Put back what was removed': EDITOR_WORDS.also.undo };
+    const best = (typed) => Object.keys(titles).filter((title) => rank(typed, title, titles[title]) !== null).sort((a, b) => rank(typed, b, titles[b]) - rank(typed, a, titles[a]));
+    assert.deepEqual(best('html'), ['Download as HTML']);
+    assert.deepEqual(best('interrupt'), ['Stop the running cell; again to kill it']);
+    assert.deepEqual(best('restart'), ['Start over…']);
+    assert.deepEqual(best('export'), ['Download as HTML']);
+    assert.deepEqual(best('undo'), ['Put back what was removed']);
+    assert.deepEqual(best('kill cell'), ['Stop the running cell; again to kill it'], 'in any order');
+    assert.deepEqual(best('sea'), []);
+});
+
+test('what menus offer for a place is in the palette once', () => {
+    addOffer(({ view }) => (view ? [] : [{ id: 'menu.label', title: 'Label…', act }, { id: 'menu.above', title: 'Insert above', act }, { id: 'menu.again', title: 'Label…', act }]));
+    assert.deepEqual(choosable(at, []).filter(({ title }) => /Label|above/.test(title)).map(({ id }) => id), ['above', 'menu.label']);
 });
 
 test('a selection grows from where it began, and is one cell again when the focus goes elsewhere', () => {

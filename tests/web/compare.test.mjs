@@ -103,6 +103,9 @@ test('frames: rows, and columns that came, went and changed', () => {
 
 test('numbers: integers stay exact, and fractions lose their noise', () => {
     const of = (repr, type = 'float') => numberOf({ repr, type });
+    assert.equal(difference(5000n, 1n), '−4999 (−99.98 %)', 'it is not gone altogether');
+    assert.equal(difference(5000n, 0n), '−5000 (−100 %)');
+    assert.equal(difference(1000n, 2001n), '+1001 (+100.1 %)');
     assert.equal(difference(of('9007199254740993', 'int'), of('9007199254740995', 'int')).split(' ')[0], '+2');
     assert.equal(difference(of('0.1'), of('0.3')), '+0.2 (+200 %)');
     assert.equal(of('np.float64(2.5)', 'float64'), 2.5);

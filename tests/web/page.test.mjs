@@ -332,6 +332,19 @@ test('drafts are removed, and put back where they stood', () => {
     assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
 });
 
+test('an empty draft is put back, too, without a word when it goes', () => {
+    const { page } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b', ''), draft('in', 'a', '')] });
+    const cuttings = new Cuttings(page);
+    cuttings.remove([page.drafts.get('d2')], () => {});
+    assert.equal(page.notice, null);
+    assert.deepEqual(sources(page), ['d1']);
+    assert.ok(cuttings.putBack());
+    assert.deepEqual(sources(page), ['d1', '']);
+    cuttings.remove([page.drafts.get('in')], () => {});
+    const back = cuttings.putBack();
+    assert.ok(page.cells().some((cell) => cell.key === back), 'it is shown in the midst of the line, too');
+});
+
 test('forgetting an attempt takes its draft along while nobody has changed it', () => {
     for (const [source, goes] of [['d', true], ['d, but right', false]]) {
         const { page, sent } = open({ drafts: [draft('d', 'b', source)] });
@@ -535,4 +548,22 @@ test('variables are looked at again when a state has come back with others', asy
     assert.equal(sent.length, 1, 'a size is none');
     page.happened({ event: 'state_changed', state: { ...b, living: 'memory', revival: { by: 'replay' } } });
     assert.equal(sent.length, 2);
+});
+
+test('a run that was asked for is waiting from then on, also where the server says nothing', () => {
+    const { page } = open({ drafts: [draft('d', 'b', 'x = 1')] });
+    const cell = (key) => page.cells().find((one) => one.key === key);
+    assert.equal(cell('d').isAsked, false);
+    page.connected('waiting');
+    page.run(cell('d'), 'x = 1');
+    assert.equal(cell('d').isAsked, true);
+    const exec_id = page.asked.get('d');
+    page.connected('open');
+    page.happened({ event: 'run_added', seq: 1, run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }) });
+    assert.equal(cell('d').isAsked, false, 'from now on its run tells');
+    page.run(cell('a'), 'changed');
+    assert.equal(cell('a').isAsked, true, 'one that ran, too');
+    const again = page.edits.get('a').run;
+    page.happened({ event: 'run_added', seq: 2, run: run(again, 'initial', { status: 'running', code: 'changed' }) });
+    assert.equal(cell('a').isAsked, false);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namesOf } from '../../web/graph-names.js';
+import { Names, namesOf } from '../../web/graph-names.js';
 import { merge } from '../../web/text/merge.js';
 
 test('changes in different places are laid together, whoever made which', () => {
@@ -31,4 +31,17 @@ test('siblings that begin alike are called by what tells them apart', () => {
     assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy\nb = 1')]), ['import numpy', 'b = 1']);
     assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy')]), ['import numpy', 'import numpy']);
     assert.deepEqual(namesOf([node('r', 'import numpy'), node('s', 'import numpy')]), ['import numpy', 'import numpy']);
+});
+
+test('cells that begin with the same lines are called by the first in which each differs from those like it', () => {
+    const json = (last) => node('r', `import json\n${last}`);
+    assert.deepEqual(namesOf([json('a = 1'), json('b = 1'), node('r', 'import jsonschema')]), ['a = 1', 'b = 1', 'import jsonschema']);
+    assert.deepEqual(namesOf([json('x = 1\nprint(1)'), json('x = 1\nprint(2)'), json('y = 1')]), ['print(1)', 'print(2)', 'y = 1']);
+});
+
+test('what stands before a difference in the same statement is known, for where there is room for it', () => {
+    const names = new Names();
+    const named = ['pred', 'prd'].map((last) => ({ ...node('r', `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`), name: '' }));
+    for (const one of named) names.add(one);
+    assert.deepEqual(named.map(({ name, lead }) => [lead, name]), [['print(mean_squared_error(y_test, ', '… pred))'], ['print(mean_squared_error(y_test, ', '… prd))']]);
 });

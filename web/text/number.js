@@ -21,8 +21,16 @@ export function difference(before, after) {
     const [a, b] = [Number(before), Number(after)];
     const by = typeof before === 'bigint' && typeof after === 'bigint' ? after - before : b - a;
     const share = (b - a) / Math.abs(a);
-    const percent = Number.isFinite(share) && Math.abs(share) < 100 ? ` (${signed(Number((share * 100).toPrecision(3)))} %)` : '';
+    const percent = Number.isFinite(share) && Math.abs(share) < 100 ? ` (${percentOf(share)} %)` : '';
     return `${signed(by)}${percent}`;
+}
+
+/** Three digits that count; more where fewer would say that it is all, or twice as much, and it is not. @param {number} share */
+function percentOf(share) {
+    const size = Math.abs(share) * 100;
+    let digits = 3;
+    while (digits < 15 && size !== 100 && Number(size.toPrecision(digits)) === 100) digits += 1;
+    return `${share < 0 ? '−' : '+'}${Number(size.toPrecision(digits))}`;
 }
 
 /** @param {Some} n @returns {string} with a sign, and without the noise that binary fractions end with */

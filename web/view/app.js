@@ -20,6 +20,8 @@ import { fetchTheRest, Later } from './later.js';
 const NARROW = '(max-width: 600px)';
 /** How long what stands above a cell may take to find its place. In ms. */
 const SETTLING = 5000;
+/** Between a notice and the cell above it, in px. */
+const GAP = 8;
 
 // What is shown of the parts that come later.
 const compare = (/** @type {import('./later.js').Part<'compare'>} */ part) => part.Compare;
@@ -42,9 +44,13 @@ export class App extends Component {
     beforeComparing = null;
     /** @type {HTMLElement | null} */
     main = null;
+    /** The notice that was shown last. @type {import('../page.js').Notice | null} */
+    noticed = null;
 
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
+        this.acts.listen();
+        this.acts.gestures.panes = { graph: () => this.#showGraph(!this.state.showsGraph), variables: () => this.#showVariables(!this.props.page.variables.isShown) };
         const notebook = this.main?.querySelector('.notebook');
         if (notebook) new ResizeObserver(() => {
             this.acts.follow();
@@ -58,6 +64,7 @@ export class App extends Component {
     }
 
     componentDidUpdate() {
+        this.#uncover();
         this.acts.painted(this.cells);
         this.#follow();
         this.#begin();
@@ -98,6 +105,20 @@ export class App extends Component {
         this.#settle();
     }
 
+    /** A notice that comes does not lie on the cell that one is in. */
+    #uncover() {
+        const { notice } = this.props.page;
+        if (notice === this.noticed) return;
+        this.noticed = notice;
+        const box = notice && document.querySelector('.notice')?.getBoundingClientRect();
+        const cell = this.main?.contains(document.activeElement) ? document.activeElement?.closest('.cell')?.getBoundingClientRect() : null;
+        if (!box || !cell || !this.main) return;
+        const { top } = this.main.getBoundingClientRect();
+        // Of one that is higher than the pane the beginning matters more.
+        const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
+        if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
+    }
+
     /** The cell that we came to stays in sight while tables and pictures above it take their places. */
     #settle() {
         const { arrived, main } = this;
@@ -131,7 +152,7 @@ export class App extends Component {
                 <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
-                        <${After} page=${page} />
+                        <${After} page=${page} acts=${this.acts} />
                     </div>
                     <div id="tips"></div>
                     <div id="said" class="unseen" role="status"></div>
@@ -151,7 +172,7 @@ export class App extends Component {
         if (waiting.length < 2 && !rest) return column;
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
         const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
-            onClick=${() => this.props.page.runFrom()}>${text}</button></div>`;
+            onClick=${() => this.acts.runAll(waiting)}>${text}</button></div>`;
         column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
         return column;
     }
@@ -165,8 +186,8 @@ export class App extends Component {
     }
 }
 
-/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('../page.js').Page}} props */
-function After({ page }) {
+/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('../page.js').Page, acts: Acts}} props */
+function After({ page, acts }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
     const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
@@ -175,7 +196,7 @@ function After({ page }) {
         <div class="after">
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
-                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => page.goTo(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
+                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => acts.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
         </div>`;
 }
 

@@ -1,12 +1,13 @@
 // @ts-check
 // The table of keys and commands of the notebook; ../commands.js says what its columns mean.
 
-import { addCommands } from '../commands.js';
+import { addCommands, addOffer } from '../commands.js';
 import { nextTheme } from '../theme.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { isText } from '../line.js';
 import { comparing } from './compare-commands.js';
 import { withPart } from './later.js';
+import { cellMenus, header } from './menu-commands.js';
 import * as write from './writing.js';
 
 /** @typedef {import('../commands.js').Place} Place */
@@ -15,7 +16,8 @@ import * as write from './writing.js';
 
 /** @param {Gestures} does */
 export function bindAll(does) {
-    addCommands([...running(does), ...moving(does), ...cells(does), ...writing(does), ...finding(does), ...whole(does), ...comparing(does)]);
+    addCommands([...running(does), ...moving(does), ...cells(does), ...writing(does), ...finding(does), ...whole(does), ...header(does), ...comparing(does)]);
+    addOffer(cellMenus(does));
 }
 
 /** @param {Gestures} does @returns {Entry[]} */
@@ -27,18 +29,18 @@ function running(does) {
     const draft = (/** @type {Place} */ { view }) => page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
     const ran = (/** @type {Place} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
     return [
-        { id: 'run.next', title: WORDS.runNext, group: 'run', key: 'Shift-Enter', mode: both, when: mayRun, act: run('next') },
-        { id: 'run.stay', title: WORDS.runStay, group: 'run', key: 'Mod-Enter', mode: both, when: mayRun, act: run('stay') },
+        { id: 'run.next', title: WORDS.runNext, words: WORDS.also.run, group: 'run', key: 'Shift-Enter', mode: both, when: mayRun, act: run('next') },
+        { id: 'run.stay', title: WORDS.runStay, words: WORDS.also.run, group: 'run', key: 'Mod-Enter', mode: both, when: mayRun, act: run('stay') },
         { id: 'run.insert', title: WORDS.runInsert, group: 'run', key: 'Alt-Enter', mode: both, when: mayRun, act: run('insert') },
-        { id: 'run.all', title: WORDS.runAll, group: 'run', key: 'Mod-Shift-Enter', when: () => page.mayRun && page.runnable().length > 0, act: () => page.runFrom() },
+        { id: 'run.all', title: WORDS.runAll, words: WORDS.also.run, group: 'run', key: 'Mod-Shift-Enter', when: () => page.mayRun && page.runnable().length > 0, act: () => page.runFrom() },
         { id: 'run.below', title: WORDS.runHere, group: 'run', when: draft, act: ({ view }) => page.runFrom(view?.props.cell.key) },
         { id: 'run.above', title: WORDS.runAbove, group: 'run', when: draft, act: ({ view }) => view !== null && does.runAbove(view.props.cell.key) },
-        { id: 'run.rest', title: WORDS.runRest, group: 'run', when: ran, act: ({ view }) => view !== null && does.runAndRest(view) },
-        { id: 'run.replay', title: WORDS.replay, group: 'run', when: () => does.restHere() > 0, act: () => page.runFrom() },
-        { id: 'run.stop', title: WORDS.stop, group: 'run', key: 'Mod-.', mode: both, when: () => page.mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
-        { id: 'run.stop.cell', title: WORDS.stop, group: 'run', key: 'i i', mode: 'cell', isQuiet: true, when: mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
+        { id: 'run.rest', title: WORDS.runRest, words: WORDS.also.replay, group: 'run', when: ran, act: ({ view }) => view !== null && does.runAndRest(view) },
+        { id: 'run.replay', title: WORDS.replay, words: WORDS.also.replay, group: 'run', when: () => does.restHere() > 0, act: () => page.runFrom() },
+        { id: 'run.stop', title: WORDS.stop, words: WORDS.also.stop, group: 'run', isOnce: true, key: 'Mod-.', mode: both, when: () => page.mayRun && page.model.openRuns().length > 0, act: ({ view }) => does.acts.stop(view?.props.cell) },
+        { id: 'run.stop.cell', title: WORDS.stop, group: 'run', isOnce: true, key: 'i i', mode: 'cell', isQuiet: true, when: mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
         // Where no cell has the focus; while one has, the entry above is taken first.
-        { id: 'run.stop.anywhere', title: WORDS.stop, key: 'Mod-.', isQuiet: true, act: () => does.acts.stop() },
+        { id: 'run.stop.anywhere', title: WORDS.stop, isOnce: true, key: 'Mod-.', isQuiet: true, act: () => does.acts.stop() },
     ];
 }
 
@@ -49,7 +51,7 @@ function moving(does) {
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
     return [
-        key({ id: 'move.edit', title: WORDS.edit, key: 'Enter', act: ({ view }) => view?.focus() }),
+        key({ id: 'move.edit', title: WORDS.edit, isOnce: true, key: 'Enter', act: ({ view }) => view?.focus() }),
         key({ id: 'move.leave', title: WORDS.leave, key: 'Escape', mode: 'editor', act: ({ view }) => view !== null && does.acts.leaveEditor(view) }),
         key({ id: 'move.up', title: WORDS.up, key: ['ArrowUp', 'k'], act: by(-1) }),
         key({ id: 'move.down', title: WORDS.down, key: ['ArrowDown', 'j'], act: by(1) }),
@@ -81,9 +83,9 @@ function cells(does) {
         key({ id: 'cells.copy', title: WORDS.copy, key: 'c', when: ({ view }) => view !== null, act: of((view) => does.copy(view)) }),
         key({ id: 'cells.paste', title: WORDS.paste, key: 'v', act: of((view) => does.paste(view, 'below')) }),
         key({ id: 'cells.paste.above', title: WORDS.pasteAbove, key: 'Shift-v', act: of((view) => does.paste(view, 'above')) }),
-        key({ id: 'cells.remove', title: WORDS.remove, key: 'd d', act: of((view) => does.removeSelected(view)) }),
-        key({ id: 'cells.undo', title: WORDS.putBack, key: ['z', 'Mod-z'], act: () => does.acts.putBack() }),
-        key({ id: 'cells.text', title: WORDS.toText, key: 'm', act: of((view) => does.turn(view, 'markdown')) }),
+        key({ id: 'cells.remove', title: WORDS.remove, words: WORDS.also.remove, key: 'd d', act: of((view) => does.removeSelected(view)) }),
+        key({ id: 'cells.undo', title: WORDS.putBack, words: WORDS.also.undo, key: ['z', 'Mod-z'], act: () => does.acts.putBack() }),
+        key({ id: 'cells.text', title: WORDS.toText, words: WORDS.also.text, key: 'm', act: of((view) => does.turn(view, 'markdown')) }),
         key({ id: 'cells.code', title: WORDS.toCode, key: 'y', act: of((view) => does.turn(view, 'code')) }),
         ...[1, 2, 3, 4, 5, 6].map((level) => key({ id: `cells.heading.${level}`, title: WORDS.toHeading(level), sheet: WORDS.toAnyHeading, key: String(level), isQuiet: level > 3, act: of((view) => does.heading(view, level)) })),
         key({ id: 'cells.up', title: WORDS.moveUp, key: 'Mod-Shift-ArrowUp', mode: both, act: of((view) => does.move(view, -1)) }),
@@ -121,7 +123,7 @@ function writing(does) {
 function finding(does) {
     const { page } = does;
     return [
-        { id: 'find.open', title: WORDS.find, group: 'find', key: 'Mod-f', act: () => does.find(false) },
+        { id: 'find.open', title: WORDS.find, words: WORDS.also.find, group: 'find', key: 'Mod-f', act: () => does.find(false) },
         { id: 'find.replace', title: WORDS.replace, group: 'find', key: ['Mod-h', 'Mod-Alt-f'], when: () => page.mayRun, act: () => does.find(true) },
         { id: 'find.next', title: WORDS.findNext, group: 'find', key: ['F3', 'Mod-g'], isQuiet: true, when: () => does.finder?.isOpen ?? false, act: () => does.finder?.go(1) },
         { id: 'find.before', title: WORDS.findBefore, group: 'find', key: ['Shift-F3', 'Mod-Shift-g'], isQuiet: true, when: () => does.finder?.isOpen ?? false, act: () => does.finder?.go(-1) },
@@ -134,9 +136,9 @@ function whole(does) {
     return [
         { id: 'all.palette', title: WORDS.palette, key: ['Mod-Shift-p', 'F1'], isQuiet: true, act: () => does.showPalette() },
         { id: 'all.palette.cell', title: WORDS.palette, key: 'p', mode: 'cell', isQuiet: true, act: () => does.showPalette() },
-        { id: 'all.keys', title: WORDS.keys, key: '?', mode: 'cell', act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
-        { id: 'all.save', title: WORDS.save, key: 'Mod-s', act: () => does.saveNow() },
-        { id: 'all.theme', title: WORDS.theme, act: () => (nextTheme(), page.around.changed()) },
-        { id: 'all.over', title: WORDS.startOver, key: '0 0', mode: 'cell', when: () => page.mayRun && page.scope === 'owner', act: () => does.startOver() },
+        { id: 'all.keys', title: WORDS.keys, words: WORDS.also.keys, key: '?', mode: 'cell', act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
+        { id: 'all.save', title: WORDS.save, words: WORDS.also.save, key: 'Mod-s', act: () => does.saveNow() },
+        { id: 'all.theme', title: WORDS.theme, words: WORDS.also.theme, act: () => (nextTheme(), page.around.changed()) },
+        { id: 'all.over', title: WORDS.startOver, words: WORDS.also.over, key: '0 0', mode: 'cell', when: () => page.mayRun && page.scope === 'owner', act: () => does.startOver() },
     ];
 }

@@ -105,7 +105,8 @@ export class Cell extends Component {
     render({ cell, mayRun, mayType, isStopping, acts }, { isEditing }) {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
-        const status = run?.status ?? 'new';
+        const isAsked = cell.kind !== 'attempt' && cell.isAsked;
+        const status = isAsked ? 'queued' : run?.status ?? 'new';
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
@@ -148,7 +149,7 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
     return html`
         <div class="tools">
             ${isOpen
-                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${() => acts.stop(cell)}><${StopIcon} />${stop[0]}</button>`
+                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => acts.stopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
                 : !isText(cell) && cell.kind !== 'attempt' && html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`}
             ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => acts.menuOf(of)} />`}
             ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => acts.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
@@ -157,10 +158,12 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
 
 /** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
 function Notes({ cell, run, acts, mayRun }) {
+    // Until the server tells of it, which it mostly does at once.
+    if (cell.kind !== 'attempt' && cell.isAsked) return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
-    if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
+    if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
         parts.push(html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`);
     }
@@ -238,7 +241,7 @@ const livingOf = ({ state, progress }) => [state.pinned, state.saving, state.mem
 export function stampOf(cell, mayRun, isStopping) {
     const run = runOf(cell);
     const own = cell.kind === 'ran'
-        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
-        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
+        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isAsked, cell.isHere && livingOf(cell)]
+        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh, cell.isAsked] : [];
     return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, ...own]);
 }

@@ -12,7 +12,7 @@ export function comparing({ page }) {
     const ranIn = (/** @type {import('../commands.js').Place} */ { view }) => (view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null);
     return [
         {
-            id: 'compare.with', title: SAY.command, group: 'graph', when: () => page.model.states.size > 1,
+            id: 'compare.with', title: SAY.command, words: SAY.commandWords, group: 'graph', when: () => page.model.states.size > 1,
             act: (at) => void compareWith(page, ranIn(at) ?? page.here),
         },
         { id: 'compare.swap', title: SAY.swapCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.swap() },

@@ -6,7 +6,7 @@ import { patternOf, placeFrom, placesIn, replaceIn } from '../find.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { mark } from './find-marks.js';
-import { CloseIcon, DownIcon, UpIcon } from './icons.js';
+import { CloseIcon, DownIcon, OnIcon, UpIcon } from './icons.js';
 
 /** @typedef {import('../line.js').Cell} CellData */
 /** @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found `prose`: which text before the code, null for the code. */
@@ -50,6 +50,13 @@ export class Finder {
         const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.finder input'));
         field?.focus();
         field?.select();
+    }
+
+    /** Shows or hides what replaces, and leads to where one types next. */
+    toggleReplace() {
+        this.replaces = !this.replaces;
+        this.acts.page.around.now();
+        /** @type {HTMLElement | null} */ (document.querySelector(this.replaces ? '.find-by' : '.find-text'))?.focus();
     }
 
     close() {
@@ -194,6 +201,7 @@ export class FindPanel extends Component {
         return html`
             <div class="finder" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="find-row">
+                    ${acts.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
                     <input class="field find-text" type="text" value=${query.text} aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel} aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null} spellcheck="false" autocomplete="off" onInput=${typed} />
                     <span class="find-how">${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle('isWord', 'ab', WORDS.wordHint)}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
                     <span class="find-count" role="status">${count}</span>
@@ -201,7 +209,7 @@ export class FindPanel extends Component {
                     <button class="tool" disabled=${none} aria-label=${WORDS.findNext} title=${`${WORDS.findNext} (Enter)`} onClick=${() => finder.go(1)}><${DownIcon} /></button>
                     <button class="tool" aria-label=${WORDS.close} title=${`${WORDS.close} (Esc)`} onClick=${() => finder.close()}><${CloseIcon} /></button>
                 </div>
-                ${replaces && acts.page.mayRun && html`<div class="find-row">
+                ${replaces && acts.page.mayRun && html`<div class="find-row" data-by>
                     <input class="field find-by" type="text" value=${finder.by} aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false" autocomplete="off" onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
                     <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>
                     <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceAll()}>${WORDS.replaceAll}</button>

@@ -31,6 +31,8 @@ export class Gestures {
         this.moving = null;
         /** The run whose success is followed by the rest of the line. @type {string | null} */
         this.restAfter = null;
+        /** Shows or hides what is beside the cells. @type {{graph: () => void, variables: () => void} | null} */
+        this.panes = null;
         /** What is read out, politely. */
         this.said = '';
         bindAll(this);
@@ -45,7 +47,9 @@ export class Gestures {
     press(mode, view, event) {
         if (event.isComposing || event.getModifierState('AltGraph')) return false;
         const at = { view };
-        for (const entry of this.presses.press(mode, namesOf(event), performance.now(), at)) if (entry.act(at) !== false) return true;
+        for (const entry of this.presses.press(mode, namesOf(event), performance.now(), at)) {
+            if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
+        }
         return this.presses.isWaiting;
     }
 
@@ -131,9 +135,11 @@ export class Gestures {
     focusCame(target) {
         const key = target.closest('.cell')?.getAttribute('data-cell') ?? null;
         this.selection.moved(key);
-        if (this.acts.focused?.key === key) this.acts.focused.asCell = target.matches('.cell');
+        const cells = this.page.cells();
+        const index = cells.findIndex((cell) => cell.key === key);
+        if (key !== null && index >= 0) this.acts.focused = { key, index, asCell: !target.closest('.cm-editor') };
         if (target.closest('.cm-editor')) this.selection.only(key);
-        this.#showSelection(this.page.cells());
+        this.#showSelection(cells);
     }
 
     /** @param {CellData[]} cells */

@@ -63,6 +63,8 @@ export class Graph extends Component {
     wanted = null;
     /** @type {string | null} */
     shownHere = null;
+    /** The node on which Enter was pressed last: pressed again, it leads on. @type {string | null} */
+    entered = null;
     /** Whether the next picture's card takes the focus. */
     wantsCard = false;
 
@@ -202,6 +204,7 @@ export class Graph extends Component {
 
     /** Leads the cursor to a row. @param {number} row */
     walk(row) {
+        this.entered = null;
         this.setState({ cursor: this.scene.rows[row].node.id });
         this.#reveal(row);
         this.pointing.walked(row);
@@ -371,6 +374,7 @@ export class Graph extends Component {
     #blurred(event) {
         const to = /** @type {Element | null} */ (event.relatedTarget);
         if (to?.closest?.('.left, dialog')) return;
+        this.entered = null;
         this.hideCard();
         this.setState({ cursor: null });
     }

@@ -67,7 +67,7 @@ export async function startOver(page) {
 }
 
 /** @param {import('../page.js').Page} page */
-async function askName(page) {
+export async function askName(page) {
     const name = await ask({ title: PEOPLE_WORDS.nameAsk, why: PEOPLE_WORDS.nameWhy, act: PEOPLE_WORDS.nameDo, input: calledBy() ?? '', longest: 40 });
     if (name === null) return;
     setCalled(name);

@@ -37,6 +37,8 @@ export class Acts {
         this.followed = null;
         /** The cell that has the focus, where it stood, and whether as a cell or in its editor, in case it disappears. @type {{key: string, index: number, asCell: boolean} | null} */
         this.focused = null;
+        /** Whether the page has the focus: if it has it no more, and nobody led it away, what had it is gone. */
+        this.hasFocus = false;
         this.asking = new Asking(page, () => performance.now());
         this.gestures = new Gestures(this);
     }
@@ -49,6 +51,16 @@ export class Acts {
     /** @param {string} key @param {CellView} view */
     unmounted(key, view) {
         if (this.views.get(key) === view) this.views.delete(key);
+    }
+
+    /** Keeps the focus from falling out of the page where the button that was pressed goes away. */
+    listen() {
+        document.addEventListener('focusin', ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null));
+        // Who clicks beside everything leaves; what had the focus is still there then.
+        document.addEventListener('focusout', ({ target, relatedTarget }) => queueMicrotask(() => {
+            if (!relatedTarget && document.hasFocus() && /** @type {Element} */ (target).isConnected && !isOff(/** @type {Element} */ (target))) this.hasFocus = document.activeElement !== document.body;
+        }));
+        document.addEventListener('click', () => requestAnimationFrame(() => this.#catchFocus(this.page.cells())));
     }
 
     // What a cell does
@@ -76,6 +88,13 @@ export class Acts {
         const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
         if (run && this.page.mayRun) this.page.stop(run.exec_id);
+    }
+
+    /** The button was pressed. Where it was there will be another, which the next key must not press. @param {CellData} cell @param {MouseEvent} event */
+    stopPressed(cell, event) {
+        // A double click is one wish; only who asks again wants the process to be killed.
+        if (event.detail < 2) this.stop(cell);
+        this.focusCell(cell.key);
     }
 
     /** @param {CellData} cell @param {string} text @param {string} before */
@@ -210,6 +229,20 @@ export class Acts {
         if (label !== null) this.page.label(state.id, label);
     }
 
+    /** Runs the drafts of this line, by their button. @param {CellData[]} waiting */
+    runAll(waiting) {
+        const [first] = waiting;
+        this.page.runFrom();
+        if (first) this.focusCell(first.key);
+    }
+
+    /** Goes to a state by a button that is not there any more then. @param {string} state */
+    goOn(state) {
+        this.page.goTo(state);
+        const cell = this.page.cells().findLast((one) => one.kind === 'ran' && one.state.id === this.page.here);
+        if (cell) this.go({ key: cell.key, asCell: true });
+    }
+
     // Who has the focus
 
     /** @param {CellView} view */
@@ -269,16 +302,25 @@ export class Acts {
             const asCell = 'key' in wanted ? wanted.asCell : next?.kind !== 'draft' || !next.isFresh;
             if (next && asCell) this.focusCell(next.key);
             else if (next) this.views.get(next.key)?.focus();
-        } else if (this.focused && document.activeElement === document.body && !cells.some((cell) => cell.key === this.focused?.key)) {
-            const next = cells[Math.min(this.focused.index, cells.length - 1)];
-            if (next && this.focused.asCell) this.focusCell(next.key);
-            else if (next) this.views.get(next.key)?.focus();
-        }
+        } else this.#catchFocus(cells);
         const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell');
         const index = cells.findIndex((cell) => cell.key === key);
-        if (key && index >= 0) this.focused = { key, index, asCell: document.activeElement?.matches('.cell') ?? false };
+        if (key && index >= 0) this.focused = { key, index, asCell: !document.activeElement?.closest('.cm-editor') };
         this.gestures.painted(cells);
         this.follow();
+    }
+
+    /** What had the focus is gone: it goes to its cell, or to the one that took that one's place. @param {CellData[]} cells */
+    #catchFocus(cells) {
+        const { focused } = this;
+        const at = document.activeElement;
+        if (at !== document.body && !(at && isOff(at))) return;
+        const isThere = cells.some((cell) => cell.key === focused?.key);
+        if (!this.hasFocus && (isThere || !focused)) return;
+        const next = isThere ? focused : cells[Math.min(focused?.index ?? cells.length, cells.length - 1)];
+        if (next && focused && !isThere && !focused.asCell) this.views.get(next.key)?.focus();
+        // Nobody asked to look elsewhere.
+        else if (next) this.#place(next.key)?.focus({ preventScroll: isThere });
     }
 
     /** The focus went on below a cell whose outputs grow: it stays in sight, as far as the cell itself does. */
@@ -326,6 +368,9 @@ export class Acts {
 
 /** @param {Element | null | undefined} inside @returns {string | null} the cell that something is in */
 const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
+
+/** A button that cannot be pressed any more hears no keys. @param {Element} one */
+const isOff = (one) => one.matches(':disabled');
 
 /** @param {string} key @returns {HTMLElement | null} */
 const element = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);

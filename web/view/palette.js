@@ -2,7 +2,7 @@
 // The command palette: every action of ../commands.js, found by a few letters.
 
 import { choosable, keysOf, shownKey } from '../commands.js';
-import { fit } from '../text/fuzzy.js';
+import { rank } from '../text/fuzzy.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
 import { show } from './dialog.js';
@@ -40,7 +40,7 @@ class Palette extends Component {
     get shown() {
         const { typed } = this.state;
         if (!typed.trim()) return this.props.entries;
-        const fits = this.props.entries.map((entry) => ({ entry, score: fit(typed, entry.title) ?? fit(typed, `${WORDS.groups[entry.group ?? 'notebook']} ${entry.title}`) }));
+        const fits = this.props.entries.map((entry) => ({ entry, score: rank(typed, entry.title, `${WORDS.groups[entry.group ?? 'notebook']} ${entry.words ?? ''}`) }));
         return fits.filter(({ score }) => score !== null).sort((a, b) => (b.score ?? 0) - (a.score ?? 0)).map(({ entry }) => entry);
     }
 

@@ -7,6 +7,7 @@ export const COMPARE_WORDS = Object.freeze({
     title: 'Compare two states',
     compareWith: 'Compare with…',
     command: 'Compare the state of this cell with another…',
+    commandWords: 'diff versions difference',
     swapCommand: 'Swap the two states that are compared',
     closeCommand: 'Close the comparison',
     compareVersions: 'Compare',

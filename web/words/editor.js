@@ -66,6 +66,14 @@ export const EDITOR_WORDS = Object.freeze({
     save: 'Save now',
     startOver: 'Start over…',
     theme: 'Switch theme: light, dark, system',
+    showGraph: 'Show or hide the graph of states',
+    showVariables: 'Show or hide the variables',
+    // What else people call it, who look for it in the palette
+    also: Object.freeze({
+        stop: 'interrupt cancel abort kill halt', over: 'restart reset clear forget everything', undo: 'undo restore', theme: 'dark mode appearance colours', save: 'checkpoint write',
+        replay: 'rerun restart again', run: 'execute evaluate', find: 'search', keys: 'help shortcuts bindings', remove: 'delete', text: 'markdown',
+        variables: 'inspector workspace namespace values', share: 'link invite people', download: 'export save file', home: 'open list import close', label: 'name rename tag bookmark',
+    }),
     // Cells
     selected: (/** @type {number} */ n) => count(n, 'cell') + ' selected',
     removed: (/** @type {number} */ n) => `${count(n, 'draft')} removed.`,
@@ -92,6 +100,7 @@ export const EDITOR_WORDS = Object.freeze({
     // Find
     findLabel: 'Find',
     replaceLabel: 'Replace with',
+    showReplace: 'Replace what is found',
     caseHint: 'Aa: upper and lower case (Alt-C)',
     wordHint: 'ab: whole words (Alt-W)',
     regexHint: '.*: regular expression (Alt-R)',

@@ -6,6 +6,7 @@ const count = (n, one) => (n === 1 ? `1 ${one}` : `${n} ${one}s`);
 
 export const HOME_WORDS = Object.freeze({
     home: 'All notebooks',
+    homeCommand: 'All notebooks, or a new notebook',
     title: 'Notebooks',
     make: 'New notebook',
     importFile: 'Import…',

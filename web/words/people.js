@@ -24,6 +24,7 @@ export const PEOPLE_WORDS = Object.freeze({
     deleteDo: (/** @type {number} */ n) => `Delete ${n} states`,
     // Share
     share: 'Share',
+    shareCommand: 'Share…',
     what: 'Whoever has the link',
     scopes: Object.freeze({
         view: Object.freeze({ name: 'can view', why: 'Sees the whole notebook, live, and can go to every state. Nothing can be run or changed.' }),

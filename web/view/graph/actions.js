@@ -24,6 +24,12 @@ export function goOn({ page, acts }, node) {
     acts.focusFresh();
 }
 
+/** Leads to the place to type of where one stands, as a cell: the next Enter goes into it. @param {Hands} hands @param {Node} node */
+export function select({ page, acts }, node) {
+    const fresh = page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
+    if (page.mayRun && canGrow(node) && fresh) acts.focusCell(fresh.key);
+}
+
 /** Compares a state with the one we stand on. @param {Hands} hands @param {Node} node */
 export function compareWithHere({ page }, node) {
     if (node.state && node.id !== page.here) page.compare(page.here, node.id);

@@ -1,7 +1,7 @@
 // @ts-check
 // What the keys do while the graph has the focus.
 
-import { compareWithHere, goOn, label, look, remove, togglePin } from './actions.js';
+import { compareWithHere, goOn, label, look, remove, select, togglePin } from './actions.js';
 
 /** @typedef {import('../graph.js').Graph} Graph */
 /** @typedef {import('../../graph-scene.js').Row} Row */
@@ -52,8 +52,18 @@ function deeds(graph, row) {
     const isHere = node.id === (hands.page.attempt ?? hands.page.here);
     return {
         ...general,
-        Enter: () => (isHere ? goOn(hands, node) : look(hands, node)), 'Shift-Enter': () => compareWithHere(hands, node), ' ': () => graph.showCard(row.place.row, true),
+        Enter: () => enter(graph, node, isHere), 'Shift-Enter': () => compareWithHere(hands, node), ' ': () => graph.showCard(row.place.row, true),
         Delete: () => remove(hands, node), Backspace: () => remove(hands, node), p: () => togglePin(hands, node), l: () => label(hands, node),
         'Shift-F10': () => graph.showMenu(row.place.row), ContextMenu: () => graph.showMenu(row.place.row),
     };
+}
+
+/** The first Enter stands on a state, the second goes on from it: so it is also where one stood already. @param {Graph} graph @param {Row['node']} node @param {boolean} isHere */
+function enter(graph, node, isHere) {
+    const { hands } = graph;
+    const isSecond = graph.entered === node.id;
+    graph.entered = isHere ? null : node.id;
+    if (!isHere) look(hands, node);
+    else if (isSecond) goOn(hands, node);
+    else select(hands, node);
 }

@@ -43,7 +43,7 @@ export function pictureOf({ scene, page, hits, first, last, cursorAt, isNew, sli
                     left, count: rows.length, isHere: isHere(row), isOnLine: isOnLine(row), isCursor: row.place.row === cursorAt, isGoing: going.has(id), isCompared: compared.includes(id),
                     isDim: found !== null && (!hit || row.fold !== null), changes: hit?.changes ?? null, people: standing.get(id) ?? [],
                 };
-                const stamp = `${model.marksRev} ${row.place.row} ${row.fold?.length} ${row.node.name} ${JSON.stringify(looks)}`;
+                const stamp = `${model.marksRev} ${row.place.row} ${row.fold?.length} ${row.node.name} ${row.node.lead} ${JSON.stringify(looks)}`;
                 return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp} ...${looks} />`;
             })}
             <svg class="lanes" aria-hidden="true" data-slid=${slides ? '' : null} style=${{ top: `${first * ROW}px` }} width=${left} height=${Math.max(0, last - first + 1) * ROW}>

@@ -68,7 +68,7 @@ export class GraphRow extends Component {
         const said = this.#status();
         const isNamed = Boolean(state?.label) || node.from < 0;
         return html`
-            <span class="what" data-label=${isNamed ? '' : null}>${titleOf(row)}</span>
+            <span class="what" data-label=${isNamed ? '' : null}>${!isNamed && node.lead ? html`<span class="lead">${node.lead}</span><span class="tail">${node.name.replace(/^… /, '')}</span>` : titleOf(row)}</span>
             ${changes !== null && html`<span class="changes">${GRAPH_WORDS.changes(changes)}</span>`}
             ${people.length > 0 && html`<span class="standing">${people.slice(0, SHOWN).map(({ id, initials, colour }) => html`<i key=${id} class="avatar" data-colour=${colour}>${initials}</i>`)}${people.length > SHOWN && html`<i class="avatar">+${people.length - SHOWN}</i>`}</span>`}
             ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}

@@ -8,6 +8,11 @@ import { Component, html } from '../../vendor/preact.js';
 const HEIGHT = 22;
 const WIDTH = 40;
 const KEPT = 300;
+/** Lines of a plot are made thicker while it is still so many times as large; so small, they would be seen no more. */
+const LARGER = 6;
+/** By how much to each side, in px of the small picture. */
+const THICKER = 0.45;
+const SIDES = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [0.7, 0.7], [-0.7, 0.7], [0.7, -0.7], [-0.7, -0.7]];
 
 /** Address, width and height of a small picture; null when there is none in it. @typedef {{source: string, width: number, height: number} | null} Small */
 
@@ -39,8 +44,24 @@ async function make(picture) {
     const pen = canvas.getContext('2d');
     if (!pen) return null;
     pen.imageSmoothingQuality = 'high';
-    pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+    pen.drawImage(thickened(image, LARGER * canvas.width, LARGER * canvas.height) ?? image, 0, 0, canvas.width, canvas.height);
     return { source: canvas.toDataURL(), ...size };
+}
+
+/** The picture with each line laid beside itself: the darker ones, or, on a dark ground, the lighter. @param {HTMLImageElement} image @param {number} width @param {number} height */
+function thickened(image, width, height) {
+    const canvas = document.createElement('canvas');
+    Object.assign(canvas, { width, height });
+    const pen = canvas.getContext('2d', { willReadFrequently: true });
+    if (!pen) return null;
+    pen.imageSmoothingQuality = 'high';
+    pen.fillStyle = '#fff';
+    pen.fillRect(0, 0, width, height);
+    pen.drawImage(image, 0, 0, width, height);
+    const [red, green, blue] = pen.getImageData(1, 1, 1, 1).data;
+    pen.globalCompositeOperation = red + green + blue < 3 * 128 ? 'lighten' : 'darken';
+    for (const [x, y] of SIDES) pen.drawImage(image, x * THICKER * LARGER, y * THICKER * LARGER, width, height);
+    return canvas;
 }
 
 /** @extends {Component<{run: import('../../model.js').Run}, {key: number, thumb: Small}>} */
