@@ -292,7 +292,8 @@ fn where_a_state_lives_and_what_it_costs_is_listed() {
             "parent",
             "pinned",
             "revival",
-            "saving"
+            "saving",
+            "warnings"
         ]
     );
     let change = |what: &str, body: Value| server.post(&format!("/api/states/{state}/{what}"), body).json();
