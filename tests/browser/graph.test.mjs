@@ -205,6 +205,8 @@ test('a second state is chosen to be compared: both are marked, and we stand whe
     assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['f', 'j']);
     assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
     await here('f', one);
+    // It has to be fetched, and takes the focus when it is there.
+    await one.waitForFunction(() => document.activeElement.closest('.compare'));
     await one.locator('#graph').focus();
     await walk(one, 'ArrowUp', 'e');
     await one.keyboard.press('Shift+Enter');
