@@ -24,7 +24,7 @@ import { StaticText, Stream } from './stream.js';
 /** @typedef {{run: Run, rev: number, acts: import('./keys.js').Acts, mayRun: boolean}} OutputsProps */
 
 /** How long the place of outputs that were cleared is kept for those that follow, in milliseconds. */
-const HOLD_MS = 300;
+const HOLD_MS = 1000;
 
 /** By the run that they show. @type {Map<string, Outputs>} */
 const shownNow = new Map();
