@@ -45,7 +45,7 @@ pub(super) fn number() -> Option<RawFd> {
     lock().as_ref().map(AsRawFd::as_raw_fd)
 }
 
-/// Sends a report. When the server is gone, so is this process.
+/// Sends a report. When the server is gone or out of reach, so is this process.
 pub(super) fn report(report: &Report) {
     send_frame(&frame(&Envelope { report, written: super::capture::written() }));
 }
@@ -59,7 +59,9 @@ pub(super) fn send_frame(bytes: &[u8]) {
             Ok(n) => left = &left[n..],
             // A frame is never left half sent: the signal's handler runs after it.
             Err(Errno::EINTR) => {}
-            Err(_) => super::leave(),
+            Err(Errno::EPIPE | Errno::ECONNRESET) => super::leave(),
+            // The user's code has closed the socket.
+            Err(_) => super::wait_for_the_end(),
         }
     }
     SENT.fetch_add(1, Ordering::Relaxed);

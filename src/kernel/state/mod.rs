@@ -27,7 +27,7 @@ use pyo3::Python;
 use python::Shell;
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,6 +41,8 @@ const NEEDED_DESCRIPTORS: usize = 8;
 /// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
 /// millisecond, which those who are still busy with its cell are not to miss.
 const REST_BEFORE_TELLING: u8 = 50;
+/// How long a process that has lost its socket waits for the server to end it, in milliseconds.
+const BEFORE_THE_END: u16 = 5000;
 
 /// The life of a kernel process. Must be called before any thread exists.
 pub fn child_main() -> ExitCode {
@@ -148,6 +150,12 @@ fn leave() -> ! {
     unsafe {
         libc::_exit(0)
     }
+}
+
+/// Waits to be ended by the server, which has heard this process' socket close, and tells that so; leaves if it does not.
+fn wait_for_the_end() -> ! {
+    let _ = nix::poll::poll(&mut [], BEFORE_THE_END);
+    leave()
 }
 
 struct Process {
@@ -349,7 +357,7 @@ impl Process {
         if weighs && let Some(weight) = Weight::of(std::process::id().cast_signed()) {
             control::report(&Report::Holds(weight));
         }
-        let spare = spare_descriptors();
+        let spare = Spare::take();
         interrupt::allow();
         control::report(&Report::Started);
         let mut ran = self.shell.run(py, code, allow_stdin);
@@ -467,9 +475,24 @@ fn no_room(error: &std::io::Error) -> String {
 
 /// Descriptors that the user's code cannot use up while they are held: without some to spare no state could be frozen nor
 /// branched from. As many as there are, when there are few.
-fn spare_descriptors() -> Vec<OwnedFd> {
-    let Ok(null) = std::fs::File::open("/dev/null") else { return Vec::new() };
-    (0..SPARE_DESCRIPTORS).map_while(|_| raise(&null).ok()).collect()
+///
+/// Numbers, not owned descriptors: user code may have closed them, which is no reason to abort.
+struct Spare(Vec<RawFd>);
+
+impl Spare {
+    fn take() -> Self {
+        let Ok(null) = std::fs::File::open("/dev/null") else { return Self(Vec::new()) };
+        let all = (0..SPARE_DESCRIPTORS).map_while(|_| raise(&null).ok());
+        Self(all.map(IntoRawFd::into_raw_fd).collect())
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        for number in &self.0 {
+            let _ = nix::unistd::close(*number);
+        }
+    }
 }
 
 fn reap(pid: i32) {
