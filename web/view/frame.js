@@ -6,10 +6,8 @@
 // of a fixed list, or a sentence.
 
 import { Component, html } from '../vendor/preact.js';
-import { bytes } from '../text/format.js';
 import { onTheme, shownTheme } from '../theme.js';
 import { WORDS } from '../words.js';
-import { OUTPUT_WORDS } from '../words/outputs.js';
 import { scriptFor } from './libraries.js';
 import { forget, watchNear } from './near.js';
 
@@ -18,8 +16,6 @@ const ADDRESS = '/frame/v1';
 const TALLEST_PX = 4000;
 /** Frames that stay alive when they are far from what is seen. Each is a process of its own, or a good part of one. */
 const MOST_ALIVE = 24;
-/** Longer content, in characters, is shown when it is asked for. */
-const LONGEST = 8 * 1024 * 1024;
 /** Scripts that one frame may ask for. */
 const MOST_SCRIPTS = 40;
 
@@ -44,14 +40,19 @@ function beginNext() {
 /** Those that are alive, the one that came near last at the end. @type {Set<Frame>} */
 const alive = new Set();
 
-/** @extends {Component<{content: string}, {isAlive: boolean, isWanted: boolean}>} */
+/**
+ * A frame that begins anew is another one, also where its end has not been painted: `life` counts them, 0 is none.
+ *
+ * @extends {Component<{content: string}, {life: number}>}
+ */
 export class Frame extends Component {
-    state = { isAlive: false, isWanted: this.props.content.length <= LONGEST };
+    state = { life: 0 };
     /** @type {HTMLElement | null} */
     place = null;
     /** @type {MessagePort | null} */
     port = null;
     height = 0;
+    lives = 0;
     scripts = 0;
     isNear = false;
     isHeightDue = false;
@@ -61,10 +62,10 @@ export class Frame extends Component {
         this.endTheme = onTheme(() => this.port?.postMessage({ theme: shownTheme() }));
     }
 
-    /** @param {{content: string}} next @param {{isAlive: boolean, isWanted: boolean}} state */
+    /** @param {{content: string}} next @param {{life: number}} state */
     shouldComponentUpdate(next, state) {
         if (next.content !== this.props.content) this.port?.postMessage({ content: next.content });
-        return state.isAlive !== this.state.isAlive || state.isWanted !== this.state.isWanted;
+        return state.life !== this.state.life;
     }
 
     componentWillUnmount() {
@@ -76,7 +77,7 @@ export class Frame extends Component {
     /** @param {boolean} isNear */
     #came(isNear) {
         this.isNear = isNear;
-        if (isNear && !this.state.isAlive) waiting.add(this);
+        if (isNear && !alive.has(this)) waiting.add(this);
         else if (!isNear) waiting.delete(this);
         beginNext();
         if (isNear && alive.delete(this)) alive.add(this);
@@ -89,7 +90,8 @@ export class Frame extends Component {
     begin() {
         beginning.add(this);
         alive.add(this);
-        this.setState({ isAlive: true });
+        this.lives += 1;
+        this.setState({ life: this.lives });
         setTimeout(() => this.#hasBegun(), PATIENCE_MS);
     }
 
@@ -101,7 +103,7 @@ export class Frame extends Component {
     /** Far away and one of too many: its place stays as high as it was, and it begins anew when it comes near. */
     #sleep() {
         this.#end();
-        this.setState({ isAlive: false });
+        this.setState({ life: 0 });
     }
 
     #end() {
@@ -150,15 +152,11 @@ export class Frame extends Component {
         port?.postMessage({ script: url, ...(await scriptFor(url)) });
     }
 
-    /** @param {{content: string}} props @param {{isAlive: boolean, isWanted: boolean}} state */
-    render({ content }, { isAlive, isWanted }) {
-        if (!isWanted) {
-            return html`<div class="calm">${OUTPUT_WORDS.tooLong(bytes(content.length))}
-                <button class="quiet" onClick=${() => this.setState({ isWanted: true })}>${OUTPUT_WORDS.showIt}</button></div>`;
-        }
+    /** @param {{content: string}} _ @param {{life: number}} state */
+    render(_, { life }) {
         const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
         return html`<div class="frame-place" ref=${keep}>
-            ${isAlive && html`<iframe class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer" title=${WORDS.outputFrame} src=${ADDRESS}
+            ${life > 0 && html`<iframe key=${life} class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer" title=${WORDS.outputFrame} src=${ADDRESS}
                 onLoad=${(/** @type {{currentTarget: HTMLIFrameElement}} */ { currentTarget }) => this.#greet(currentTarget)}></iframe>`}
         </div>`;
     }

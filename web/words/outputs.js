@@ -45,8 +45,6 @@ export const OUTPUT_WORDS = Object.freeze({
     more: (/** @type {number} */ n) => `Show ${number(n)} more`,
     tree: 'JSON',
     save: (/** @type {string} */ mime, /** @type {string} */ size) => `Save as a file (${mime}, ${size})`,
-    tooLong: (/** @type {string} */ size) => `This output has ${size}. Showing it may take a while.`,
-    showIt: 'Show it',
     widget: 'Interactive widgets are not supported; this is its last state.',
     imported: 'From the file; not run here',
     // Libraries
