@@ -14,7 +14,7 @@ import { hasEnded } from './protocol.js';
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
  *     versions: string[], isOutdated: boolean, isHere: boolean, isAsked: boolean, warnings: string[], progress: import('./living.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean, isAsked: boolean}
- *   | {kind: 'attempt', key: string, run: Run}} Cell
+ *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
  */
 
 /**
@@ -58,7 +58,7 @@ export function cellsOf(model, look) {
     }
     for (const run of attempts(model, look)) {
         const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
-        if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run });
+        if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run, isAsked: false });
     }
     for (const draft of drafts) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), false));
     if (look.mayType && model.states.get(look.here)?.living !== 'deleted') {

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forgive, open, page, prints, ran, run, server, texts, three } from './harness.mjs';
+import { startServer } from './browser.mjs';
+import { forgive, open, openFar, page, prints, ran, run, server, texts, three } from './harness.mjs';
 
 const again = async (url = page.url()) => open(url, { storageState: await page.context().storageState() });
 const isReal = Boolean(process.env.RATOON_BIN);
@@ -17,19 +18,12 @@ test('typing goes to the other tab while it goes on, not when it rests', async (
 });
 
 test('when the server is gone, one text says so and what was typed can be copied', { skip: !isReal }, async (t) => {
-    const { openLine, startServer } = await import('./browser.mjs');
-    const line = await openLine();
-    t.after(() => line.stop());
-    const first = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
-    const url = new URL(first.url);
-    line.to = Number(url.port);
-    url.port = String(line.port);
-    const far = await open(url.href);
+    const { line, behind, far } = await openFar(t);
     await run('x = 1', 'Shift+Enter', far);
     await ran(1, far);
     await far.keyboard.insertText('typed and not run');
     line.cut();
-    await first.stop();
+    await behind.stop();
     const second = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
     t.after(() => second.stop());
     line.to = Number(new URL(second.url).port);

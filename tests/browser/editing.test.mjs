@@ -509,24 +509,26 @@ test('the palette finds every command by a few letters, does it where the focus 
     await keys('Escape');
 });
 
+/** Opens the palette and types into it. */
+async function palette(typed) {
+    await keys('F1');
+    await page.waitForSelector('#commands li');
+    await page.keyboard.insertText(typed);
+}
+
 test('what menus and the header do is in the palette, where it can be done, under its usual names, too', async () => {
-    const open = async (typed) => {
-        await keys('F1');
-        await page.waitForSelector('#commands li');
-        await page.keyboard.insertText(typed);
-    };
     const offered = () => texts('#commands .title');
-    await open('');
+    await palette('');
     const all = await offered();
     for (const title of ['Share…', 'Show or hide the variables', 'Download as .ipynb', 'Download as .py', 'Download as HTML', 'All notebooks, or a new notebook', 'Start over…', 'Your name…']) assert.ok(all.includes(title), `${title} of ${all}`);
     for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it']) assert.ok(!all.includes(title), `${title} cannot be done now`);
     await keys('Escape');
     await three();
-    await open('delete');
+    await palette('delete');
     assert.deepEqual((await offered()).slice(0, 1), ['Delete this state'], 'the one where we stand');
     await keys('Escape');
     await page.locator('.cell').nth(1).focus();
-    await open('name');
+    await palette('name');
     await becomes(async () => (await offered()).includes('Label…'), true);
     await page.locator('#commands li', { hasText: 'Label…' }).click();
     await page.locator('dialog input').fill('second');
@@ -534,14 +536,14 @@ test('what menus and the header do is in the palette, where it can be done, unde
     await page.locator('.cell').nth(1).locator('.label', { hasText: 'second' }).waitFor();
     await run('import time\ntime.sleep(60)');
     await page.waitForSelector('[data-status="running"]');
-    await open('interrupt');
+    await palette('interrupt');
     await becomes(offered, ['Stop the running cell; again to kill it']);
     await keys('Enter');
     await page.waitForSelector('[data-status="interrupted"]');
-    await open('html');
+    await palette('html');
     await becomes(offered, ['Download as HTML']);
     await keys('Escape');
-    await open('variables');
+    await palette('variables');
     await keys('Enter');
     await page.waitForSelector('.right tbody');
 });
@@ -549,9 +551,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
 test('a key pressed right after a dialog was answered goes where the answer led, not where the focus was before', async () => {
     await drafts('one', 'two');
     await page.locator('.cell').nth(0).focus();
-    await keys('F1');
-    await page.waitForSelector('#commands li');
-    await page.keyboard.insertText('last cell');
+    await palette('last cell');
     await becomes(() => texts('#commands [aria-selected="true"] .title'), ['Go to the last cell']);
     // Both in one task, as no hand can, but a busy page makes of what a hand does.
     await page.evaluate(async () => {

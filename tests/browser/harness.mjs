@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
-import { openBrowser, PATIENCE, startServer } from './browser.mjs';
+import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
 import { openPage, whenOver } from './pages.mjs';
 
 export { forgive } from './pages.mjs';
@@ -37,6 +37,18 @@ export async function open(url, options, waits = true) {
     if (!waits) return one;
     await one.waitForSelector('.notebook[aria-busy="false"]');
     return one;
+}
+
+/** A server behind a line that can be cut, and a page that came over it. Both end with the test `t`. */
+export async function openFar(t) {
+    const line = await openLine();
+    t.after(() => line.stop());
+    const behind = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
+    t.after(() => behind.stop());
+    const url = new URL(behind.url);
+    line.to = Number(url.port);
+    url.port = String(line.port);
+    return { line, behind, far: await open(url.href) };
 }
 
 /** Types into the empty cell at the end and runs it. */

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { openLine, startServer } from './browser.mjs';
-import { allParts, forgive, open, page, ran, run } from './harness.mjs';
+import { allParts, forgive, open, openFar, page, ran, run } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -137,15 +136,8 @@ test('an output reaches neither this page, nor this server, nor any other', { sk
     const evil = createServer((request, response) => (heard.push(request.url), response.end()));
     await new Promise((done) => evil.listen(0, '127.0.0.1', done));
     t.after(() => evil.close());
-    const line = await openLine();
-    t.after(() => line.stop());
-    const server = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
-    t.after(() => server.stop());
-    const url = new URL(server.url);
-    line.to = Number(url.port);
-    url.port = String(line.port);
-    const page = await open(url.href);
-    const own = url.origin;
+    const { line, far: page } = await openFar(t);
+    const own = new URL(page.url()).origin;
     const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(`http://127.0.0.1:${evil.address().port}`)})`;
     const html = `<div id="report"></div><script>${script}</script>`;
     await allParts(page);

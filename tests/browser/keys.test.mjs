@@ -179,22 +179,24 @@ test('a long line is read from its beginning once the cell is left', async () =>
 
 const LONG = 'import time\nfor _ in range(600): time.sleep(0.1)';
 const commands = (on = page) => on.evaluate(() => window.sentCommands);
-/** Notes what the page asks the server for. */
-const note = () => page.addInitScript(() => {
-    window.sentCommands = [];
-    const { send } = WebSocket.prototype;
-    WebSocket.prototype.send = function (text) {
-        window.sentCommands.push(...String(text).match(/"do":\s*"\w+"/g) ?? []);
-        return send.call(this, text);
-    };
-});
-
-test('after Stop by the mouse the cell is selected, and a double click on it is one wish', async () => {
-    await note();
+/** A cell that runs for long, in a page that notes what it asks the server for. */
+async function runLong() {
+    await page.addInitScript(() => {
+        window.sentCommands = [];
+        const { send } = WebSocket.prototype;
+        WebSocket.prototype.send = function (text) {
+            window.sentCommands.push(...String(text).match(/"do":\s*"\w+"/g) ?? []);
+            return send.call(this, text);
+        };
+    });
     await page.reload();
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await run(LONG, 'Control+Enter');
     await page.waitForSelector('.cell[data-status="running"]');
+}
+
+test('after Stop by the mouse the cell is selected, and a double click on it is one wish', async () => {
+    await runLong();
     await page.locator('.cell').first().hover();
     await page.locator('[data-stop]').dblclick();
     await page.waitForSelector('.cell[data-status="interrupted"]');
@@ -206,11 +208,7 @@ test('after Stop by the mouse the cell is selected, and a double click on it is 
 });
 
 test('a key for Stop that is held down asks once', async () => {
-    await note();
-    await page.reload();
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    await run(LONG, 'Control+Enter');
-    await page.waitForSelector('.cell[data-status="running"]');
+    await runLong();
     await page.keyboard.down('Control');
     for (let i = 0; i < 5; i += 1) await page.keyboard.down('.');
     await page.keyboard.up('.');

@@ -119,11 +119,14 @@ test('the README’s way to a branch without a mouse', async () => {
     const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
     const keys = readme.match(/Without a mouse: (.*?) leads/)[1].replaceAll('`', '').split(', ');
     assert.deepEqual(keys, ['Esc', 'g', 'arrow left', 'Enter', 'Enter']);
+    const lead = async () => {
+        for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
+    };
     await run('price = 10');
     await ran(1);
     await run('print(price * 3)');
     await prints('30');
-    for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
+    await lead();
     await focused([1, 'editor']);
     await page.keyboard.type('print(price * 4)');
     await page.keyboard.press('Shift+Enter');
@@ -131,7 +134,7 @@ test('the README’s way to a branch without a mouse', async () => {
     assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)']);
     // From the branch that has grown, as one stands there after the sixty seconds, it leads to the next.
     await ran(2);
-    for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
+    await lead();
     await focused([1, 'editor']);
     await page.keyboard.type('print(price * 5)');
     await page.keyboard.press('Shift+Enter');

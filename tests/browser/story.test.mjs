@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openLine, startServer } from './browser.mjs';
-import { forgive, open, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
+import { forgive, open, openFar, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
 
 test('runs three cells, goes back to the first, branches, and survives a reload in the middle of a run', async () => {
     assert.ok(!page.url().includes('token'), 'the address bar holds no token');
@@ -144,14 +143,7 @@ test('100,000 lines do not hang the page', async () => {
 });
 
 test('when the line breaks, typing goes on and no output is lost', async (t) => {
-    const line = await openLine();
-    t.after(() => line.stop());
-    const other = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
-    t.after(() => other.stop());
-    const url = new URL(other.url);
-    line.to = Number(url.port);
-    url.port = String(line.port);
-    const far = await open(url.href);
+    const { line, far } = await openFar(t);
     await run('import time\nfor i in range(8): print(i); time.sleep(0.25)', 'Shift+Enter', far);
     await prints('1', far);
     line.cut();
@@ -168,14 +160,7 @@ test('when the line breaks, typing goes on and no output is lost', async (t) => 
 });
 
 test('what was asked to run while the line is down waits for the server, and says so', async (t) => {
-    const line = await openLine();
-    t.after(() => line.stop());
-    const other = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
-    t.after(() => other.stop());
-    const url = new URL(other.url);
-    line.to = Number(url.port);
-    url.port = String(line.port);
-    const far = await open(url.href);
+    const { line, far } = await openFar(t);
     line.cut();
     await far.waitForSelector('.banner');
     await run('print("at last")', 'Shift+Enter', far);

@@ -2,9 +2,9 @@
 //! again after a restart. Both looks must show the same.
 
 use crate::cells::Room;
+use crate::restarts::state_of;
 use crate::server::{PATIENCE, TestServer};
 use nix::sys::signal::Signal;
-use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -28,19 +28,12 @@ fn grow(server: &TestServer, name: &str, cells: &[&str]) -> String {
     })
 }
 
-/// A state as the notebook tells of it.
-fn told(server: &TestServer, state: &str) -> Value {
-    let notebook = server.notebook();
-    let states = notebook["states"].as_array().expect("a notebook has states");
-    states.iter().find(|s| s["id"] == state || s["name"] == state).cloned().unwrap_or_default()
-}
-
 /// Waits until these states have a checkpoint.
 fn wait_for_checkpoints(server: &TestServer, states: &[String]) {
     let start = Instant::now();
     for state in states {
-        while told(server, state)["checkpoint"].is_null() {
-            assert!(start.elapsed() < 6 * PATIENCE, "no checkpoint: {}", told(server, state));
+        while state_of(server, state)["checkpoint"].is_null() {
+            assert!(start.elapsed() < 6 * PATIENCE, "no checkpoint: {}", state_of(server, state));
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -116,7 +109,7 @@ fn what_cannot_be_saved_is_told_by_name_and_reason() {
     }
     let caught = "try: g\nexcept NameError as e: print(e.name)\ng = iter([5]); print(uses())";
     assert_eq!(server.run(&state, caught).text(), "g\n5\n");
-    let missing = told(&server, &state)["checkpoint"]["missing"].clone();
+    let missing = state_of(&server, &state)["checkpoint"]["missing"].clone();
     let names: Vec<&str> =
         missing.as_array().expect("a list").iter().filter_map(|m| m["name"].as_str()).collect();
     assert_eq!(names, ["g", "box", "h", "f"]);
@@ -159,7 +152,7 @@ fn a_state_whose_library_hangs_in_forks_is_branched_from_its_checkpoint() {
     let code = "import polars as pl\ndf = pl.DataFrame({'a': range(1000)})\ndef above(n): return df.lazy().filter(pl.col('a') > n).collect().height\nprint(above(9))";
     let state = server.run("initial", code);
     assert_eq!(state.text(), "990\n");
-    let told = told(&server, state.state());
+    let told = state_of(&server, state.state());
     assert_eq!(told["forks"], false, "{told}");
     // The first goes on along the straight line, with its pool; the others are branches, some at the same time.
     assert_eq!(server.run(state.state(), "print(above(99))").text(), "900\n");
@@ -180,7 +173,7 @@ fn one_changed_element_costs_one_chunk() {
     wait_for_checkpoints(&server, std::slice::from_ref(&first));
     let second = server.run(&first, "big[5] = 1").state().to_owned();
     wait_for_checkpoints(&server, std::slice::from_ref(&second));
-    let new_bytes = |state| told(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
+    let new_bytes = |state| state_of(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
     assert!(new_bytes(&first) > 60_000_000);
     assert!(new_bytes(&second) < 8 << 20, "{}", new_bytes(&second));
 }
@@ -194,7 +187,7 @@ fn a_long_history_is_not_written_anew_for_each_state() {
     wait_for_checkpoints(&server, std::slice::from_ref(&first));
     let second = server.run(&first, "x = 1").state().to_owned();
     wait_for_checkpoints(&server, std::slice::from_ref(&second));
-    let new_bytes = |state| told(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
+    let new_bytes = |state| state_of(&server, state)["checkpoint"]["new_bytes"].as_u64().expect("a number");
     assert!(new_bytes(&first) > 40_000);
     assert!(new_bytes(&second) < 16_000, "{}", new_bytes(&second));
     let look = "import zlib; print(len(In), zlib.crc32(repr((In, _ih, _i2, _i, _ii)).encode()))";

@@ -1,6 +1,7 @@
 //! Cells that end their process: they are told apart, and nothing else is harmed.
 
 use crate::cells::{Live, Process, Ran, Room};
+use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -152,11 +153,7 @@ fn a_child_that_runs_on_to_the_end_of_the_cell_is_no_second_state() {
 }
 
 fn living(server: &TestServer, state: &str) -> String {
-    let notebook = server.notebook();
-    let states = notebook["states"].as_array().unwrap();
-    let found =
-        states.iter().find(|s| s["id"] == state).unwrap_or_else(|| panic!("no {state} in {notebook}"));
-    found["living"].as_str().unwrap().to_owned()
+    state_of(server, state)["living"].as_str().unwrap().to_owned()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::cells::{Ran, Room};
 use crate::request::Request;
+use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 use serde_json::json;
 
@@ -145,12 +146,7 @@ fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
     }
     // Measured, saved, looked at and let go, while the cells wait.
     until("most states are on disk", || {
-        let notebook = server.notebook();
-        let of = |state: &&String| {
-            notebook["states"].as_array().unwrap().iter().find(|s| s["id"] == ***state).unwrap()["living"]
-                == "disk"
-        };
-        states.iter().filter(of).count() >= 5
+        states.iter().filter(|state| state_of(&server, state)["living"] == "disk").count() >= 5
     });
     for state in &states {
         assert_eq!(server.owner(Request::get(&format!("/states/{state}"))).status, 200);

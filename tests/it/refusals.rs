@@ -3,7 +3,7 @@
 
 use crate::cells::{Live, Ran, Room, unique};
 use crate::request::{Answer, Request};
-use crate::restarts::has_strace;
+use crate::restarts::{has_strace, state_of};
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
 use nix::sys::signal::{Signal, kill};
@@ -77,17 +77,12 @@ fn frozen(server: &TestServer, state: &str, head: u32) -> u32 {
     states.map(|p| p.pid).max().unwrap()
 }
 
-fn listed(server: &TestServer, state: &str) -> Value {
-    let notebook = server.notebook();
-    notebook["states"].as_array().unwrap().iter().find(|s| s["id"] == state).unwrap().clone()
-}
-
 fn living(server: &TestServer, state: &str) -> String {
-    listed(server, state)["living"].as_str().unwrap().to_owned()
+    state_of(server, state)["living"].as_str().unwrap().to_owned()
 }
 
 fn is_warned(server: &TestServer, state: &str) -> bool {
-    listed(server, state)["warnings"].as_array().is_some_and(|all| !all.is_empty())
+    state_of(server, state)["warnings"].as_array().is_some_and(|all| !all.is_empty())
 }
 
 /// A server, a state whose head has gone on to another, the process of that state, and the head.
@@ -145,7 +140,7 @@ fn a_fork_that_the_system_refuses_is_a_503_and_the_same_request_works_later() {
     assert_eq!(look().status, 200);
     assert_eq!(Ran::new(&execute(&server, &next)).text(), "3\n");
     until("it is frozen", || living(&server, &third) == "memory");
-    assert!(!listed(&server, &third)["warnings"].to_string().contains("could not be made"));
+    assert!(!state_of(&server, &third)["warnings"].to_string().contains("could not be made"));
     server.has_no_zombies();
 }
 
@@ -177,7 +172,7 @@ fn a_run_whose_source_dies_while_it_forks_is_begun_again_from_what_is_left() {
     let process = frozen(&server, saved.state(), saved.text().trim().parse().unwrap());
     // The head goes on, so that the next run has to be forked.
     assert!(server.run(saved.state(), "x = 2").error.is_none());
-    until("it is on disk", || !listed(&server, saved.state())["checkpoint"].is_null());
+    until("it is on disk", || !state_of(&server, saved.state())["checkpoint"].is_null());
     until("nothing else forks there", || count_below(&server, process) == 0);
     let Some(fault) = Fault::put_into(process, &dies, &[]) else { return };
     let ran = server.run(saved.state(), "print(x)");
@@ -237,7 +232,7 @@ fn a_cell_that_leaves_itself_no_descriptors_fails_and_its_state_is_as_it_was() {
         }
         assert_eq!(server.owner(Request::get(&format!("/states/{}", low.state()))).status, 200, "{n}");
         until("it is frozen", || living(&server, low.state()) == "memory");
-        until("it is saved", || !listed(&server, low.state())["checkpoint"].is_null());
+        until("it is saved", || !state_of(&server, low.state())["checkpoint"].is_null());
     }
 }
 

@@ -1,26 +1,21 @@
 //! What survives a branch, and what is told instead: docs/branches.md has the table, each row of which names its test.
 
 use crate::cells::{Live, Room, all_end};
+use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A state as the notebook lists it.
-fn told(server: &TestServer, state: &str) -> Value {
-    let notebook = server.notebook();
-    notebook["states"].as_array().unwrap().iter().find(|s| s["id"] == state).unwrap().clone()
-}
-
 fn warnings(server: &TestServer, state: &str) -> String {
-    let warnings: Vec<String> = serde_json::from_value(told(server, state)["warnings"].clone()).unwrap();
+    let warnings: Vec<String> = serde_json::from_value(state_of(server, state)["warnings"].clone()).unwrap();
     warnings.join("\n")
 }
 
 /// Waits until a state is frozen, and has said all of these.
 fn warns_of(server: &TestServer, state: &str, words: &[&str]) {
-    until("the state is in memory", || told(server, state)["living"] == "memory");
+    until("the state is in memory", || state_of(server, state)["living"] == "memory");
     let start = Instant::now();
     let mut seen = warnings(server, state);
     while !words.iter().all(|word| seen.contains(word)) {
@@ -129,7 +124,7 @@ fn what_a_state_has_of_its_own_is_not_told() {
                 import signal; signal.alarm(100); signal.alarm(0); import fcntl; fcntl.flock(f, fcntl.LOCK_EX); fcntl.flock(f, fcntl.LOCK_UN)";
     let state = server.run("initial", code);
     let next = server.run(state.state(), "%%bash\necho hi");
-    until("it is frozen", || told(&server, next.state())["living"] == "memory");
+    until("it is frozen", || state_of(&server, next.state())["living"] == "memory");
     // A state that came after has told already.
     let last = server.run(next.state(), "import mmap; m = mmap.mmap(-1, 10)");
     warns_of(&server, last.state(), &["this memory"]);
@@ -298,7 +293,7 @@ fn libraries_that_hang_in_forks_are_told_and_branched_from_the_checkpoint() {
     let server = TestServer::in_dir(room.path());
     let state = server.run("initial", "import os, torch; x = [1]; print(os.getpid())");
     warns_of(&server, state.state(), &["CUDA does not survive a fork: branches come from the checkpoint"]);
-    assert_eq!(told(&server, state.state())["forks"], false);
+    assert_eq!(state_of(&server, state.state())["forks"], false);
     assert_eq!(server.run(state.state(), "x.append(2); print(x)").text(), "[1, 2]\n");
     for _ in 0..2 {
         // The root is its parent, not the state's frozen process, which the head of the state has made.
@@ -322,10 +317,10 @@ fn compiled_loops_of_numba_branch() {
     for _ in 0..3 {
         assert_eq!(server.run(state.state(), "print(total(np.ones(10)))").text(), "10.0\n");
     }
-    assert_eq!(told(&server, state.state())["forks"], true);
+    assert_eq!(state_of(&server, state.state())["forks"], true);
     let state = server.run("initial", &code("omp"));
     if state.text() == "1000.0 omp\n" {
-        assert_eq!(told(&server, state.state())["forks"], false);
+        assert_eq!(state_of(&server, state.state())["forks"], false);
         warns_of(&server, state.state(), &["NUMBA_THREADING_LAYER=workqueue"]);
         // The first goes on along the line; the second comes from the checkpoint, and compiles anew.
         for _ in 0..2 {

@@ -105,8 +105,7 @@ export class Cell extends Component {
     render({ cell, mayRun, mayType, isStopping, acts }, { isEditing }) {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
-        const isAsked = cell.kind !== 'attempt' && cell.isAsked;
-        const status = isAsked ? 'queued' : run?.status ?? 'new';
+        const status = cell.isAsked ? 'queued' : run?.status ?? 'new';
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
@@ -159,7 +158,7 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
 /** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
 function Notes({ cell, run, acts, mayRun }) {
     // Until the server tells of it, which it mostly does at once.
-    if (cell.kind !== 'attempt' && cell.isAsked) return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
+    if (cell.isAsked) return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
@@ -241,7 +240,7 @@ const livingOf = ({ state, progress }) => [state.pinned, state.saving, state.mem
 export function stampOf(cell, mayRun, isStopping) {
     const run = runOf(cell);
     const own = cell.kind === 'ran'
-        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isAsked, cell.isHere && livingOf(cell)]
-        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh, cell.isAsked] : [];
-    return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, ...own]);
+        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
+        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
+    return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, cell.isAsked, ...own]);
 }

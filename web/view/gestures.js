@@ -136,8 +136,7 @@ export class Gestures {
         const key = target.closest('.cell')?.getAttribute('data-cell') ?? null;
         this.selection.moved(key);
         const cells = this.page.cells();
-        const index = cells.findIndex((cell) => cell.key === key);
-        if (key !== null && index >= 0) this.acts.focused = { key, index, asCell: !target.closest('.cm-editor') };
+        this.acts.noteFocus(target, cells);
         if (target.closest('.cm-editor')) this.selection.only(key);
         this.#showSelection(cells);
     }

@@ -303,11 +303,16 @@ export class Acts {
             if (next && asCell) this.focusCell(next.key);
             else if (next) this.views.get(next.key)?.focus();
         } else this.#catchFocus(cells);
-        const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell');
-        const index = cells.findIndex((cell) => cell.key === key);
-        if (key && index >= 0) this.focused = { key, index, asCell: !document.activeElement?.closest('.cm-editor') };
+        this.noteFocus(document.activeElement, cells);
         this.gestures.painted(cells);
         this.follow();
+    }
+
+    /** Remembers the cell that has the focus. @param {Element | null} target @param {CellData[]} cells */
+    noteFocus(target, cells) {
+        const key = keyOf(target);
+        const index = cells.findIndex((cell) => cell.key === key);
+        if (key && index >= 0) this.focused = { key, index, asCell: !target?.closest('.cm-editor') };
     }
 
     /** What had the focus is gone: it goes to its cell, or to the one that took that one's place. @param {CellData[]} cells */
@@ -340,10 +345,11 @@ export class Acts {
         this.followed = null;
     }
 
-    /** The place to type at the end. */
-    focusFresh() {
+    /** Leads to the place to type at the end. @param {boolean} [asCell] to it as a cell, not into its editor */
+    focusFresh(asCell = false) {
         const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
-        if (fresh) this.views.get(fresh.key)?.focus();
+        if (fresh && asCell) this.focusCell(fresh.key);
+        else if (fresh) this.views.get(fresh.key)?.focus();
     }
 
     /** Keys that do the same everywhere in the page. @param {KeyboardEvent} event */

@@ -9,6 +9,7 @@ import { WORDS } from '../words.js';
 import { downloadsOf } from './download.js';
 import { askName } from './header.js';
 import { withPart } from './later.js';
+import { offered } from './menu.js';
 
 /** @typedef {import('../commands.js').Entry} Entry */
 /** @typedef {import('../commands.js').Place} Place */
@@ -23,7 +24,7 @@ export function header(does) {
         { id: 'page.graph', title: EDITOR_WORDS.showGraph, group: 'graph', act: () => does.panes?.graph() },
         { id: 'page.variables', title: EDITOR_WORDS.showVariables, words: also.variables, act: () => does.panes?.variables() },
         { id: 'page.share', title: PEOPLE_WORDS.shareCommand, words: also.share, when: () => page.scope === 'owner', act: () => void withPart('share', page, ({ showShare }) => showShare(page)) },
-        ...downloadsOf(page).filter((one) => one !== null && one !== false).map(({ text, act }) => ({ id: `page.${text}`, title: text, words: also.download, act })),
+        ...offered(downloadsOf(page)).map(({ text, act }) => ({ id: `page.${text}`, title: text, words: also.download, act })),
         { id: 'page.name', title: PEOPLE_WORDS.yourName, act: () => void askName(page) },
         { id: 'page.home', title: HOME_WORDS.homeCommand, words: also.home, when: () => page.scope === 'owner', act: () => location.assign('/') },
     ];
@@ -31,13 +32,13 @@ export function header(does) {
 
 /** Those of the cell that is meant, and of the state that it made, or else of the one where we stand. @param {Gestures} does @returns {(at: Place) => Entry[]} */
 export const cellMenus = (does) => ({ view }) => {
+    if (!does.page.mayRun) return [];
     const here = does.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
     const own = view && view.props.cell.kind !== 'draft' ? view : does.acts.views.get(here?.key ?? '');
     const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
-    if (!does.page.mayRun) return [];
-    const of = (/** @type {import('./cell.js').Cell | null | undefined} */ one, /** @type {'cells' | 'graph'} */ group) => (one ? does.acts.menuOf(one) : [])
+    const of = (/** @type {import('./cell.js').Cell | null | undefined} */ one, /** @type {'cells' | 'graph'} */ group) => (one ? offered(does.acts.menuOf(one)) : [])
         // The palette compares in words of its own.
-        .filter((action) => action !== null && action !== false).filter(({ text }) => text !== COMPARE_WORDS.compareWith)
+        .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
         .map(({ text, act }) => ({ id: `menu.${text}`, title: text, group, words: text === WORDS.label ? also.label : undefined, act: () => act() }));
     return [...of(draft, 'cells'), ...of(own, 'graph')];
 };

@@ -5,6 +5,9 @@ import { Component, html } from '../vendor/preact.js';
 
 /** @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action */
 
+/** Those of a list that can be done now. @param {Action[]} actions @returns {Exclude<Action, null | false>[]} */
+export const offered = (actions) => actions.filter((action) => action !== null && action !== false);
+
 /** The list itself. @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}, {}>} */
 export class List extends Component {
     /** @type {HTMLElement | null} */
@@ -50,7 +53,7 @@ export class List extends Component {
         return html`
             <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null} data-at=${at ? '' : null} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                ${actions.filter((action) => action !== null && action !== false).map(({ text, hint, act, isBad }) => html`
+                ${offered(actions).map(({ text, hint, act, isBad }) => html`
                     <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null} onClick=${choose(act)}>
                         ${text}${hint && html`<small>${hint}</small>`}
                     </button>`)}

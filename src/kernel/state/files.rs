@@ -64,26 +64,29 @@ fn what_is(number: RawFd) -> Option<What> {
     match kind(&stat) {
         SFlag::S_IFREG => {
             let offset = lseek(file, 0, Whence::SeekCur).ok()?;
-            // proc_pid_fdinfo(5)
-            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
-            let is_locked = info.lines().any(|line| line.starts_with("lock:"));
+            let is_locked = info_of(number).unwrap_or_default().lines().any(|line| line.starts_with("lock:"));
             Some(What::File { device: stat.st_dev, inode: stat.st_ino, offset, is_locked })
         }
         // Anonymous inodes have no kind.
         kind if kind.is_empty() => {
             let link = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
-            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;
+            let info = info_of(number)?;
             link.as_os_str().eq("anon_inode:[eventpoll]").then(|| What::Epoll(watched(&info)))
         }
         _ => None,
     }
 }
 
+/// What the system tells of a descriptor (proc_pid_fdinfo(5)).
+fn info_of(number: RawFd) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()
+}
+
 fn kind(stat: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT
 }
 
-/// What an epoll instance watches, from its `fdinfo` (proc_pid_fdinfo(5)).
+/// What an epoll instance watches, from what the system tells of it.
 fn watched(info: &str) -> Vec<Watched> {
     let one = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();

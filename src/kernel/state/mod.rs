@@ -372,6 +372,11 @@ impl Process {
         while let Err(late) = py.check_signals() {
             drop(late);
         }
+        if matches!(ran.how, How::Ok)
+            && let Err(error) = has_room()
+        {
+            ran.how = How::Error(RunError::new("StateNotKept", no_room(&error)));
+        }
         let (mut warnings, forks, mut is_alone) = match ran.how {
             How::Ok => self.shell.hazards(py),
             _ => (Vec::new(), true, false),
@@ -381,11 +386,6 @@ impl Process {
         {
             warnings.push(warning);
             is_alone = true;
-        }
-        if matches!(ran.how, How::Ok)
-            && let Err(error) = has_room()
-        {
-            ran.how = How::Error(RunError::new("StateNotKept", no_room(&error)));
         }
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));

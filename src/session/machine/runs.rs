@@ -1,7 +1,7 @@
 //! The life of a run: asked for, queued, begun, ended; and its output on the way.
 
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
-use super::heads::{Doing, Head};
+use super::heads::Doing;
 use super::stops::{Stop, interrupted};
 use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
@@ -266,15 +266,15 @@ impl Machine {
 
     /// The head that was to begin a run never came to be. If the process that it was to be forked from is gone too, the
     /// state may come from elsewhere.
-    pub(super) fn begin_again(&mut self, exec_id: &ExecId, head: &Head) {
-        let has_lost_its_source = self.state_of(head.from).is_none();
+    pub(super) fn begin_again(&mut self, exec_id: &ExecId, source: ProcId, at: &StateId) {
+        let has_lost_its_source = self.state_of(source).is_none();
         let request = self.requests.get_mut(exec_id).filter(|r| has_lost_its_source && !r.is_begun_again);
         let Some(request) = request else {
             return self.head_not_made(exec_id, "the forked process died before it was ready");
         };
         request.is_begun_again = true;
-        self.left(&head.at);
-        self.begin(exec_id, &head.at);
+        self.left(at);
+        self.begin(exec_id, at);
     }
 
     /// Lets runs begin that waited for room.

@@ -183,14 +183,14 @@ impl Machine {
 
     /// A process is gone.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
-        if let Some(mut head) = self.heads.remove(process) {
-            match std::mem::replace(&mut head.doing, Doing::Rest) {
+        if let Some(head) = self.heads.remove(process) {
+            match head.doing {
                 Doing::Rest => {}
                 Doing::Run(run) => self.head_gone(&run, exit),
                 // It died at rest, unnoticed: the state has not changed, so another head can take over.
                 Doing::Begin(run) if self.is_stopping(&run) => self.head_gone(&run, exit),
                 Doing::Begin(run) if head.is_ready => self.begin(&run, &head.at),
-                Doing::Begin(run) => self.begin_again(&run, &head),
+                Doing::Begin(run) => self.begin_again(&run, head.from, &head.at),
                 Doing::Replay(target) => self.replay_failed(&target, "the process that ran its cells died"),
             }
             self.left(&head.at);

@@ -26,8 +26,7 @@ export function goOn({ page, acts }, node) {
 
 /** Leads to the place to type of where one stands, as a cell: the next Enter goes into it. @param {Hands} hands @param {Node} node */
 export function select({ page, acts }, node) {
-    const fresh = page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
-    if (page.mayRun && canGrow(node) && fresh) acts.focusCell(fresh.key);
+    if (page.mayRun && canGrow(node)) acts.focusFresh(true);
 }
 
 /** Compares a state with the one we stand on. @param {Hands} hands @param {Node} node */

@@ -9,6 +9,7 @@ import { Component, html } from '../../vendor/preact.js';
 import { WORDS } from '../../words.js';
 import { GRAPH_WORDS } from '../../words/graph.js';
 import { CloseIcon, WarningIcon } from '../icons.js';
+import { offered } from '../menu.js';
 import { coloured } from './code.js';
 import { statusOf } from './mark.js';
 import { titleOf } from './row.js';
@@ -90,7 +91,7 @@ export class Card extends Component {
         const { state, run } = row.node;
         const name = titleOf(row);
         const picture = run && pictureOf(run.outputs);
-        const done = actions.filter((action) => action !== null && action !== false);
+        const done = offered(actions);
         return html`
             <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onPointerEnter=${onIn} onPointerLeave=${onOut}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
