@@ -29,7 +29,7 @@ export class Cuttings {
     /** Throws drafts away, with what they read now. @param {Draft[]} drafts in order @param {() => void} putBack what undoes it */
     remove(drafts, putBack) {
         const { page } = this;
-        const now = drafts.map((draft) => page.drafts.get(draft.id) ?? draft);
+        const now = drafts.map((draft) => page.drafts.now(draft));
         if (now.length) this.#remember(now.map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) })));
         // An empty one comes back by the same key, but nobody has to be told of it.
         const worth = now.filter(({ source }) => source.trim());

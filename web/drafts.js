@@ -69,6 +69,11 @@ export class Drafts {
         return this.on(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
     }
 
+    /** A draft as it is now; who holds one has it as it was painted. @param {Draft} draft @returns {Draft} */
+    now(draft) {
+        return this.get(draft.id) ?? draft;
+    }
+
     /** @param {string} state @returns {string | null} the last draft on a state */
     lastOn(state) {
         return this.on(state).at(-1)?.id ?? null;

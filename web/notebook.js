@@ -69,6 +69,7 @@ const page = new Page(model, {
     send: (command) => socket.send(command),
     changed,
     now,
+    ifDue: () => isDue && now(),
     setAddress: (id, replace) => {
         if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
     },

@@ -28,6 +28,7 @@ import { WORDS } from './words.js';
  * @property {(command: Command) => Promise<Reply>} send
  * @property {() => void} changed something has to be painted
  * @property {() => void} now paints it before the next key is pressed
+ * @property {() => void} ifDue paints what is not painted yet
  * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
  * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
@@ -304,7 +305,7 @@ export class Page {
             const last = this.drafts.lastOn(cell.draft.on);
             // From now on it is a draft like any other, and below it stands a new place to type.
             if (cell.draft.id === this.freshId) this.freshId = newId();
-            this.drafts.put({ ...cell.draft, source: text }, cell.isFresh ? last : null, before);
+            this.drafts.put({ ...this.drafts.now(cell.draft), source: text }, cell.isFresh ? last : null, before);
         }
     }
 
@@ -335,7 +336,7 @@ export class Page {
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
     setKind(cell, kind) {
         if (cell.isFresh) this.type(cell, '');
-        this.drafts.put({ ...cell.draft, kind });
+        this.drafts.put({ ...this.drafts.now(cell.draft), kind });
         this.drafts.flush(cell.draft.id);
     }
 

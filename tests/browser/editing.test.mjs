@@ -564,6 +564,26 @@ test('a key pressed right after a dialog was answered goes where the answer led,
     assert.equal(await page.locator('dialog').count(), 0);
 });
 
+test('what was typed right before a key of command mode is not lost to it', async () => {
+    await drafts('# one', '# two');
+    for (const [nth, key, wanted] of [[0, 'm', 'one'], [1, '2', '## two']]) {
+        await page.locator('.cell').nth(nth).focus();
+        await keys('Enter');
+        await focused([nth, 'editor']);
+        // All in one task, as no hand can, but a busy page makes of what a hand does.
+        await page.evaluate((last) => {
+            const press = (key, ctrlKey = false) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, ctrlKey, bubbles: true, cancelable: true }));
+            press('/', true);
+            press('Escape');
+            press(last);
+        }, key);
+        await page.locator('.cell[data-text]').nth(nth).focus();
+        await keys('Enter');
+        await becomes(() => lines(nth), [wanted]);
+        await keys('Escape');
+    }
+});
+
 test('the sheet lists every key that is bound, can be searched, and closes by Esc', async () => {
     await drafts('one');
     await page.locator('.cell').nth(0).focus();

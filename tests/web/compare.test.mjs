@@ -152,7 +152,7 @@ function open(address = '') {
     const addresses = [];
     const sent = [];
     const page = new Page(new Model(), {
-        send: (command) => (sent.push(command), new Promise(() => {})), changed: () => {}, now: () => {}, ask: async () => true,
+        send: (command) => (sent.push(command), new Promise(() => {})), changed: () => {}, now: () => {}, ifDue: () => {}, ask: async () => true,
         setAddress: (id) => addresses.push(id), recall: () => null, remember: () => {},
     });
     page.connected('open');

@@ -16,7 +16,7 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
     const sent = [];
     const replies = {};
     const send = (command) => (sent.push(command), Promise.resolve(replies[command.do] ?? { kind: 'done' }));
-    const page = new Page(new Model(), { send, changed: () => {}, now: () => {}, ask: async () => true, setAddress: () => {}, recall: () => null, remember: () => {} });
+    const page = new Page(new Model(), { send, changed: () => {}, now: () => {}, ifDue: () => {}, ask: async () => true, setAddress: () => {}, recall: () => null, remember: () => {} });
     page.allowed('owner');
     page.connected('open');
     const line = [['a', 'initial'], ['b', 'a'], ['c', 'b'], ...more];

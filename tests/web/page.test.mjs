@@ -28,7 +28,7 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
             return new Promise((answer) => answers.push(answer));
         },
         changed: () => {},
-        now: () => {},
+        now: () => {}, ifDue: () => {},
         ask: (question) => {
             questions.push(question);
             return new Promise((answer) => decisions.push(answer));

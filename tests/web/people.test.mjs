@@ -242,7 +242,7 @@ function open(t, running = false) {
     t.mock.method(globalThis, 'setTimeout', (what, ms) => timers.push({ what, ms }));
     const page = new Page(new Model(), {
         send: (command) => (sent.push(command), new Promise((answer) => answers.push(answer))),
-        changed: () => {}, now: () => {}, setAddress: () => {}, recall: () => undefined, remember: () => {},
+        changed: () => {}, now: () => {}, ifDue: () => {}, setAddress: () => {}, recall: () => undefined, remember: () => {},
         called: () => you.called,
         ask: (question) => (questions.push(question), new Promise((answer) => decisions.push(answer))),
     });

@@ -48,7 +48,7 @@ test('which cell changed a variable last, as far as that is known', () => {
 function open() {
     const answers = [];
     const page = new Page(new Model(), {
-        send: (command) => new Promise((answer) => answers.push({ command, answer })), changed: () => {}, now: () => {}, ask: async () => true,
+        send: (command) => new Promise((answer) => answers.push({ command, answer })), changed: () => {}, now: () => {}, ifDue: () => {}, ask: async () => true,
         setAddress: () => {}, recall: () => null, remember: () => {},
     });
     page.allowed('owner');

@@ -48,6 +48,8 @@ export class Gestures {
         if (event.isComposing || event.getModifierState('AltGraph')) return false;
         const at = { view };
         for (const entry of this.presses.press(mode, namesOf(event), performance.now(), at)) {
+            // It is done to cells as they are, not as they were painted last.
+            if (mode === 'cell') this.page.around.ifDue();
             if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
         }
         return this.presses.isWaiting;
