@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::{Hung, ProcId};
-use crate::notebook::{Event, Living, StateId};
+use crate::notebook::{Living, StateId};
 use std::time::Duration;
 
 /// How long a forked process may take to say that it is ready. A fork takes milliseconds, of tens of gigabytes in small
@@ -101,13 +101,13 @@ impl Machine {
         if !state.warnings.contains(&warning) {
             state.warnings.push(warning);
         }
-        let state = state.clone();
-        self.publish(Event::StateChanged { state });
+        self.publish_state(id);
     }
 
     /// A frozen process says what its branches share.
     pub(super) fn shared(&mut self, process: ProcId, warnings: Vec<String>) {
-        let Some(state) = self.state_of(process).and_then(|id| self.notebook.state_mut(&id)) else { return };
+        let Some(id) = self.state_of(process) else { return };
+        let Some(state) = self.notebook.state_mut(&id) else { return };
         let known = state.warnings.len();
         for warning in warnings {
             if !state.warnings.contains(&warning) {
@@ -115,8 +115,7 @@ impl Machine {
             }
         }
         if state.warnings.len() > known {
-            let state = state.clone();
-            self.publish(Event::StateChanged { state });
+            self.publish_state(&id);
         }
     }
 

@@ -367,6 +367,13 @@ impl Machine {
         self.effects.push(Effect::Publish(Box::new(event)));
     }
 
+    /// Tells everybody what a state is like now.
+    fn publish_state(&mut self, id: &StateId) {
+        if let Some(state) = self.notebook.state(id).cloned() {
+            self.publish(Event::StateChanged { state });
+        }
+    }
+
     fn answer(&mut self, ticket: Ticket, reply: Reply) {
         self.effects.push(Effect::Answer(ticket, reply));
     }

@@ -189,8 +189,7 @@ impl Machine {
         }
         (state.living, state.revival) = (Living::Freezing, Some(Revival::Replay));
         (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
-        let state = state.clone();
-        self.publish(Event::StateChanged { state });
+        self.publish_state(id);
         if let Some(old) = self.frozen.insert(id.clone(), frozen) {
             self.effects.push(Effect::Kill(old));
         }

@@ -310,8 +310,7 @@ impl Machine {
             if state.living == Living::Replay {
                 state.living = Living::Disk;
             }
-            let state = state.clone();
-            self.publish(Event::StateChanged { state });
+            self.publish_state(id);
         }
         self.saver.failures.remove(id);
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {

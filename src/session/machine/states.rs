@@ -66,8 +66,8 @@ impl Machine {
         state.name = name.unwrap_or(state.name);
         (state.exec_count, state.warnings, state.forks) = (exec_count, hazards.warnings, hazards.forks);
         let renamed = self.notebook.add_state(state.clone());
-        if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
-            self.publish(Event::StateChanged { state: earlier });
+        if let Some(earlier) = renamed {
+            self.publish_state(&earlier);
         }
         self.publish(Event::StateAdded { state });
         id
@@ -134,8 +134,7 @@ impl Machine {
     fn set_revival(&mut self, id: &StateId, missing: Vec<Missing>) {
         if let Some(state) = self.notebook.state_mut(id) {
             state.revival = Some(Revival::Checkpoint { missing });
-            let state = state.clone();
-            self.publish(Event::StateChanged { state });
+            self.publish_state(id);
         }
     }
 
@@ -154,8 +153,7 @@ impl Machine {
         let Some(state) = self.notebook.state_mut(id).filter(|s| s.living != Living::Deleted) else { return };
         if state.living != living {
             state.living = living;
-            let state = state.clone();
-            self.publish(Event::StateChanged { state });
+            self.publish_state(id);
         }
     }
 
@@ -169,8 +167,7 @@ impl Machine {
         if let Some(root) = self.notebook.state_mut(&StateId::root()) {
             root.warnings = vec![why.to_owned()];
             root.living = if root.living == Living::Deleted { Living::Deleted } else { Living::Replay };
-            let state = root.clone();
-            self.publish(Event::StateChanged { state });
+            self.publish_state(&StateId::root());
         }
         self.fail_all_replays(why);
         for head in self.heads.take_all() {
@@ -324,8 +321,7 @@ impl Machine {
             None if !is_kept => state.warnings.push(NOT_KEPT.to_owned()),
             _ => return,
         }
-        let state = state.clone();
-        self.publish(Event::StateChanged { state });
+        self.publish_state(id);
     }
 
     /// Ends all looks at a state: it is gone, and nothing would come of them.
@@ -405,8 +401,7 @@ impl Machine {
             return Reply::Refused(not_found("state", id));
         };
         change(state);
-        let state = state.clone();
-        self.publish(Event::StateChanged { state });
+        self.publish_state(id);
         Reply::Done
     }
 
@@ -415,9 +410,7 @@ impl Machine {
         let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
         match self.take_out(id) {
             Some((states, runs)) => {
-                if let Some(state) = self.notebook.state(id).cloned() {
-                    self.publish(Event::StateChanged { state });
-                }
+                self.publish_state(id);
                 self.publish_removed(&before, states, runs);
             }
             None => return Reply::Refused(not_found("state", id)),

@@ -101,8 +101,7 @@ impl Machine {
             }
             // What was loaded of it are its values only.
             let is_partial = state.revival.is_some() && state.living == Living::Memory;
-            let state = state.clone();
-            self.publish(Event::StateChanged { state });
+            self.publish_state(id);
             if is_partial && !self.heads.stand_at(id) && !self.saver.is_at(id) {
                 self.let_go(id);
             }
