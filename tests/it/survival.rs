@@ -164,8 +164,17 @@ const NAMED: &[Row] = &[
     row(
         "timers",
         "import signal; signal.signal(signal.SIGALRM, lambda *_: None); signal.alarm(1000); signal.setitimer(signal.ITIMER_PROF, 1000)",
-        &["timers do not go on in a branch (signal.alarm, signal.setitimer): ITIMER_REAL, ITIMER_PROF"],
+        &["timers do not go on in a branch: ITIMER_REAL (signal.alarm), ITIMER_PROF"],
         ("print(signal.getitimer(signal.ITIMER_REAL)[0], signal.alarm(0))", "0.0 0"),
+    ),
+    row(
+        "faulthandler's watchdog",
+        "import faulthandler; kept = open('kept', 'w'); faulthandler.dump_traceback_later(1000, file=kept)",
+        &["timers do not go on in a branch: faulthandler.dump_traceback_later"],
+        (
+            "faulthandler.cancel_dump_traceback_later()\ntry: faulthandler.dump_traceback_later(1000, file=kept)\nexcept RuntimeError: print('not here')",
+            "not here",
+        ),
     ),
     row(
         "locks on files",

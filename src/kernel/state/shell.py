@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import warnings
 import weakref
@@ -47,6 +48,9 @@ loops = weakref.WeakSet()
 processes = weakref.WeakValueDictionary()
 # The names of functions that cells have given to os.register_at_fork.
 fork_hooks = []
+# When faulthandler's watchdog ends by itself, on the clock of time.monotonic; infinite, when it goes on; and whether one was
+# left behind by a fork.
+watchdog_ends, watchdog_is_lost = 0, False
 
 
 def boot(own_channel, support):
@@ -66,6 +70,7 @@ def boot(own_channel, support):
     _note_fork_hooks()
     _note_new_loops()
     _note_new_processes()
+    _note_watchdogs()
     _let_trackers_live()
     shell = _make_shell()
     builtins.input = _input
@@ -160,9 +165,11 @@ def hazards():
         locks = _held_locks()
         if locks:
             told.append(f"locks that these threads may hold stay locked in a branch: {_listed(locks)}")
-    timers = [name for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF") if _getitimer(getattr(_signal, name))[0]]
+    timers = [name for name, timer in _TIMERS.items() if _getitimer(timer)[0]]
+    if _has_watchdog():
+        timers.append("faulthandler.dump_traceback_later")
     if timers:
-        told.append(f"timers do not go on in a branch (signal.alarm, signal.setitimer): {_listed(timers)}")
+        told.append(f"timers do not go on in a branch: {_listed(timers)}")
     tasks = _waiting_tasks()
     if tasks:
         told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
@@ -181,6 +188,13 @@ def hazards():
         )
         forks = False
     return _json([told, forks, bool(threads or timers) or not forks])
+
+
+_TIMERS = {
+    "ITIMER_REAL (signal.alarm)": _signal.ITIMER_REAL,
+    "ITIMER_VIRTUAL": _signal.ITIMER_VIRTUAL,
+    "ITIMER_PROF": _signal.ITIMER_PROF,
+}
 
 
 def _listed(names):
@@ -279,6 +293,7 @@ def after_fork_in_child(kept):
         _script_magics().event_loop = None
     _give_own_workers()
     _give_away_processes()
+    _lose_watchdog()
     for loop in list(loops):
         if not loop.is_closed():
             _give_own_wakeups(loop)
@@ -297,8 +312,6 @@ def _give_own_workers():
         if pool is not None:
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
-
-
     _end_pools_of_processes()
 
 
@@ -435,6 +448,46 @@ def _ended_elsewhere(process):
     raise ChildProcessError(
         f"process {process.pid} has ended, but how is not known here: it belongs to the line that started it, not to its branches"
     )
+
+
+def _note_watchdogs():
+    """faulthandler's watchdog is a thread that Python does not know of. In a branch it is gone, and to end it, or to set it anew,
+    would wait for it for ever."""
+    begin, end = faulthandler.dump_traceback_later, faulthandler.cancel_dump_traceback_later
+
+    @functools.wraps(begin)
+    def begin_and_note(timeout, repeat=False, *args, **kwargs):
+        global watchdog_ends
+        if watchdog_is_lost:
+            raise RuntimeError(
+                "faulthandler's watchdog was set in a state before this one, and a branch of that cannot set it again:"
+                " cancel it there, with faulthandler.cancel_dump_traceback_later(), and run the cells from there on"
+            )
+        begin(timeout, repeat, *args, **kwargs)
+        watchdog_ends = float("inf") if repeat else time.monotonic() + timeout + _WATCHDOG_IS_LATE
+
+    @functools.wraps(end)
+    def end_and_note():
+        global watchdog_ends
+        if not watchdog_is_lost:
+            end()
+        watchdog_ends = 0
+
+    faulthandler.dump_traceback_later, faulthandler.cancel_dump_traceback_later = begin_and_note, end_and_note
+
+
+# How long after its time it may still be at work, in seconds.
+_WATCHDOG_IS_LATE = 1
+
+
+def _has_watchdog():
+    return time.monotonic() < watchdog_ends
+
+
+def _lose_watchdog():
+    global watchdog_ends, watchdog_is_lost
+    watchdog_is_lost = watchdog_is_lost or _has_watchdog()
+    watchdog_ends = 0
 
 
 def _note_new_loops():
