@@ -103,7 +103,7 @@ export class Editing {
     merge(cells, putBack) {
         const { page } = this;
         const [first, ...others] = cells;
-        const before = cells.map(({ draft }) => page.drafts.get(draft.id) ?? draft);
+        const before = cells.map(({ draft }) => page.drafts.now(draft));
         page.type(first, before.map(({ source }) => source).filter((source) => source.trim()).join('\n\n'));
         page.drafts.flush(first.draft.id);
         for (const { draft } of others) page.drafts.remove(draft.id);

@@ -20,7 +20,7 @@ const DEATHS: &[(&str, &str, &str)] = &[
     ),
     (
         "a stack that is too deep",
-        "import sys; sys.setrecursionlimit(10**9)\nclass R:\n    def __repr__(self): return repr(self)\nrepr(R())",
+        "import sys; sys.setrecursionlimit(10**9)\ndef deep(n): return sorted([0], key=lambda _: deep(n + 1))\ndeep(0)",
         "SIGSEGV",
     ),
 ];

@@ -362,6 +362,7 @@ fn tracebacks_point_at_the_users_code() {
     assert!(!plain.contains("_ratoon_shell") && !plain.contains("interactiveshell.py"), "{plain}");
     let syntax = server.run("initial", "x = 1\ny = (2\n");
     assert_eq!(syntax.ename(), "SyntaxError");
+    assert!(syntax.evalue().starts_with("'(' was never closed"), "{syntax:?}");
     assert!(format!("{:?}", syntax.output).contains("y = (2"));
     let chained =
         server.run("initial", "try: {}['k']\nexcept KeyError as e: raise ValueError('outer') from e");

@@ -10,6 +10,7 @@ import _thread
 import asyncio.selector_events
 import base64
 import builtins
+import codeop
 import faulthandler
 import functools
 import gc
@@ -552,6 +553,7 @@ class _Stream(io.TextIOBase):
 def _make_shell():
     from IPython.core import interactiveshell, ultratb  # noqa: F401
     from IPython.core.autocall import ExitAutocall
+    from IPython.core.compilerop import CachingCompiler
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.events import EventManager, available_events
@@ -592,6 +594,17 @@ def _make_shell():
         def finish_displayhook(self):
             pass
 
+    class Compiler(CachingCompiler):
+        """A cell is all there is: its error names what it lacks, as Python does, and not "incomplete input"."""
+
+        def ast_parse(self, *args, **kwargs):
+            flags = self.flags
+            self.flags &= ~getattr(codeop, "PyCF_ALLOW_INCOMPLETE_INPUT", 0)
+            try:
+                return super().ast_parse(*args, **kwargs)
+            finally:
+                self.flags = flags
+
     class Exit(ExitAutocall):
         """exit and quit."""
 
@@ -613,6 +626,7 @@ def _make_shell():
     class Shell(InteractiveShell):
         """IPython without a terminal."""
 
+        compiler_class = Type(Compiler)
         displayhook_class = Type(Hook)
         display_pub_class = Type(Publisher)
         errors_sent = []
