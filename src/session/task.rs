@@ -113,6 +113,8 @@ struct Unsaved {
     /// The last fact that was given to the store, and the last that is on disk.
     given: u64,
     saved: u64,
+    /// Facts of this step that are still to be given: what a step has done is on disk whole, or not at all.
+    coming: usize,
     /// Whether the store's thread has ended by itself: nothing more will be written.
     is_orphaned: bool,
     /// After a failure: the number with which everything is on disk again.
@@ -331,7 +333,10 @@ impl Task {
     }
 
     fn feed(&mut self, input: Input) {
-        for effect in self.machine.step(now_ms(), input) {
+        let effects = self.machine.step(now_ms(), input);
+        let is_kept = |effect: &Effect| matches!(effect, Effect::Publish(event) if event.is_kept());
+        self.unsaved.coming = effects.iter().filter(|effect| is_kept(effect)).count();
+        for effect in effects {
             self.carry_out(effect);
         }
     }
@@ -382,7 +387,11 @@ impl Task {
             if let Event::StateAdded { state } = event {
                 self.unsaved.states.push_back((number, state.id.clone()));
             }
-            self.store.save(number, event);
+            self.unsaved.coming = self.unsaved.coming.saturating_sub(1);
+            match self.unsaved.coming {
+                0 => self.store.save(number, event),
+                _ => self.store.save_with_next(number, event),
+            }
         }
     }
 

@@ -180,8 +180,18 @@ impl Store {
 
     /// Saves a fact. Never waits; facts are written in the order in which they come. `number` grows.
     pub fn save(&self, number: u64, fact: &Event) {
+        self.save_fact(number, fact, false);
+    }
+
+    /// Saves a fact together with the next, which must come at once: both are on disk, or neither is.
+    pub fn save_with_next(&self, number: u64, fact: &Event) {
+        self.save_fact(number, fact, true);
+    }
+
+    fn save_fact(&self, number: u64, fact: &Event, has_next: bool) {
         let bytes = bytes_of(fact);
-        self.send(Job::Fact(number, bytes.map(|_| Box::new(fact.clone())), bytes.unwrap_or_default()));
+        let fact = bytes.map(|_| Box::new(fact.clone()));
+        self.send(Job::Fact { number, fact, bytes: bytes.unwrap_or_default(), has_next });
     }
 
     /// Somebody waits for the facts so far: they are not kept waiting for more.

@@ -36,8 +36,14 @@ type Answer<T> = Box<dyn FnOnce(Result<T, Trouble>) + Send>;
 
 /// What the thread is asked to do.
 pub(super) enum Job {
-    /// A fact; none when it is one that is not kept, of which only the number counts.
-    Fact(u64, Option<Box<Event>>, usize),
+    Fact {
+        number: u64,
+        /// None: it is one that is not kept, of which only the number counts.
+        fact: Option<Box<Event>>,
+        bytes: usize,
+        /// The next fact comes at once, and without it this one is not to be on disk.
+        has_next: bool,
+    },
     Whole(u64, Box<Parts>),
     Keep(Box<NewCheckpoint>),
     Trust,
@@ -137,16 +143,17 @@ impl Thread {
     }
 
     fn batch(&self, first: Job) -> Vec<Job> {
+        let mut bytes = first.bytes();
+        let mut can_wait = first.can_wait();
+        let mut has_next = first.has_next().unwrap_or_default();
         let mut batch = vec![first];
-        let mut bytes = batch[0].bytes();
-        let mut can_wait = batch[0].can_wait();
         let until = Instant::now() + LINGER;
-        while bytes < MAX_BATCH_BYTES
-            && batch.len() < MAX_BATCH_JOBS
+        while (has_next || bytes < MAX_BATCH_BYTES && batch.len() < MAX_BATCH_JOBS)
             && !matches!(batch.last(), Some(Job::Close))
         {
             let next = match self.jobs.try_recv() {
                 Ok(job) => Ok(job),
+                Err(_) if has_next => self.jobs.recv().map_err(drop),
                 Err(_) if can_wait => {
                     self.jobs.recv_timeout(until.saturating_duration_since(Instant::now())).map_err(drop)
                 }
@@ -155,6 +162,7 @@ impl Thread {
             let Ok(job) = next else { break };
             bytes += job.bytes();
             can_wait &= job.can_wait();
+            has_next = job.has_next().unwrap_or(has_next);
             batch.push(job);
         }
         batch
@@ -188,11 +196,11 @@ impl Thread {
                 break;
             }
             match job {
-                Job::Fact(..) if is_awaited => {
+                Job::Fact { .. } if is_awaited => {
                     answers.push(Done::Nothing);
                     continue;
                 }
-                Job::Fact(number, ..) => saved = Some(*number),
+                Job::Fact { number, .. } => saved = Some(*number),
                 Job::Whole(number, _) => {
                     is_awaited = false;
                     saved = Some(*number);
@@ -225,12 +233,12 @@ impl Thread {
 
     /// Begins the transaction with the first job that needs one.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
-        if matches!(job, Job::Fact(_, None, _) | Job::Copy(..) | Job::Hurry | Job::Close) {
+        if matches!(job, Job::Fact { fact: None, .. } | Job::Copy(..) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
         }
         writer.begin()?;
         Ok(match job {
-            Job::Fact(_, Some(fact), _) => {
+            Job::Fact { fact: Some(fact), .. } => {
                 writer.fact(fact)?;
                 Done::Nothing
             }
@@ -244,7 +252,7 @@ impl Thread {
                 writer.tables.replace_all(&LINKS, link_rows(links, &self.seal))?;
                 Done::Nothing
             }
-            Job::Fact(_, None, _) | Job::Copy(..) | Job::Hurry | Job::Close => Done::Nothing,
+            Job::Fact { fact: None, .. } | Job::Copy(..) | Job::Hurry | Job::Close => Done::Nothing,
         })
     }
 
@@ -344,7 +352,7 @@ impl Thread {
             Job::Keep(new) => (self.news)(kept(new.state, trouble)),
             Job::Trust => (self.news)(News::Trusted(Err(trouble.clone()))),
             Job::Links(_, answer) | Job::Copy(_, answer) => answer(Err(trouble.clone())),
-            Job::Fact(..) | Job::Whole(..) | Job::Hurry | Job::Close => {}
+            Job::Fact { .. } | Job::Whole(..) | Job::Hurry | Job::Close => {}
         }
     }
 }
@@ -352,12 +360,17 @@ impl Thread {
 impl Job {
     /// Whether nobody waits for it.
     fn can_wait(&self) -> bool {
-        matches!(self, Self::Fact(..))
+        matches!(self, Self::Fact { .. })
+    }
+
+    /// Of a fact, whether the next belongs to it.
+    fn has_next(&self) -> Option<bool> {
+        if let Self::Fact { has_next, .. } = self { Some(*has_next) } else { None }
     }
 
     /// What it holds in memory, near enough.
     pub(super) fn bytes(&self) -> usize {
-        if let Self::Fact(_, _, bytes) = self { *bytes } else { 0 }
+        if let Self::Fact { bytes, .. } = self { *bytes } else { 0 }
     }
 }
 

@@ -229,7 +229,8 @@ fn clearing_a_namespace_keeps_builtins_and_counts_on() {
     let answer = answer.json();
     assert_eq!(answer, json!({"output": [], "state_name": "clear", "error": null}));
     assert_eq!(server.get("/states/clear").json()["variables"], json!({}));
-    let look = "print(sorted(n for n in dir() if not n.startswith('_')), len(Out))\nprint(len(In) - 1)\n%time 1";
+    let look =
+        "print(sorted(n for n in dir() if not n.startswith('_')), len(Out))\nprint(len(In) - 1)\n%time 1";
     let after = server.run("clear", look).text();
     assert!(after.starts_with("['In', 'Out', 'exit', 'get_ipython', 'open', 'quit'] 0\n3\n"), "{after}");
     // What it grew from is untouched, and it is its child.

@@ -45,7 +45,9 @@ fn a_process_that_dies_is_a_clear_answer_and_harms_nobody() {
     room.wait_for("waiting");
     for (what, code, how) in DEATHS {
         let ran = server.run(state, &format!("x.append(9); print('before'); {code}"));
-        assert!(is_killed(&ran, how), "{what}: {ran:?}");
+        // From 3.14 on Python sees the end of its stack coming.
+        let is_seen = ran.evalue().starts_with("Stack overflow");
+        assert!(is_seen || is_killed(&ran, how), "{what}: {ran:?}");
         assert_eq!(ran.text(), "before\n", "{what}");
         assert_eq!(ran.output.last().unwrap()["output_type"], "error", "{what}");
         assert_eq!(server.run(state, "print(x)").text(), "[1]\n", "{what}");

@@ -67,7 +67,7 @@ def boot(own_channel, support):
     sys.stderr = sys.__stderr__ = _Stream(2)
     # A crash in C code says where Python stood.
     faulthandler.enable(file=2)
-    os.register_at_fork(after_in_child=channel.has_forked)
+    os.register_at_fork(after_in_child=channel.has_forked, after_in_parent=_share_trackers_no_more)
     _note_fork_hooks()
     _note_new_loops()
     _note_new_processes()
@@ -283,12 +283,14 @@ def _script_magics():
 
 def before_fork():
     """What must be the same in the child although CPython changes it on a fork."""
+    _share_trackers(True)
     return random.getstate()
 
 
 def after_fork_in_child(kept):
     """Undoes `random`'s reseeding: the same state gives the same numbers. A fork by the user's code still reseeds."""
     random.setstate(kept)
+    _share_trackers_no_more()
     if getattr(_script_magics(), "event_loop", None):
         # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
         _script_magics().event_loop = None
@@ -361,6 +363,18 @@ def _let_trackers_live():
         return fork_exec(args, *more)
 
     _posixsubprocess.fork_exec = with_session
+
+
+def _share_trackers(is_wanted):
+    """A tracker ends when nobody is left that could use it. Since CPython 3.14.8 (gh-146313) a child counts only when this was
+    said before the fork, as multiprocessing does for its own."""
+    intent = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_fork_intent", None)
+    if intent is not None:
+        intent.preserve_fd = is_wanted
+
+
+def _share_trackers_no_more():
+    _share_trackers(False)
 
 
 _OF_TRACKER = b"resource_tracker import main"

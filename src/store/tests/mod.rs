@@ -150,3 +150,26 @@ fn saved(dir: &Dir, facts: &[Event]) -> Parts {
     opened.store.close();
     opened.parts
 }
+
+#[test]
+fn facts_that_belong_together_are_on_disk_together_however_much_hurry_there_is() {
+    let dir = Dir::new("together");
+    let (opened, news) = dir.open();
+    let runs: Vec<Event> = (0..100)
+        .map(|n| Event::RunAdded {
+            run: facts::new_run(&format!("r{n}"), &crate::notebook::StateId::root(), "1"),
+        })
+        .collect();
+    for (pair, number) in runs.chunks(2).zip((1..).step_by(2)) {
+        opened.store.save_with_next(number, &pair[0]);
+        // Who waits for what came before gets all of it, or waits.
+        opened.store.hurry();
+        std::thread::yield_now();
+        opened.store.save(number + 1, &pair[1]);
+        let News::Saved { up_to } = news.recv_timeout(Duration::from_secs(30)).unwrap() else {
+            panic!("trouble")
+        };
+        assert_eq!(up_to, number + 1, "half of it is on disk");
+    }
+    opened.store.close();
+}
