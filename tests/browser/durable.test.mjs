@@ -80,6 +80,9 @@ test('killed in the middle of a cell: what it printed is there, and why it ended
     const { tab, crash, again } = await begin(t);
     await run('import time\nprint("before")\ntime.sleep(600)', 'Control+Enter', tab);
     await prints('before', tab);
+    // Output is on disk a moment after it is shown; what is answered afterwards is there behind it.
+    const label = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
+    assert.equal(await tab.evaluate(async (body) => (await fetch('/api/notebooks/main/commands', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status, label), 200);
     await crash();
     await tab.waitForSelector('.banner');
     await again();

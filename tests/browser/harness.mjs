@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
-import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
+import { becomes, openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
 import { openPage, whenOver } from './pages.mjs';
 
 export { forgive } from './pages.mjs';
@@ -53,13 +53,23 @@ export async function openFar(t) {
 
 /** Types into the empty cell at the end and runs it. */
 export async function run(code, key = 'Shift+Enter', on = page) {
-    await on.locator('.cell[data-fresh] .editor').click();
+    // An output above it that has just got its height may move it away from under the mouse: then a hand clicks again.
+    await becomes(async () => {
+        await on.locator('.cell[data-fresh] .editor').click();
+        return on.evaluate(() => document.activeElement?.closest('.cell')?.matches('[data-fresh]') ?? false);
+    }, true);
     await on.keyboard.insertText(code);
     await on.keyboard.press(key);
 }
 
 /** Waits until so many cells ran and nothing runs. */
-export const ran = (count, on = page) => on.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), count);
+export async function ran(count, on = page) {
+    const isSo = (n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]');
+    await on.waitForFunction(isSo, count).catch(async (error) => {
+        const cells = await on.$$eval('.cell', (all) => all.map((one) => `${one.dataset.kind} ${one.dataset.status}: ${one.textContent.slice(0, 500)}`));
+        throw new Error(`${count} cells did not run: ${error.message}\n${cells.join('\n')}`);
+    });
+}
 export const texts = (selector, on = page) => on.$$eval(selector, (all) => all.map((one) => one.textContent.trim()));
 export const rows = (on = page) => texts('.row .what', on);
 export const prints = (text, on = page) => on.waitForFunction((wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)), text);
