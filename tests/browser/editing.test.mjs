@@ -584,6 +584,27 @@ test('what was typed right before a key of command mode is not lost to it', asyn
     }
 });
 
+test('a cell that is clicked before its editor was made, as after a fast scroll, has the cursor where it was clicked', async () => {
+    await drafts(...Array.from({ length: 8 }, (_, i) => `cell = ${i}${'\n1'.repeat(20)}`));
+    await page.locator('.cell').nth(0).focus();
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await page.locator('.cm-content').first().waitFor();
+    // All in one task, as no hand can, but a busy page makes of what a hand does.
+    const nth = await page.evaluate(() => {
+        const all = [...document.querySelectorAll('.cell .editor')];
+        const far = all.findIndex((one) => !one.firstElementChild);
+        all[far]?.scrollIntoView();
+        const { right, top } = all[far]?.getBoundingClientRect() ?? {};
+        all[far]?.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true, clientX: right - 5, clientY: top + 5 }));
+        return far;
+    });
+    assert.ok(nth > 0, 'there is an editor that is not made yet');
+    await focused([nth, 'editor']);
+    await page.keyboard.type('0');
+    await becomes(async () => (await lines(nth))[0], `cell = ${nth}0`);
+});
+
 test('the sheet lists every key that is bound, can be searched, and closes by Esc', async () => {
     await drafts('one');
     await page.locator('.cell').nth(0).focus();

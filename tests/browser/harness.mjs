@@ -56,7 +56,7 @@ export async function run(code, key = 'Shift+Enter', on = page) {
     // An output above it that has just got its height may move it away from under the mouse: then a hand clicks again.
     await becomes(async () => {
         await on.locator('.cell[data-fresh] .editor').click();
-        return on.evaluate(() => document.activeElement?.closest('.cell')?.matches('[data-fresh]') ?? false);
+        return on.evaluate(() => document.activeElement?.closest('.cell[data-fresh] .editor') != null);
     }, true);
     await on.keyboard.insertText(code);
     await on.keyboard.press(key);

@@ -140,8 +140,21 @@ export class Editor extends Component {
         return true;
     }
 
+    /** Pressed before it was made, as in a page that is busy or was scrolled fast: the next keys are typed here. @param {MouseEvent} event */
+    #pressed(event) {
+        if (this.view || event.button !== 0) return;
+        event.preventDefault();
+        this.focus();
+        this.#putCursor({ x: event.clientX, y: event.clientY });
+    }
+
+    /** @param {{x: number, y: number}} at on the screen */
+    #putCursor(at) {
+        this.view?.dispatch({ selection: { anchor: this.view.posAtCoords(at, false) } });
+    }
+
     render() {
-        return html`<div class="editor" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
+        return html`<div class="editor" onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
     }
 }
 
