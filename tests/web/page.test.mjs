@@ -28,7 +28,8 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
             return new Promise((answer) => answers.push(answer));
         },
         changed: () => {},
-        now: () => {}, ifDue: () => {},
+        now: () => {},
+        ifDue: () => {},
         ask: (question) => {
             questions.push(question);
             return new Promise((answer) => decisions.push(answer));

@@ -10,7 +10,6 @@ import _thread
 import asyncio.selector_events
 import base64
 import builtins
-import codeop
 import faulthandler
 import functools
 import gc
@@ -67,7 +66,7 @@ def boot(own_channel, support):
     sys.stderr = sys.__stderr__ = _Stream(2)
     # A crash in C code says where Python stood.
     faulthandler.enable(file=2)
-    os.register_at_fork(after_in_child=channel.has_forked, after_in_parent=_share_trackers_no_more)
+    os.register_at_fork(after_in_child=channel.has_forked, after_in_parent=lambda: _share_trackers(False))
     _note_fork_hooks()
     _note_new_loops()
     _note_new_processes()
@@ -290,7 +289,7 @@ def before_fork():
 def after_fork_in_child(kept):
     """Undoes `random`'s reseeding: the same state gives the same numbers. A fork by the user's code still reseeds."""
     random.setstate(kept)
-    _share_trackers_no_more()
+    _share_trackers(False)
     if getattr(_script_magics(), "event_loop", None):
         # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
         _script_magics().event_loop = None
@@ -365,21 +364,17 @@ def _let_trackers_live():
     _posixsubprocess.fork_exec = with_session
 
 
-def _share_trackers(is_wanted):
-    """A tracker ends when nobody is left that could use it. Since CPython 3.14.8 (gh-146313) a child counts only when this was
-    said before the fork, as multiprocessing does for its own."""
-    intent = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_fork_intent", None)
-    if intent is not None:
-        intent.preserve_fd = is_wanted
-
-
-def _share_trackers_no_more():
-    _share_trackers(False)
-
-
 _OF_TRACKER = b"resource_tracker import main"
 # The place of `start_new_session` among the arguments after the first, in CPython 3.10 to 3.14 (Lib/subprocess.py, _execute_child).
 _SESSION = 14
+
+
+def _share_trackers(is_wanted):
+    """A tracker ends when nobody is left that could use it. For newer CPythons (gh-146313, met in 3.14.8) a child counts only when
+    this was said before the fork, as multiprocessing does for its own."""
+    intent = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_fork_intent", None)
+    if intent is not None:
+        intent.preserve_fd = is_wanted
 
 
 def _note_fork_hooks():
@@ -611,13 +606,10 @@ def _make_shell():
     class Compiler(CachingCompiler):
         """A cell is all there is: its error names what it lacks, as Python does, and not "incomplete input"."""
 
-        def ast_parse(self, *args, **kwargs):
-            flags = self.flags
-            self.flags &= ~getattr(codeop, "PyCF_ALLOW_INCOMPLETE_INPUT", 0)
-            try:
-                return super().ast_parse(*args, **kwargs)
-            finally:
-                self.flags = flags
+        def __init__(self):
+            super().__init__()
+            # Leaves out the flag that a prompt needs, where a line may go on.
+            self.reset_compiler_flags()
 
     class Exit(ExitAutocall):
         """exit and quit."""
