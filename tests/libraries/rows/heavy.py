@@ -1,0 +1,28 @@
+"""What takes long to import."""
+
+from model import row
+
+ROWS = (
+    row(
+        "spacy blank",
+        "import spacy\nnlp = spacy.blank('en')\nprint([t.text for t in nlp('Hello world')])",
+        "print(len(nlp('one two three')), nlp.lang)",
+    ),
+    row(
+        "spacy train textcat",
+        """
+        import spacy
+        from spacy.training import Example
+        nlp = spacy.blank('en'); cat = nlp.add_pipe('textcat'); cat.add_label('A'); cat.add_label('B')
+        data = [Example.from_dict(nlp.make_doc(t), {'cats': c}) for t, c in [('good', {'A': 1, 'B': 0}), ('bad', {'A': 0, 'B': 1})]]
+        opt = nlp.initialize(lambda: data); losses = nlp.update(data, sgd=opt)
+        print(sorted(losses))
+        """,
+        "print(sorted(nlp.update(data, sgd=opt)), sorted(nlp('good').cats))",
+    ),
+    row(
+        "pymc",
+        "import pymc as pm, pytensor\npytensor.config.cxx = ''\nwith pm.Model() as m:\n    x = pm.Normal('x')\nprint([v.name for v in m.free_RVs])",
+        "with m: y = pm.Normal('y', x)\nprint([v.name for v in m.free_RVs])",
+    ),
+)

@@ -1,0 +1,27 @@
+"""jax on the CPU, whose own threads wait for work."""
+
+from model import row
+
+ROWS = (
+    row("jax cpu", "import jax.numpy as jnp\nx = jnp.arange(1000.)\nprint(x.sum())", "print((x * 2).sum())"),
+    row(
+        "jax import only",
+        "import jax, jax.numpy as jnp\nprint(jnp.pi)",
+        "print(jnp.arange(3).sum())",
+    ),
+    row(
+        "jax import+random key only",
+        "import jax\nkey = jax.random.PRNGKey(0)\nprint(key)",
+        "print(jax.random.randint(key, (3,), 0, 10))",
+    ),
+    row(
+        "jax jit+grad",
+        "import jax, jax.numpy as jnp\n@jax.jit\ndef f(x): return (x ** 2).sum()\ng = jax.grad(f)\nprint(f(jnp.arange(4.)))",
+        "print(g(jnp.arange(4.)))",
+    ),
+    row(
+        "jax.numpy->numpy before",
+        "import numpy as np, jax.numpy as jnp\ny = np.asarray(jnp.arange(5.)) + 1\nprint(y)",
+        "print(y.sum())",
+    ),
+)

@@ -1,0 +1,13 @@
+"""ray, whose processes and threads belong to the line that started them."""
+
+from model import row
+
+ROWS = (
+    row(
+        "ray local",
+        "import ray\nray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level='error')\n@ray.remote\ndef f(x): return x + 1\nprint(ray.get(f.remote(1)))",
+        "print(ray.get(f.remote(2), timeout=20))",
+        told=("child process", "threads", "ray"),
+    ),
+    row("ray import only", "import ray\nprint(ray.is_initialized())", "print(ray.is_initialized())"),
+)
