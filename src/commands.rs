@@ -7,7 +7,7 @@ use crate::options::{Care, Options};
 use crate::store::{self, InstallKey, StoreError};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,23 +47,95 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Re
             Ok((lines, ExitCode::SUCCESS))
         }
         Care::Import { file, name } => Ok((import(file, name.as_deref())?, ExitCode::SUCCESS)),
-        Care::Trust { dir } => {
+        Care::Trust { dir, yes } => {
             let Some(config_dir) = &options.config_dir else {
                 let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
                 return Err(Refused::new("disk", "find the key of this install", why, "set HOME"));
             };
-            let trusted = store::trust(dir, &InstallKey::load_or_make(config_dir)?)?;
-            let mut lines: Vec<String> = trusted
-                .iter()
-                .map(|t| {
-                    let id = if t.name == t.id.as_str() { String::new() } else { format!(" ({})", t.id) };
-                    format!("{}{id}: {} names may be loaded with their code", t.name, t.entry_count)
-                })
-                .collect();
-            lines.push(format!("{} checkpoints are trusted now that were not", trusted.len()));
-            Ok((lines, ExitCode::SUCCESS))
+            trust(dir, &InstallKey::load_or_make(config_dir)?, *yes)
         }
     }
+}
+
+/// How many names of a list are shown.
+const MAX_LISTED: usize = 12;
+
+/// Shows what a notebook's checkpoints hold, asks, and signs them.
+fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCode), Refused> {
+    let trusting = store::Trusting::look(dir, key)?;
+    let count = trusting.untrusted.len();
+    if count > 0 {
+        let place = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        let mut lines =
+            vec![format!("{}: checkpoints that this install has not signed: {count}", place.display())];
+        lines.extend(trusting.untrusted.iter().flat_map(in_lines));
+        lines.push(
+            "Once they are trusted, the code in them runs as you whenever one of their states is used."
+                .into(),
+        );
+        let mut out = io::stdout().lock();
+        // Whoever asked may not listen.
+        let _ = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
+    }
+    if count > 0 && !yes && !is_agreed()? {
+        return Ok((vec!["nothing was trusted".into()], ExitCode::FAILURE));
+    }
+    let count = trusting.sign()?;
+    Ok((vec![format!("{count} checkpoints are trusted now that were not")], ExitCode::SUCCESS))
+}
+
+/// A checkpoint that is to be trusted. What it says of itself comes from elsewhere, and is shown as plain text.
+fn in_lines(one: &store::Untrusted) -> Vec<String> {
+    let id = if one.name == one.id { String::new() } else { format!(" ({})", plain(&one.id)) };
+    let signed =
+        if one.is_signed { "signed by another install, or changed since" } else { "not signed by anybody" };
+    let name = plain(&one.name);
+    let holds = match &one.holds {
+        Err(why) => {
+            return vec![format!("  {name}{id}: {signed}; what it holds cannot be read: {}", plain(why))];
+        }
+        Ok(holds) => holds,
+    };
+    let mut lines = vec![format!("  {name}{id}: {} names, {} bytes, {signed}", holds.names, holds.bytes)];
+    match &holds.modules {
+        None => lines.push("    plain values only, no code".into()),
+        Some(modules) => lines.push(format!("    runs code when it is loaded; imports {}", listed(modules))),
+    }
+    if !holds.definitions.is_empty() {
+        lines.push(format!("    functions and classes of its cells: {}", listed(&holds.definitions)));
+    }
+    lines
+}
+
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_LISTED).map(|name| plain(name)).collect();
+    match names.len() - shown.len() {
+        _ if shown.is_empty() => "nothing".into(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// A text that tells a terminal to do nothing.
+fn plain(text: &str) -> String {
+    const MAX_CHARS: usize = 200;
+    let is_shown = |c: char| {
+        !c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c) && !('\u{2066}'..='\u{2069}').contains(&c)
+    };
+    text.chars().take(MAX_CHARS).map(|c| if is_shown(c) { c } else { '\u{fffd}' }).collect()
+}
+
+fn is_agreed() -> Result<bool, Refused> {
+    if !io::stdin().is_terminal() {
+        let how = "look at what is said above, and add --yes if you know where it comes from";
+        return Err(Refused::new("bad_request", "trust it", "there is nobody to ask", how));
+    }
+    let refused = |e: io::Error| Refused::new("bad_request", "ask", e.to_string(), "add --yes");
+    let mut out = io::stdout().lock();
+    write!(out, "Trust them? [y/N] ").and_then(|()| out.flush()).map_err(refused)?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).map_err(refused)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Writes a line of a notebook to a file.

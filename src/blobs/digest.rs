@@ -7,7 +7,10 @@ use std::str::FromStr;
 /// The BLAKE3 digest of a blob's bytes; as text, 64 hexadecimal digits in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub(crate) struct Digest([u8; 32]);
+pub(crate) struct Digest([u8; BYTES]);
+
+/// How long a digest is as bytes.
+pub(super) const BYTES: usize = 32;
 
 /// A text that is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +21,14 @@ impl Digest {
     /// The digest of these bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
     }
 }
 

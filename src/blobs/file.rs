@@ -39,7 +39,7 @@ impl Blobs {
         // Packed only where that makes it shorter.
         let most = length.min(max_bytes as u64);
         file.take(most).read_to_end(&mut whole).map_err(|e| BlobError::Io(*digest, e))?;
-        from_file(digest, &whole, max_bytes)?;
+        from_file(digest, &whole, max_bytes).inspect_err(|error| self.note(error))?;
         Ok(whole)
     }
 }

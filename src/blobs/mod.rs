@@ -6,7 +6,9 @@
 
 mod digest;
 mod file;
+pub(crate) mod nofollow;
 mod pack;
+mod verified;
 
 pub(crate) use digest::Digest;
 pub(crate) use file::{from_file, to_file};
@@ -17,6 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use verified::Verified;
 
 /// What large things are cut into: one changed byte costs one of these. Larger ones pack and hash no faster (measured).
 pub(crate) const CHUNK_BYTES: usize = 4 << 20;
@@ -24,6 +27,9 @@ pub(crate) const CHUNK_BYTES: usize = 4 << 20;
 /// So many files are made durable together: the file system then writes its journal once or twice for all of them, and not
 /// for each (measured: a gigabyte in 0.3 to 0.6 s instead of 1.5 to 2).
 const MAX_UNDER_WAY: usize = 32;
+
+/// How much of a file is compared at a time.
+const COMPARED_BYTES: usize = 256 * 1024;
 
 /// The blobs of one notebook: a folder of folders, by the first two digits of the digest.
 #[derive(Debug)]
@@ -35,6 +41,7 @@ pub(crate) struct Blobs {
     unsettled: BTreeSet<PathBuf>,
     under_way: Vec<UnderWay>,
     next_name: u64,
+    verified: Verified,
 }
 
 #[derive(Debug)]
@@ -52,7 +59,7 @@ pub(crate) struct Put {
     pub(crate) digest: Digest,
     /// The size of its file, in bytes.
     pub(crate) stored_bytes: u64,
-    /// Whether it was not there before.
+    /// Whether it was not there before, or was damaged.
     pub(crate) is_new: bool,
 }
 
@@ -73,22 +80,25 @@ pub(crate) enum BlobError {
 impl Blobs {
     /// The blobs in this folder, which is made with the first blob. Its sibling `tmp` takes what is being written.
     pub(crate) fn at(folder: &Path) -> Self {
+        let temporary = folder.with_file_name("tmp");
         Self {
             folder: folder.to_owned(),
-            temporary: folder.with_file_name("tmp"),
+            verified: Verified::at(&temporary),
+            temporary,
             unsettled: BTreeSet::new(),
             under_way: Vec::new(),
             next_name: 0,
         }
     }
 
-    /// Keeps bytes. They have their name, for good, when `settle` has answered.
+    /// Keeps bytes. They have their name, for good, when `settle` has answered. A file of this name that holds something
+    /// else is damaged, and replaced.
     ///
     /// # Errors
     /// The disk's. What was put before stays put.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<Put> {
         let digest = Digest::of(bytes);
-        if let Some(stored_bytes) = self.already(&digest)? {
+        if let Some(stored_bytes) = self.already(&digest, bytes)? {
             return Ok(Put { digest, stored_bytes, is_new: false });
         }
         let (kind, payload) = pack::pack(bytes);
@@ -118,6 +128,7 @@ impl Blobs {
         for folder in std::mem::take(&mut self.unsettled) {
             File::open(folder)?.sync_all()?;
         }
+        self.verified.write();
         Ok(())
     }
 
@@ -126,7 +137,7 @@ impl Blobs {
     /// # Errors
     /// `NotFound` when it is not there.
     pub(crate) fn stored_bytes(&self, digest: &Digest) -> io::Result<u64> {
-        let about = std::fs::metadata(self.path(digest))?;
+        let about = std::fs::symlink_metadata(self.path(digest))?;
         if about.is_file() { Ok(about.len()) } else { Err(ErrorKind::NotFound.into()) }
     }
 
@@ -135,6 +146,10 @@ impl Blobs {
     /// # Errors
     /// When it is not there, is not what its name says, is longer, or the disk refuses.
     pub(crate) fn get(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
+        self.read(digest, max_bytes).inspect_err(|error| self.note(error))
+    }
+
+    fn read(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         let damaged = |what: String| BlobError::Damaged(*digest, what);
         let (kind, mut file, length) = self.open(digest)?;
         let bytes = if kind == pack::RAW {
@@ -157,6 +172,10 @@ impl Blobs {
     /// # Errors
     /// As `get`, and when the blob is not exactly as long.
     pub(crate) fn get_into(&self, digest: &Digest, into: &mut [u8]) -> Result<(), BlobError> {
+        self.read_into(digest, into).inspect_err(|error| self.note(error))
+    }
+
+    fn read_into(&self, digest: &Digest, into: &mut [u8]) -> Result<(), BlobError> {
         let damaged = |what: String| BlobError::Damaged(*digest, what);
         let (kind, mut file, length) = self.open(digest)?;
         if kind == pack::RAW {
@@ -174,19 +193,29 @@ impl Blobs {
         self.check(digest, into)
     }
 
+    /// Forgets which blobs were seen to be whole: what is put again is compared again.
+    pub(crate) fn forget_verified(&self) {
+        self.verified.forget_all();
+    }
+
+    /// Where one blob is damaged others may be: the next that is put again is compared with its file.
+    fn note(&self, error: &BlobError) {
+        if matches!(error, BlobError::Damaged(..)) {
+            self.verified.forget_all();
+        }
+    }
+
     /// The kind, the file behind its kind, and how many bytes are left in it.
     fn open(&self, digest: &Digest) -> Result<(u8, File, u64), BlobError> {
         let failed = |e: io::Error| match e.kind() {
             ErrorKind::NotFound => BlobError::Missing(*digest),
+            ErrorKind::InvalidInput => BlobError::Damaged(*digest, e.to_string()),
             _ => BlobError::Io(*digest, e),
         };
-        // Not a pipe that somebody put there: opening it would wait for ever.
-        let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
-        let mut file =
-            OpenOptions::new().read(true).custom_flags(flags).open(self.path(digest)).map_err(failed)?;
+        let mut file = nofollow::open_file(&self.path(digest)).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
-        if !about.is_file() || about.len() == 0 {
-            return Err(BlobError::Damaged(*digest, "it is no file with anything in it".into()));
+        if about.len() == 0 {
+            return Err(BlobError::Damaged(*digest, "it is empty".into()));
         }
         let mut kind = [0];
         file.read_exact(&mut kind).map_err(failed)?;
@@ -217,16 +246,42 @@ impl Blobs {
         }
     }
 
-    fn already(&self, digest: &Digest) -> io::Result<Option<u64>> {
+    /// The size of a blob's file that is there and holds these bytes.
+    fn already(&mut self, digest: &Digest, bytes: &[u8]) -> io::Result<Option<u64>> {
         if let Some(one) = self.under_way.iter().find(|one| one.digest == *digest) {
             return Ok(Some(one.bytes));
         }
-        match self.stored_bytes(digest) {
-            Ok(0) => Ok(None),
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        let stored = match self.stored_bytes(digest) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        // Packed only where that makes it shorter.
+        if stored == 0 || stored > bytes.len() as u64 + 1 {
+            return Ok(None);
         }
+        if !self.verified.has(digest) {
+            if !self.holds(digest, bytes) {
+                return Ok(None);
+            }
+            self.verified.add(digest);
+        }
+        Ok(Some(stored))
+    }
+
+    /// Whether a blob's file can be read and holds these bytes.
+    fn holds(&self, digest: &Digest, bytes: &[u8]) -> bool {
+        let Ok((kind, mut file, length)) = self.open(digest) else { return false };
+        if kind != pack::RAW {
+            let packed = self.packed(digest, &mut file, length, bytes.len()).ok();
+            return packed.and_then(|packed| pack::unpack(kind, &packed, bytes.len()).ok()).as_deref()
+                == Some(bytes);
+        }
+        let mut buffer = vec![0; COMPARED_BYTES.min(bytes.len())];
+        length == bytes.len() as u64
+            && bytes.chunks(COMPARED_BYTES).all(|piece| {
+                let read = &mut buffer[..piece.len()];
+                file.read_exact(read).is_ok() && read == piece
+            })
     }
 
     /// Gives the written files their names, when the content of all of them is on disk.
@@ -253,6 +308,7 @@ impl Blobs {
             other => other,
         }?;
         self.unsettled.insert(folder);
+        self.verified.add(&one.digest);
         Ok(())
     }
 

@@ -142,9 +142,14 @@ pub enum Care {
         name: Option<String>,
     },
     /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their states are used.
+    ///
+    /// Shows first what they hold, and asks.
     Trust {
         /// The notebook's directory, NAME.ratoon.
         dir: PathBuf,
+        /// Do not ask: for programs.
+        #[arg(long, short)]
+        yes: bool,
     },
 }
 

@@ -1,12 +1,14 @@
 //! What is done to a notebook that no server has open: checked, rid of what nothing names, trusted.
 
 use super::StoreError;
-use super::checkpoint::{chunks, is_plausible, trust as sign_all};
+use super::checkpoint::{Holds, chunks, holds, is_plausible, trust as sign_all, unsigned};
 use super::key::{InstallKey, Seal};
 use super::load::MAX_ENTRY_BYTES;
 use super::open::{Found, Paths, examine, transaction};
 use super::tables::META;
+use crate::blobs::nofollow::Kind;
 use crate::blobs::{BlobError, Blobs, Digest};
+use crate::notebook::StateId;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -101,9 +103,10 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), StoreError> {
             (count, freed) = (count + 1, freed + bytes);
         }
     }
-    for entry in entries(&paths.temporary()).map_err(failed)? {
+    for (entry, kind) in entries(&paths.temporary()).map_err(failed)? {
         let bytes = fs::symlink_metadata(&entry).map_or(0, |about| about.len());
-        let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+        // Of a link, the link itself.
+        let removed = if kind == Kind::Folder { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
         removed.map_err(failed)?;
         (count, freed) = (count + 1, freed + bytes);
     }
@@ -111,40 +114,66 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), StoreError> {
     Ok((count, freed))
 }
 
-/// A state of which the checkpoint is trusted from now on.
+/// A state whose checkpoint this install has not signed.
 #[derive(Debug)]
-pub struct Trusted {
+pub struct Untrusted {
     /// The state's id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// How many names its checkpoint holds.
-    pub entry_count: u32,
+    /// What its checkpoint says of itself, unless it cannot be read.
+    pub holds: Result<Holds, String>,
+    /// Whether the signature of another install, or of another place in this one, is on it.
+    pub is_signed: bool,
 }
 
-/// Signs all checkpoints of a notebook as this install's own. Answers those that were not.
-///
-/// # Errors
-/// When it cannot be opened, is damaged, or the disk refuses.
-pub fn trust(dir: &Path, key: &InstallKey) -> Result<Vec<Trusted>, StoreError> {
-    let paths = Paths::of(dir);
-    let mut found = sound(&paths, Some(key))?;
-    let seal = Seal::new(key, &found.loaded.notebook_id.unwrap_or_default());
-    let mut taken = Vec::new();
-    let commits = found.loaded.commits + 1;
-    let signed = transaction(&mut found.tables, |tables| {
-        taken = sign_all(tables, &seal)?;
-        tables.put(&META, &["commits".into(), commits.into()])
-    });
-    signed.map_err(|fault| paths.refused(fault.why, fault.how))?;
-    found.tables.settle_on_close(true);
-    let of = |id| found.loaded.parts.states.iter().find(|s| s.id == id);
-    let told = taken.into_iter().filter_map(of).map(|state| Trusted {
-        id: state.id.as_str().to_owned(),
-        name: state.name.clone(),
-        entry_count: state.checkpoint.as_ref().map_or(0, |c| c.entry_count),
-    });
-    Ok(told.collect())
+/// A notebook, held locked, whose checkpoints may be signed.
+#[derive(Debug)]
+pub struct Trusting {
+    found: Found,
+    paths: Paths,
+    seal: Seal,
+    /// Those that this install has not signed.
+    pub untrusted: Vec<Untrusted>,
+}
+
+impl Trusting {
+    /// Looks what would be trusted. Changes nothing.
+    ///
+    /// # Errors
+    /// When the notebook cannot be opened, or is damaged.
+    pub fn look(dir: &Path, key: &InstallKey) -> Result<Self, StoreError> {
+        let paths = Paths::of(dir);
+        let mut found = sound(&paths, Some(key))?;
+        let seal = Seal::new(key, found.loaded.notebook_id.as_deref().unwrap_or_default());
+        let blobs = Blobs::at(&paths.blobs());
+        let rows = unsigned(&mut found.tables, &seal).map_err(|fault| paths.refused(fault.why, fault.how))?;
+        let of = |id: &StateId| found.loaded.parts.states.iter().find(|s| s.id == *id);
+        let about = |(id, manifest, is_signed): (StateId, String, bool)| Untrusted {
+            name: of(&id).map_or_else(|| id.as_str().to_owned(), |state| state.name.clone()),
+            id: id.as_str().to_owned(),
+            holds: holds(&blobs, &manifest),
+            is_signed,
+        };
+        let untrusted = rows.into_iter().map(about).collect();
+        Ok(Self { found, paths, seal, untrusted })
+    }
+
+    /// Signs all checkpoints as this install's own. Answers how many were not.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sign(mut self) -> Result<usize, StoreError> {
+        let commits = self.found.loaded.commits + 1;
+        let mut taken = Vec::new();
+        let signed = transaction(&mut self.found.tables, |tables| {
+            taken = sign_all(tables, &self.seal)?;
+            tables.put(&META, &["commits".into(), commits.into()])
+        });
+        signed.map_err(|fault| self.paths.refused(fault.why, fault.how))?;
+        self.found.tables.settle_on_close(true);
+        Ok(taken.len())
+    }
 }
 
 /// A notebook in which nothing is damaged.
@@ -161,14 +190,15 @@ fn name_of(dir: &Path) -> String {
     dir.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Every file among the blobs: what its name says, where it is, how large it is.
+/// Everything among the blobs: what its name says when it is a blob's file, where it is, how large it is.
 fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     let mut found = Vec::new();
-    for folder in entries(&paths.blobs())? {
-        let inside = if folder.is_dir() { entries(&folder)? } else { vec![folder] };
-        for path in inside {
+    for (folder, kind) in entries(&paths.blobs())? {
+        let inside = if kind == Kind::Folder { entries(&folder)? } else { vec![(folder, kind)] };
+        for (path, kind) in inside {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let digest = name.parse().ok().filter(|_| path.parent().is_some_and(|p| p.ends_with(&name[..2])));
+            let is_in_place = || path.parent().is_some_and(|p| p.ends_with(&name[..2]));
+            let digest = name.parse().ok().filter(|_| kind == Kind::File && is_in_place());
             let bytes = fs::symlink_metadata(&path)?.len();
             found.push((digest, path, bytes));
         }
@@ -176,9 +206,12 @@ fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     Ok(found)
 }
 
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// What stands in a folder. No link is followed.
+fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
     match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Ok(entries) => entries
+            .map(|entry| entry.and_then(|entry| Ok((entry.path(), Kind::of(entry.file_type()?)))))
+            .collect(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }

@@ -7,6 +7,7 @@ use super::write::Writer;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::notebook::{Checkpoint, Form, StateId};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// No manifest is longer. It names a chunk of 4 MiB in some 70 bytes, and holds the sources of functions.
 pub(super) const MAX_MANIFEST_BYTES: usize = 64 << 20;
@@ -65,6 +66,50 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
         }
     }
     Ok(found)
+}
+
+/// What a checkpoint says that it holds, for who is to trust it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holds {
+    /// How many names.
+    pub names: usize,
+    /// How many bytes, unpacked.
+    pub bytes: u64,
+    /// The modules that are imported when it is loaded; none when it holds plain values only.
+    pub modules: Option<Vec<String>>,
+    /// The functions and classes of its cells.
+    pub definitions: Vec<String>,
+}
+
+/// What a manifest lists. Its lists may be long, so nothing is kept of what is not shown.
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(default)]
+    entries: Vec<serde::de::IgnoredAny>,
+    environment: Option<Modules>,
+    #[serde(default)]
+    sources: Option<BTreeMap<String, serde::de::IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+struct Modules {
+    #[serde(default)]
+    modules: Vec<String>,
+}
+
+/// What the checkpoint with this manifest says that it holds.
+pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<Holds, String> {
+    let digest: Digest = manifest.parse().map_err(|_| "its manifest has no digest".to_owned())?;
+    let text = blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|error| error.to_string())?;
+    let bytes = cuts(&text)?;
+    let listing: Listing =
+        serde_json::from_slice(&text).map_err(|error| format!("it is no manifest ({error})"))?;
+    Ok(Holds {
+        names: listing.entries.len(),
+        bytes,
+        modules: listing.environment.map(|environment| environment.modules),
+        definitions: listing.sources.unwrap_or_default().into_keys().collect(),
+    })
 }
 
 /// How many bytes all streams and buffers of a manifest's text come to.
@@ -152,6 +197,19 @@ fn parent_of(tables: &Tables, state: &StateId) -> Result<Option<StateId>, Fault>
 fn sign(seal: &Seal, row: &[Cell], parent: Option<&StateId>) -> Cell {
     let text = |at: usize| row[at].text().unwrap_or_default();
     seal.checkpoint(text(0), parent, text(2), text(3))
+}
+
+/// The checkpoints that this install has not signed: their state, their manifest, and whether anybody has.
+pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId, String, bool)>, Fault> {
+    let mut found = Vec::new();
+    for row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {
+        let text = |at: usize| row[at].text().unwrap_or_default();
+        let state = StateId::new(text(0));
+        if !seal.is_checkpoint(&row, parent_of(tables, &state)?.as_ref()) {
+            found.push((state, text(2).to_owned(), row[4] != Cell::Null));
+        }
+    }
+    Ok(found)
 }
 
 /// Signs all checkpoints. Answers the states of those that were not signed by this install.

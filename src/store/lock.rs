@@ -1,7 +1,8 @@
 //! One writer: the lock on a notebook's directory.
 
 use super::StoreError;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use crate::blobs::nofollow::flags;
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -48,9 +49,12 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+            .custom_flags(flags())
             .open(&path)
             .map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(refused("its lock is not a file".into(), "remove it: a new one is made"));
+        }
         // Belongs to this open file, not to the process: closing another descriptor of the file does not end it.
         let began = Instant::now();
         let taken = loop {

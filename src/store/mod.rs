@@ -18,11 +18,13 @@ mod thread;
 mod wal;
 mod write;
 
-pub use care::{Checked, Trusted, check, gc, trust};
+pub use care::{Checked, Trusting, Untrusted, check, gc};
+pub use checkpoint::Holds;
 pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
 pub use shelf::{Shelved, create, duplicate, is_open, look, read, remove, rename, sweep};
 
+use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, Refused, StateId, Trouble};
 use key::Seal;
 use open::Paths;
@@ -246,6 +248,7 @@ impl Store {
             // If it panicked there is nothing left to close.
             let _ = thread.join();
         }
+        Blobs::at(&self.shared.paths.blobs()).forget_verified();
     }
 
     fn send(&self, job: Job) {

@@ -8,6 +8,7 @@ use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
 use crate::blobs::Blobs;
+use crate::blobs::nofollow::{Kind, open_file};
 use crate::notebook::{KeptLink, Notebook, ROOT_NAME};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -40,6 +41,37 @@ impl Paths {
 
     pub(super) fn temporary(&self) -> PathBuf {
         self.dir.join("tmp")
+    }
+
+    /// Refuses a directory in which something else stands where a file or a folder should be. A link would lead out of it,
+    /// to files that are none of the notebook's, and a pipe would keep us waiting for ever.
+    pub(super) fn vet(&self) -> Result<(), StoreError> {
+        for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
+            let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
+            if !matches!(kind, Kind::Nothing | Kind::File) {
+                return Err(self.odd(name, kind, "a file"));
+            }
+        }
+        for name in ["tmp", "blobs"] {
+            let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
+            if !matches!(kind, Kind::Nothing | Kind::Folder) {
+                return Err(self.odd(name, kind, "a folder"));
+            }
+        }
+        for entry in fs::read_dir(self.blobs()).into_iter().flatten() {
+            let entry = entry.map_err(|e| self.failed(e))?;
+            let kind = Kind::of(entry.file_type().map_err(|e| self.failed(e))?);
+            if matches!(kind, Kind::Other(_)) {
+                let name = format!("blobs/{}", entry.file_name().to_string_lossy());
+                return Err(self.odd(&name, kind, "a folder"));
+            }
+        }
+        Ok(())
+    }
+
+    fn odd(&self, name: &str, kind: Kind, should: &str) -> StoreError {
+        let why = format!("its {name} is {}, not {should}", kind.in_words());
+        self.refused(why, &format!("nothing was changed; put {should} there, or move what stands there away"))
     }
 
     /// A refusal to open it.
@@ -112,6 +144,7 @@ pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink
 
 /// Opens a database that may be damaged.
 pub(super) fn open_tables(paths: &Paths) -> Result<Tables, StoreError> {
+    paths.vet()?;
     look_at_header(paths)?;
     if let Some(why) = wal::damage(&paths.log()).map_err(|e| paths.failed(e))? {
         return Err(paths.malformed(why));
@@ -179,11 +212,9 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Found,
 
 /// Whether there is a database. A directory that lost it is not taken for a new one.
 pub(super) fn there(paths: &Paths) -> Result<bool, StoreError> {
-    match fs::symlink_metadata(paths.database()) {
-        Ok(about) if about.is_file() => return Ok(true),
-        Ok(_) => return Err(paths.refused("its notebook.db is not a file", "put the file itself there")),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(paths.failed(error)),
+    paths.vet()?;
+    if Kind::at(&paths.database()).map_err(|e| paths.failed(e))? == Kind::File {
+        return Ok(true);
     }
     let is_left = |entry: io::Result<fs::DirEntry>| {
         entry.is_ok_and(|entry| {
@@ -201,7 +232,7 @@ pub(super) fn there(paths: &Paths) -> Result<bool, StoreError> {
 
 /// What can be seen without SQLite, which would take an empty file for a new database.
 fn look_at_header(paths: &Paths) -> Result<(), StoreError> {
-    let mut file = File::open(paths.database()).map_err(|e| paths.failed(e))?;
+    let mut file = open_file(&paths.database()).map_err(|e| paths.failed(e))?;
     let length = file.metadata().map_err(|e| paths.failed(e))?.len();
     let mut header = [0; 100];
     if length < 512 || file.read_exact(&mut header).is_err() {

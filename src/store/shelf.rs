@@ -119,6 +119,9 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
         fs::create_dir_all(&own)?;
         for file in fs::read_dir(folder.path())? {
             let file = file?;
+            if !file.file_type()?.is_file() {
+                continue;
+            }
             let (path, own) = (file.path(), own.join(file.file_name()));
             if fs::hard_link(&path, &own).is_err() {
                 fs::copy(&path, &own)?;
@@ -174,18 +177,23 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
     tables.empty_log().map_err(fault)
 }
 
-/// Removes a notebook that is not open.
+/// Removes a notebook that is not open. Where its name is a symbolic link only the link goes: what it leads to is
+/// somewhere else, and may be known there by another name.
 ///
 /// # Errors
 /// When another program has it open, or the disk refuses to let go of its name.
 pub fn remove(dir: &Path) -> Result<(), StoreError> {
     let paths = Paths::of(dir);
+    let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
+    if dir.is_symlink() {
+        fs::remove_file(dir).map_err(refused)?;
+        return sync_parent(dir).map_err(refused);
+    }
     if !dir.is_dir() {
         return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
     }
     let lock = Lock::take(dir)?;
     let going = beside(dir, GOING);
-    let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
     fs::rename(dir, &going).map_err(refused)?;
     sync_parent(dir).map_err(refused)?;
     drop(lock);
@@ -203,7 +211,7 @@ pub fn is_open(dir: &Path) -> bool {
 pub fn look(dir: &Path, is_open: bool) -> Shelved {
     let paths = Paths::of(dir);
     let written = |path: PathBuf| {
-        let time = fs::metadata(path).ok()?.modified().ok()?;
+        let time = fs::symlink_metadata(path).ok()?.modified().ok()?;
         Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs_f64() * 1000.0)
     };
     let (database, log) = (written(paths.database()), written(paths.log()));
@@ -232,7 +240,9 @@ pub fn sweep(shelf: &Path) {
     for entry in fs::read_dir(shelf).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
-        if is_left && Lock::take_at_once(&entry.path()).is_ok() {
+        // Not what a link of this name leads to.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_left && is_folder && Lock::take_at_once(&entry.path()).is_ok() {
             clear(&entry.path());
         }
     }

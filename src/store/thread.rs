@@ -332,7 +332,10 @@ impl Thread {
         let blobs = self.paths.blobs();
         fs::create_dir_all(&blobs)?;
         for folder in fs::read_dir(&blobs)? {
-            File::open(folder?.path())?.sync_all()?;
+            let folder = folder?;
+            if folder.file_type()?.is_dir() {
+                File::open(folder.path())?.sync_all()?;
+            }
         }
         Ok(File::open(&blobs)?.sync_all()?)
     }

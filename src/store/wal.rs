@@ -1,5 +1,6 @@
 //! Looks for damage in the middle of SQLite's write-ahead log, which SQLite takes for its end (sqlite.org/walformat.html).
 
+use crate::blobs::nofollow::read_file;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -8,7 +9,7 @@ const FRAME_HEADER: usize = 24;
 
 /// Why the log would silently lose commits; none when it would not.
 pub(super) fn damage(path: &Path) -> io::Result<Option<&'static str>> {
-    match std::fs::read(path) {
+    match read_file(path) {
         Ok(log) => Ok(judge(&log)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

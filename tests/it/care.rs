@@ -1,17 +1,23 @@
 //! `ratoon check`, `gc` and `trust`, as they are typed.
 
+use crate::cells::Room;
+use crate::server::{TestServer, output_of};
+use serde_json::json;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn ratoon(home: &Path, command: &str, dir: &Path) -> (i32, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_ratoon"))
-        .arg(command)
-        .arg(dir)
-        .env("HOME", home)
-        .env_remove("XDG_CONFIG_HOME")
-        .output()
-        .unwrap();
+    said_by(Command::new(env!("CARGO_BIN_EXE_ratoon")).arg(command).arg(dir).env("HOME", home))
+}
+
+fn trust(home: &Path, dir: &Path) -> (i32, String) {
+    said_by(Command::new(env!("CARGO_BIN_EXE_ratoon")).args(["trust", "--yes"]).arg(dir).env("HOME", home))
+}
+
+fn said_by(command: &mut Command) -> (i32, String) {
+    let Output { status, stdout, stderr } =
+        command.stdin(Stdio::null()).env_remove("XDG_CONFIG_HOME").output().unwrap();
     let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
     (status.code().unwrap(), said)
 }
@@ -28,14 +34,57 @@ fn a_notebook_is_checked_cleaned_and_trusted() {
     assert!(code == 1 && said.contains("missing") && said.contains("1 damaged"), "{said}");
     let (code, said) = ratoon(&home, "gc", &dir);
     assert!(code == 1 && said.contains("not known what the checkpoint of state initial needs"), "{said}");
+    // It says what it would trust, and does not do so unasked.
     let (code, said) = ratoon(&home, "trust", &dir);
-    assert!(code == 0 && said.contains("3 names") && said.contains("1 checkpoints are trusted"), "{said}");
-    let (_, said) = ratoon(&home, "trust", &dir);
-    assert!(said.contains("0 checkpoints are trusted"), "{said}");
+    let told = [
+        "initial: ",
+        "signed by another install",
+        "cannot be read: the blob",
+        "there is nobody to ask",
+        "--yes",
+    ];
+    assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");
+    let (code, said) = trust(&home, &dir);
+    assert!(
+        code == 0 && said.contains("runs as you") && said.contains("1 checkpoints are trusted"),
+        "{said}"
+    );
+    let (code, said) = ratoon(&home, "trust", &dir);
+    assert!(code == 0 && said == "0 checkpoints are trusted now that were not\n", "{said}");
     assert!(home.join(".config/ratoon/key").is_file());
     fs::write(dir.join("notebook.db"), "no database").unwrap();
     let (code, said) = ratoon(&home, "check", &dir);
     assert!(code == 1 && said.contains("notebook.db is damaged: it is cut off"), "{said}");
     assert_eq!(fs::read_to_string(dir.join("notebook.db")).unwrap(), "no database");
     fs::remove_dir_all(home).unwrap();
+}
+
+#[test]
+fn what_would_be_trusted_is_shown_before_it_is_signed() {
+    let (room, home) = (Room::new(), Room::new());
+    let mut server = TestServer::in_dir(room.path());
+    let code = "import decimal\ndef greet(): return decimal.Decimal(1)\nclass Thing: pass\nx = [1]";
+    let state = server.run("initial", code).state().to_owned();
+    server.checkpoint(&state, json!({}));
+    server.signal(nix::sys::signal::Signal::SIGTERM);
+    server.wait();
+    // Another home has another key.
+    let dir = room.file("main.ratoon");
+    let (code, said) = ratoon(home.path(), "trust", &dir);
+    let told = [
+        "main.ratoon: ",
+        "4 names",
+        "runs code when it is loaded; imports ",
+        "decimal",
+        "greet",
+        "Thing",
+        &state,
+    ];
+    assert!(code == 1 && told.iter().all(|told| said.contains(told)), "{said}");
+    let (code, said) = trust(home.path(), &dir);
+    assert!(code == 0 && said.contains("greet") && said.contains("1 checkpoints are trusted"), "{said}");
+    // The first install does not know it any more.
+    let again = output_of(&["trust", dir.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&again.stdout).contains("not signed: 1"), "{again:?}");
+    drop(server);
 }

@@ -39,4 +39,5 @@ mod start;
 mod survival;
 mod tasks;
 mod tidy;
+mod trapped;
 mod wire;

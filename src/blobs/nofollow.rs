@@ -1,0 +1,93 @@
+//! Files and folders of a notebook's directory, taken for what they are: symbolic links are not followed, and pipes and
+//! devices are never opened to be waited for. Whoever hands over a directory chooses what stands in it.
+
+use nix::fcntl::OFlag;
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Nothing,
+    File,
+    Folder,
+    /// Something that no notebook has, in words.
+    Other(&'static str),
+}
+
+impl Kind {
+    /// What stands there; a link is a link.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path) {
+            Ok(about) => Ok(Self::of(about.file_type())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn of(kind: FileType) -> Self {
+        if kind.is_file() {
+            Self::File
+        } else if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_symlink() {
+            Self::Other("a symbolic link")
+        } else if kind.is_fifo() {
+            Self::Other("a named pipe")
+        } else if kind.is_socket() {
+            Self::Other("a socket")
+        } else {
+            Self::Other("a device")
+        }
+    }
+
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::Nothing => "missing",
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::Other(what) => what,
+        }
+    }
+}
+
+/// Flags with which an open neither follows a link nor waits for the other end of a pipe.
+pub(crate) fn flags() -> i32 {
+    (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits()
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// The disk's, and `InvalidInput` when something else than a file stands there.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(flags()).open(path).map_err(|error| {
+        match error.raw_os_error() {
+            Some(nix::libc::ELOOP) => other(Kind::Other("a symbolic link")),
+            // A socket, or a device that is not there.
+            Some(nix::libc::ENXIO) => other(Kind::Other("no file")),
+            _ => error,
+        }
+    })?;
+    let kind = Kind::of(file.metadata()?.file_type());
+    if kind == Kind::File { Ok(file) } else { Err(other(kind)) }
+}
+
+/// The content of a file.
+///
+/// # Errors
+/// As `open_file`.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn other(kind: Kind) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, format!("it is {}, where a file should be", kind.in_words()))
+}

@@ -1,0 +1,188 @@
+//! A notebook's directory comes from elsewhere, and something else stands where its files and folders should be: nothing
+//! outside of it is read or removed, and nobody waits for the other end of a pipe.
+
+use crate::cells::Room;
+use crate::request::{Answer, Request};
+use crate::server::{TestServer, output_of};
+use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// What stands in the way.
+#[derive(Clone, Copy)]
+enum Trap {
+    /// A link to the folder `outside`.
+    ToFolder,
+    /// A link to the file `outside/precious`.
+    ToFile,
+    Pipe,
+}
+
+/// Where it stands, what it is, and how it is told.
+const TRAPS: &[(&str, Trap, &str)] = &[
+    ("tmp", Trap::ToFolder, "its tmp is a symbolic link, not a folder"),
+    ("tmp", Trap::Pipe, "its tmp is a named pipe, not a folder"),
+    ("blobs", Trap::ToFolder, "its blobs is a symbolic link, not a folder"),
+    ("blobs/zz", Trap::ToFolder, "its blobs/zz is a symbolic link, not a folder"),
+    ("notebook.db", Trap::ToFile, "its notebook.db is a symbolic link, not a file"),
+    ("notebook.db", Trap::Pipe, "its notebook.db is a named pipe, not a file"),
+    ("notebook.db-wal", Trap::Pipe, "its notebook.db-wal is a named pipe, not a file"),
+    ("notebook.db-wal", Trap::ToFile, "its notebook.db-wal is a symbolic link, not a file"),
+    ("notebook.db-shm", Trap::Pipe, "its notebook.db-shm is a named pipe, not a file"),
+    ("notebook.db-journal", Trap::Pipe, "its notebook.db-journal is a named pipe, not a file"),
+    ("lock", Trap::Pipe, "its lock is not a file"),
+    ("lock", Trap::ToFile, "lock"),
+];
+
+/// A directory with the notebook `main`, which is closed, and with files that are nobody's business.
+fn room() -> Room {
+    let room = Room::new();
+    let mut server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "x = list(range(1000))").state().to_owned();
+    server.checkpoint(&state, json!({}));
+    server.signal(Signal::SIGTERM);
+    server.wait();
+    drop(server);
+    fs::create_dir_all(room.file("outside/ab")).unwrap();
+    fs::write(room.file("outside/precious"), "precious").unwrap();
+    fs::write(room.file("outside/ab").join("ab".repeat(32)), "like a blob").unwrap();
+    room
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let own = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &own);
+        } else {
+            fs::copy(entry.path(), own).unwrap();
+        }
+    }
+}
+
+/// A notebook of this name with a trap in it.
+fn trapped(room: &Room, name: &str, place: &str, trap: Trap) -> PathBuf {
+    let dir = room.file(&format!("{name}.ratoon"));
+    copy(&room.file("main.ratoon"), &dir);
+    let path = dir.join(place);
+    if path.is_dir() {
+        fs::remove_dir_all(&path).unwrap();
+    } else {
+        let _ = fs::remove_file(&path);
+    }
+    match trap {
+        Trap::ToFolder => symlink(room.file("outside"), path).unwrap(),
+        Trap::ToFile => symlink(room.file("outside/precious"), path).unwrap(),
+        Trap::Pipe => nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap(),
+    }
+    dir
+}
+
+fn nothing_outside_has_changed(room: &Room, place: &str) {
+    let read = |path: &str| fs::read_to_string(room.file(path)).unwrap_or_default();
+    assert_eq!(read("outside/precious"), "precious", "{place}");
+    assert_eq!(read(&format!("outside/ab/{}", "ab".repeat(32))), "like a blob", "{place}");
+    let count = fs::read_dir(room.file("outside")).unwrap().count();
+    assert_eq!(count, 2, "{place}: nothing was made there");
+}
+
+#[test]
+fn commands_follow_no_link_and_wait_for_no_pipe() {
+    let room = room();
+    for (number, (place, trap, told)) in TRAPS.iter().enumerate() {
+        let dir = trapped(&room, &format!("n{number}"), place, *trap);
+        for command in ["check", "gc", "trust", "export"] {
+            let mut words = vec![command, dir.to_str().unwrap()];
+            words.extend((command == "trust").then_some("--yes"));
+            let output = output_of(&words);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains(told), "{command}, {place}: {said}");
+            nothing_outside_has_changed(&room, place);
+        }
+    }
+}
+
+#[test]
+fn a_link_in_a_blobs_place_is_damage_and_what_it_leads_to_stays() {
+    let room = room();
+    let dir = room.file("main.ratoon");
+    let blobs: Vec<PathBuf> = fs::read_dir(dir.join("blobs"))
+        .unwrap()
+        .flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .collect();
+    let stray = dir.join("blobs/ab");
+    fs::create_dir_all(&stray).unwrap();
+    symlink(room.file("outside/precious"), stray.join("ab".repeat(32))).unwrap();
+    symlink(room.file("outside"), dir.join("tmp/link")).unwrap();
+    let gc = output_of(&["gc", dir.to_str().unwrap()]);
+    assert_eq!(gc.status.code(), Some(0), "{}", String::from_utf8_lossy(&gc.stderr));
+    nothing_outside_has_changed(&room, "a stray blob");
+    assert!(!dir.join("tmp/link").is_symlink(), "what is left in tmp goes, a link as a link");
+    fs::remove_file(stray.join("ab".repeat(32))).unwrap();
+    assert!(!blobs.is_empty());
+    for blob in blobs {
+        fs::remove_file(&blob).unwrap();
+        symlink(room.file("outside/precious"), &blob).unwrap();
+    }
+    let check = output_of(&["check", dir.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&check.stdout) + String::from_utf8_lossy(&check.stderr);
+    assert!(check.status.code() == Some(1) && said.contains("it is a symbolic link"), "{said}");
+    nothing_outside_has_changed(&room, "all blobs");
+}
+
+#[test]
+fn a_server_starts_beside_such_notebooks_and_says_what_is_wrong_with_them() {
+    let room = room();
+    for (number, (place, trap, _)) in TRAPS.iter().enumerate() {
+        trapped(&room, &format!("n{number}"), place, *trap);
+    }
+    // What is left of a removal may be a link, too.
+    symlink(room.file("outside"), room.file(".ratoon-going-0")).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let why = |answer: &Answer| answer.json()["error"]["why"].as_str().unwrap_or_default().to_owned();
+    for (number, (place, _, told)) in TRAPS.iter().enumerate() {
+        let path = format!("/api/notebooks/n{number}");
+        let wish = json!({"to": format!("copy{number}")}).to_string();
+        let asked = [
+            Request::get(&path),
+            Request::post(&format!("{path}/duplicate"), &wish),
+            Request::post(&format!("{path}/rename"), &wish),
+        ];
+        for request in asked {
+            let answer = server.owner(request);
+            assert!(answer.status >= 400 && why(&answer).contains(told), "{place}: {answer:?}");
+        }
+        nothing_outside_has_changed(&room, place);
+        if !place.starts_with("lock") {
+            assert_eq!(server.owner(Request::new("DELETE", &path)).status, 204, "{place}");
+            assert!(!room.file(&format!("n{number}.ratoon")).exists(), "{place}");
+            nothing_outside_has_changed(&room, place);
+        }
+    }
+}
+
+#[test]
+fn of_a_notebook_that_is_a_link_the_link_is_deleted() {
+    let room = room();
+    copy(&room.file("main.ratoon"), &room.file("elsewhere"));
+    symlink(room.file("elsewhere"), room.file("linked.ratoon")).unwrap();
+    let server = TestServer::in_dir(room.path());
+    for is_open in [false, true] {
+        if is_open {
+            symlink(room.file("elsewhere"), room.file("linked.ratoon")).unwrap();
+            assert_eq!(server.owner(Request::get("/api/notebooks/linked")).status, 200);
+        }
+        let list = server.owner(Request::get("/api/notebooks")).json();
+        assert_eq!(list["notebooks"], json!(["linked", "main"]));
+        assert_eq!(server.owner(Request::new("DELETE", "/api/notebooks/linked")).status, 204);
+        assert!(!room.file("linked.ratoon").is_symlink());
+        assert_eq!(server.owner(Request::get("/api/notebooks/linked")).status, 404);
+        assert!(room.file("elsewhere/notebook.db").is_file(), "what it led to is as it was");
+    }
+}
