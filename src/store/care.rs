@@ -96,6 +96,7 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), StoreError> {
         named.extend(chunks.into_iter().map(|(chunk, _)| chunk));
     }
     let failed = |e: io::Error| paths.refused(e.to_string(), "look who may write there");
+    blobs.forget_verified();
     let (mut count, mut freed) = (0, 0);
     for (digest, path, bytes) in files(&paths).map_err(failed)? {
         if digest.is_some_and(|digest| !named.contains(&digest)) {

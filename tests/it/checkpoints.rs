@@ -835,3 +835,54 @@ const SCIENCE: &[Row] = &[
         "big[3] = -7; print(half[3], two[0] is big, two[1] is half, big.sum())",
     ),
 ];
+
+/// The files of a notebook's blobs.
+fn blobs(server: &TestServer) -> Vec<std::path::PathBuf> {
+    let folders = std::fs::read_dir(server.kept().join("blobs")).unwrap();
+    folders
+        .flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .collect()
+}
+
+#[test]
+fn a_damaged_checkpoint_is_healed_when_its_values_are_saved_again() {
+    let mut server = TestServer::start();
+    // Compressible, incompressible, and small values; a state beside it has the same ones.
+    let code = "import random\nr = random.Random(7)\nlarge = bytes(5_000_000)\nnoise = r.randbytes(300_000)\nsmall = [1, 2, 3]";
+    let first = grow(&server, "first", &[code]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&first));
+    server.kill();
+    let damaged = blobs(&server);
+    assert!(damaged.len() > 3);
+    for path in &damaged {
+        let mut bytes = std::fs::read(path).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        std::fs::write(path, bytes).unwrap();
+    }
+    assert!(server.start_again(&[]));
+    let lost = server.run(&first, "print(small)");
+    assert!(lost.ename() == "RestoreFailed" && lost.evalue().contains("is damaged"), "{lost:?}");
+    // Replayed it is whole, and is saved anew.
+    assert_eq!(server.post(&format!("/api/states/{first}/replay"), serde_json::json!({})).status, 200);
+    crate::server::until("it is saved again", || state_of(&server, &first)["saving"]["now"] == "idle");
+    let second = grow(&server, "second", &[code]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&second));
+    server.checkpoint(&first, serde_json::json!({}));
+    server.restart();
+    for state in [&first, &second] {
+        assert_eq!(
+            server.run(state, "print(small, len(large), len(noise))").text(),
+            "[1, 2, 3] 5000000 300000\n"
+        );
+    }
+    server.signal(Signal::SIGTERM);
+    server.wait();
+    // Of the old ones only what nobody names any more may be damaged still.
+    let kept = server.kept();
+    for command in ["gc", "check"] {
+        let output = crate::server::output_of(&[command, kept.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{command}: {output:?}");
+    }
+}

@@ -163,7 +163,8 @@ impl Machine {
     /// Whether nothing is lost when a frozen process goes, and nobody is busy with it.
     fn can_be_let_go(&self, state: &State) -> bool {
         let comes_back = |s: &State| {
-            s.checkpoint.as_ref().is_some_and(Checkpoint::is_whole)
+            let is_broken = self.saver.has_broken(&s.id);
+            !is_broken && s.checkpoint.as_ref().is_some_and(Checkpoint::is_whole)
                 || matches!(&s.revival, Some(Revival::Checkpoint { .. }))
         };
         state.living == Living::Memory

@@ -8,7 +8,7 @@ use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Role};
 use crate::notebook::{
-    Checkpoint, Event, ExecId, Living, Refused, Reply, Revival, RunError, RunStatus, State, StateId,
+    Checkpoint, Event, ExecId, Living, Refused, Reply, Revival, RunError, RunStatus, Saving, State, StateId,
 };
 
 /// A lineage that runs again.
@@ -189,6 +189,9 @@ impl Machine {
         }
         (state.living, state.revival) = (Living::Freezing, Some(Revival::Replay));
         (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
+        if self.saver.has_broken(id) {
+            state.saving = Saving::Idle;
+        }
         self.publish_state(id);
         if let Some(old) = self.frozen.insert(id.clone(), frozen) {
             self.effects.push(Effect::Kill(old));

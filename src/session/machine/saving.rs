@@ -9,7 +9,7 @@ use crate::notebook::{
     Checkpoint, Event, ExecId, Form, Living, Refused, Reply, Revival, Saving, State, StateId, Trouble,
 };
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// How long nobody must have asked for a run before a checkpoint is begun: cells that follow each other quickly are not
@@ -63,6 +63,8 @@ pub(super) struct Saver {
     waiting_since_ms: Option<f64>,
     /// How often the checkpoint of a state has failed.
     failures: BTreeMap<StateId, u32>,
+    /// States whose checkpoint could not be loaded: it is written anew when they are there again.
+    broken: BTreeSet<StateId>,
     /// Runs that wait for the checkpoint of a state that cannot be forked.
     runs: BTreeMap<StateId, Vec<ExecId>>,
 }
@@ -76,6 +78,21 @@ impl Saver {
     /// Whether a process is busy with a state.
     pub(super) fn is_at(&self, state: &StateId) -> bool {
         self.writing.as_ref().is_some_and(|w| &w.wish.state == state)
+    }
+
+    /// Whether the checkpoint of a state could not be loaded.
+    pub(super) fn has_broken(&self, state: &StateId) -> bool {
+        self.broken.contains(state)
+    }
+
+    /// Notes that the checkpoint of a state could not be loaded.
+    pub(super) fn note_broken(&mut self, state: &StateId) {
+        self.broken.insert(state.clone());
+    }
+
+    /// The checkpoint of a state may be loaded after all.
+    pub(super) fn forget_broken(&mut self, state: &StateId) {
+        self.broken.remove(state);
     }
 
     /// Notes that somebody asked for a run.
@@ -163,7 +180,7 @@ impl Machine {
     fn newest_unsaved(&self) -> Option<StateId> {
         let is_due = |s: &&State| {
             s.living == Living::Memory
-                && s.checkpoint.is_none()
+                && (s.checkpoint.is_none() || self.saver.has_broken(&s.id))
                 && s.saving == Saving::Idle
                 && !s.id.is_root()
         };
@@ -221,7 +238,9 @@ impl Machine {
     /// A state is immutable: what has been saved is not written again, only called otherwise.
     fn has_what_is_wished(&mut self, wish: &Wish) -> bool {
         let saved = self.notebook.state(&wish.state).and_then(|s| s.checkpoint.clone());
-        let Some(mut checkpoint) = saved.filter(|c| c.form == wish.form && c.is_trusted) else {
+        let is_good =
+            |c: &Checkpoint| c.form == wish.form && c.is_trusted && !self.saver.has_broken(&wish.state);
+        let Some(mut checkpoint) = saved.filter(is_good) else {
             return false;
         };
         self.set_saving(&wish.state, Saving::Idle);
@@ -313,6 +332,7 @@ impl Machine {
             self.publish_state(id);
         }
         self.saver.failures.remove(id);
+        self.saver.broken.remove(id);
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
             self.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
         }
@@ -339,7 +359,8 @@ impl Machine {
 
     /// What kept a checkpoint from being written may be over.
     pub(super) fn save_again(&mut self, id: &StateId) {
-        let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && s.checkpoint.is_none();
+        let is_lacking = |s: &State| s.checkpoint.is_none() || self.saver.has_broken(&s.id);
+        let has_failed = |s: &State| matches!(s.saving, Saving::Failed { .. }) && is_lacking(s);
         if self.notebook.state(id).is_some_and(has_failed) {
             self.set_saving(id, Saving::Idle);
             self.save_next();
@@ -395,6 +416,7 @@ impl Machine {
     pub(super) fn stop_saving(&mut self, id: &StateId) {
         let gone = Reply::Refused(not_found("state", id));
         self.saver.failures.remove(id);
+        self.saver.broken.remove(id);
         let wishes = std::mem::take(&mut self.saver.wishes);
         let (theirs, others): (VecDeque<Wish>, _) = wishes.into_iter().partition(|w| &w.state == id);
         self.saver.wishes = others;

@@ -120,6 +120,7 @@ impl Machine {
         if !self.frozen.contains_key(&state) {
             self.set_living(&state, Living::Replay);
         }
+        self.saver.note_broken(&state);
         self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
         self.serve_backlog();
     }

@@ -3,8 +3,8 @@
 use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, RunStatus, State, StateId, TaskCheckpoint,
-    Trouble,
+    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, RunStatus, Saving, State, StateId,
+    TaskCheckpoint, Trouble,
 };
 
 use serde_json::{Map, Value};
@@ -99,9 +99,17 @@ impl Machine {
             if let Some(checkpoint) = &mut state.checkpoint {
                 checkpoint.is_trusted = true;
             }
+            // As values it could not be loaded; whole it has not been tried.
+            let is_untried = state.living == Living::Replay && state.checkpoint.is_some();
+            if is_untried {
+                (state.living, state.saving) = (Living::Disk, Saving::Idle);
+            }
             // What was loaded of it are its values only.
             let is_partial = state.revival.is_some() && state.living == Living::Memory;
             self.publish_state(id);
+            if is_untried {
+                self.saver.forget_broken(id);
+            }
             if is_partial && !self.heads.stand_at(id) && !self.saver.is_at(id) {
                 self.let_go(id);
             }
