@@ -24,4 +24,5 @@ pub mod http;
 pub mod options;
 pub mod commands;
 mod allocator;
+mod threads;
 pub mod serve;

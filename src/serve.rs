@@ -5,6 +5,7 @@ use crate::kernel::{Launch, interpreter, provision};
 use crate::notebook::Refused;
 use crate::options::{Options, Secret};
 use crate::session::{Budget, Keeping, Sessions};
+use crate::threads::Threads;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -65,10 +66,14 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, StartError> {
     let listener = listen(options)?;
     let launch = launch(options)?;
     let keeping = keeping(options, &launch)?;
+    let no_room = |e: io::Error| StartError::new("start", e.to_string(), "close some programs and try again");
+    let threads = Threads::start().map_err(no_room)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime =
-        runtime.map_err(|e| StartError::new("start", e.to_string(), "close some programs and try again"))?;
-    let code = runtime.block_on(serve(options, token, listener, launch, keeping));
+    let runtime = runtime.map_err(no_room)?;
+    let code = runtime.block_on(async {
+        let sessions = Sessions::new(launch, keeping, threads);
+        serve(options, token, listener, sessions).await
+    });
     // Whatever is still under way belongs to nobody now.
     runtime.shutdown_background();
     code
@@ -78,13 +83,11 @@ async fn serve(
     options: &Options,
     token: String,
     listener: TcpListener,
-    launch: Launch,
-    keeping: Keeping,
+    sessions: Sessions,
 ) -> Result<ExitCode, StartError> {
     let broken = |e: io::Error| StartError::new("serve", e.to_string(), "try again");
     let mut stop = StopSignals::new().map_err(broken)?;
     let address = listener.local_addr().map_err(broken)?;
-    let sessions = Sessions::new(launch, keeping);
     let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
     let door_options = DoorOptions {
         token,
@@ -125,7 +128,8 @@ fn launch(options: &Options) -> Result<Launch, StartError> {
     };
     let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line))
         .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
-    Ok(Launch { python: interpreter.executable, support, cwd, nice: options.nice })
+    let (program, python) = ("/proc/self/exe".into(), interpreter.executable);
+    Ok(Launch { program, python, support, cwd, nice: options.nice })
 }
 
 /// Where notebooks are kept: in the directory in which cells run.

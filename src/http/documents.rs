@@ -52,8 +52,7 @@ pub(crate) async fn document(
     let state = find(&session, param(&found, 1)).await?.id;
     let permit = permit(&door)?;
     let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
-    let lost = |_| HttpError::internal("a part of the server failed");
-    let text = web::block(move || document.write(format)).await.map_err(lost)?;
+    let text = door.threads.run(move || document.write(format)).await?;
     drop(permit);
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, format.media_type()))
@@ -108,10 +107,10 @@ async fn take_in(
     bytes: Vec<u8>,
     format: Format,
 ) -> Result<Imported, HttpError> {
-    let lost = |_| HttpError::internal("a part of the server failed");
     let _one = door.changes_links.lock().await;
     let sessions = door.sessions.clone();
-    let made = web::block(move || -> Result<Imported, Refused> {
+    let threads = door.threads.clone();
+    let made = threads.run(move || -> Result<Imported, Refused> {
         let mut document = Document::read(&bytes, format)?;
         let left_out = std::mem::take(&mut document.left_out);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
@@ -119,7 +118,7 @@ async fn take_in(
         sessions.create(&document.into_notebook(&name, now, &mut new_id))?;
         Ok(Imported { name, left_out })
     });
-    Ok(made.await.map_err(lost)??)
+    Ok(made.await??)
 }
 
 /// Whether a name may be given to a new notebook.

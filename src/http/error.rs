@@ -2,6 +2,7 @@
 
 use super::guard::headers::{Kind, harden};
 use crate::notebook::Refused;
+use crate::threads::Lost;
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::{HttpResponse, ResponseError};
@@ -108,6 +109,12 @@ pub(crate) fn status_of(refused: &Refused) -> StatusCode {
         // The server is well, but this cannot be had now: too much is going on, or a process is gone.
         "busy" | "kernel" | "closed" => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl From<Lost> for HttpError {
+    fn from(_: Lost) -> Self {
+        Self::internal("a part of the server failed")
     }
 }
 

@@ -8,6 +8,7 @@ use super::routes::Found;
 use super::{Door, limits};
 use crate::notebook::{Form, Refused, Reply};
 use crate::session::{Adopted, Session};
+use crate::threads::Threads;
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut};
@@ -72,7 +73,7 @@ pub(crate) async fn export(
     let bytes = export.bytes;
     let (sender, mut pieces) = mpsc::channel(PIECES);
     // It ends by itself: when all is sent, or the client has gone and took the other end with it.
-    tokio::task::spawn_blocking(move || {
+    door.threads.spawn(move || {
         let failure = sender.clone();
         if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, Pieces(sender))) {
             let _ = failure.blocking_send(Err(error));
@@ -107,7 +108,7 @@ pub(crate) async fn import(
 ) -> Result<HttpResponse, HttpError> {
     let session = Door::notebook(&door, param(&found, 0)).await?;
     let permit = permit(&door)?;
-    let mut upload = Upload::begin(session.temporary()).await?;
+    let mut upload = Upload::begin(door.threads.clone(), session.temporary()).await?;
     let mut piece = BytesMut::new();
     each_chunk(&request, body.into_inner(), async |chunk| {
         piece.extend_from_slice(&chunk);
@@ -165,21 +166,23 @@ impl Write for Pieces {
 
 /// A file that comes in. It is gone when this is.
 struct Upload {
+    threads: Threads,
     path: PathBuf,
     file: Option<File>,
 }
 
 impl Upload {
-    async fn begin(path: PathBuf) -> Result<Self, HttpError> {
+    async fn begin(threads: Threads, path: PathBuf) -> Result<Self, HttpError> {
         let own = path.clone();
         let open = move || OpenOptions::new().write(true).create_new(true).mode(0o600).open(own);
-        let file = Some(on_disk(open).await?);
-        Ok(Self { path, file })
+        let file = Some(on_disk(&threads, open).await?);
+        Ok(Self { threads, path, file })
     }
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), HttpError> {
         if let Some(mut file) = self.file.take() {
-            self.file = Some(on_disk(move || file.write_all(&bytes).map(|()| file)).await?);
+            let write = move || file.write_all(&bytes).map(|()| file);
+            self.file = Some(on_disk(&self.threads, write).await?);
         }
         Ok(())
     }
@@ -193,10 +196,10 @@ impl Drop for Upload {
 }
 
 async fn on_disk<T: Send + 'static>(
+    threads: &Threads,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, HttpError> {
-    let done = web::block(work).await.map_err(|_| HttpError::internal("a part of the server failed"))?;
-    done.map_err(|e| {
+    threads.run(work).await?.map_err(|e| {
         Refused::new("disk", "take in a file", e.to_string(), "make room on the disk and try again").into()
     })
 }

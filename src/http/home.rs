@@ -76,7 +76,7 @@ async fn about_all(door: &web::Data<Door>, names: Vec<String>) -> Result<Vec<Abo
         };
         names.into_iter().map(about).collect()
     };
-    let mut all = web::block(look).await.map_err(|_| HttpError::internal("a part of the server failed"))?;
+    let mut all = door.threads.run(look).await?;
     for about in &mut all {
         let Some(session) = door.sessions.get(&about.name) else { continue };
         // One that is being closed just now is not open.

@@ -22,9 +22,7 @@ pub(crate) async fn library(door: web::Data<Door>, found: Found) -> Result<HttpR
     // One at a time: each is a process.
     let _one = door.libraries.lock().await;
     let sessions = door.sessions.clone();
-    let text = web::block(move || sessions.library(&name))
-        .await
-        .map_err(|_| HttpError::internal("a part of the server failed"))?;
+    let text = door.threads.run(move || sessions.library(&name)).await?;
     Ok(match text {
         Some(text) => {
             HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=utf-8")).body(text)

@@ -35,12 +35,12 @@ pub use pages::in_path;
 
 use crate::notebook::{Command, Refused};
 use crate::session::{Session, Sessions};
+use crate::threads::Threads;
 use actix_web::dev::Server;
 use actix_web::http::KeepAlive;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use auth::{Access, Keys, Now, Scope};
-use error::HttpError;
 use guard::{Hosts, Throttle};
 use room::Room;
 use std::collections::BTreeSet;
@@ -73,6 +73,7 @@ pub struct Door {
     /// The name of our cookie. Cookies do not know ports, so the port is in the name.
     cookie: String,
     sessions: Sessions,
+    threads: Threads,
     /// Held while links change or a notebook is opened: what is on disk and what is good are then the same.
     changes_links: tokio::sync::Mutex<()>,
     /// Held while a library is looked for.
@@ -133,6 +134,7 @@ impl Door {
             libraries: tokio::sync::Mutex::default(),
             exchanges: Arc::new(tokio::sync::Semaphore::new(exchange::MAX_AT_ONCE)),
             start,
+            threads: sessions.threads().clone(),
             sessions,
             timeout: options.timeout,
             run_memory: options.run_memory,
@@ -186,8 +188,7 @@ impl Door {
                 return Ok(Err(Self::nowhere(&name)));
             }
             let sessions = door.sessions.clone();
-            let lost = |_| HttpError::internal("a part of the server failed");
-            let opened = web::block(move || sessions.open(&name)).await.map_err(lost)?;
+            let opened = door.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
                 // Only now: later, what was found on disk may have been taken back.
                 door.keys.add_kept(session.name(), &session.home().links, Now::read());

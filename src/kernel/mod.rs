@@ -23,6 +23,8 @@ use std::path::PathBuf;
 /// What it takes to start a notebook's first process.
 #[derive(Clone, Debug)]
 pub struct Launch {
+    /// This program, which is started again as `kernel`.
+    pub program: PathBuf,
     /// The user's interpreter: its environment is what cells see.
     pub python: PathBuf,
     /// A directory for the end of `sys.path` that holds what the user's environment lacks (IPython, cloudpickle).

@@ -3,6 +3,7 @@
 use super::Session;
 use crate::notebook::{Checkpoint, Form, Notebook, Output, Refused, StateId};
 use crate::store::{self, Arrived, ExchangeError, Export};
+use crate::threads::Threads;
 use std::path::PathBuf;
 
 impl Session {
@@ -21,7 +22,7 @@ impl Session {
         let prepare = move || {
             Export::prepare(&blobs, leaving.label, leaving.code, leaving.outputs, &checkpoint, form, environ)
         };
-        beside(&what, prepare).await
+        beside(self.threads(), &what, prepare).await
     }
 
     /// Reads a state's file. Its blobs are in place then; `adopt` makes it a part of the notebook.
@@ -30,7 +31,7 @@ impl Session {
     /// `Refused` when the file is not whole and right, or the disk refuses.
     pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Refused> {
         let blobs = self.home().blobs.clone();
-        beside("import a state", move || store::read_state(&file, &blobs)).await
+        beside(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
 
     /// A new path for a file that is needed only for a while. What is left behind there is swept at the next start.
@@ -63,11 +64,12 @@ fn leaving(notebook: &Notebook, id: &StateId) -> Option<Leaving> {
 
 /// Reads and writes files beside the loops.
 async fn beside<T: Send + 'static>(
+    threads: &Threads,
     what: &str,
     work: impl FnOnce() -> Result<T, ExchangeError> + Send + 'static,
 ) -> Result<T, Refused> {
-    let done = tokio::task::spawn_blocking(work).await;
-    let done = done.map_err(|_| Refused::new("kernel", what, "a part of the server failed", "try again"))?;
+    let done = threads.run(work).await;
+    let done = done.map_err(|lost| Refused::new("kernel", what, lost.to_string(), "try again"))?;
     done.map_err(|error| {
         let (code, how) = match error {
             ExchangeError::Bad(_) => ("bad_request", "take a file that was exported whole"),

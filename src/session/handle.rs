@@ -3,6 +3,7 @@
 
 use super::machine::{Adopted, Standing, Visitor};
 use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply, StateId};
+use crate::threads::Threads;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -54,6 +55,7 @@ pub struct Session {
     name: Arc<str>,
     home: Arc<Home>,
     inbox: mpsc::Sender<Ask>,
+    threads: Threads,
     visitors: Arc<AtomicU64>,
     fate: Arc<OnceLock<Fate>>,
 }
@@ -111,11 +113,12 @@ pub struct Home {
 }
 
 impl Session {
-    pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>) -> Self {
+    pub(super) fn new(name: &str, home: Home, inbox: mpsc::Sender<Ask>, threads: Threads) -> Self {
         Self {
             name: name.into(),
             home: Arc::new(home),
             inbox,
+            threads,
             visitors: Arc::default(),
             fate: Arc::default(),
         }
@@ -124,6 +127,11 @@ impl Session {
     /// Where the notebook is kept, as it was when it was opened.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The threads for work that waits for the disk.
+    pub(super) fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// The notebook's name.

@@ -1,9 +1,11 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::{Budget, Fate, Session, task};
+use super::task::Place;
+use super::{Budget, Fate, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook, Refused};
 use crate::store::{self, InstallKey, Shelved, StoreError};
+use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,6 +45,7 @@ pub struct Sessions {
     launch: Arc<Launch>,
     keeping: Arc<Keeping>,
     runtime: Handle,
+    threads: Threads,
     open: Arc<Mutex<Open>>,
 }
 
@@ -56,10 +59,15 @@ struct Open {
 
 impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
-    pub fn new(launch: Launch, keeping: Keeping) -> Self {
+    pub fn new(launch: Launch, keeping: Keeping, threads: Threads) -> Self {
         store::sweep(&keeping.dir);
         let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
-        Self { launch, keeping, runtime: Handle::current(), open: Arc::default() }
+        Self { launch, keeping, runtime: Handle::current(), threads, open: Arc::default() }
+    }
+
+    /// The threads for work that waits for the disk.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// The names of the open notebooks, sorted.
@@ -119,8 +127,14 @@ impl Sessions {
                 "close one of them first",
             ));
         }
-        let session =
-            task::spawn(&self.runtime, name, &self.dir_of(name), self.launch.clone(), &self.keeping)?;
+        let place = Place {
+            name: name.to_owned(),
+            dir: self.dir_of(name),
+            launch: self.launch.clone(),
+            keeping: self.keeping.clone(),
+            threads: self.threads.clone(),
+        };
+        let session = place.open(&self.runtime)?;
         open.by_name.insert(name.to_owned(), session.clone());
         Ok(session)
     }
@@ -159,7 +173,7 @@ impl Sessions {
         let (from, to) = (self.dir_of(name), self.dir_of(to));
         match self.get(name) {
             Some(session) => session.copy_to(to).await,
-            None => on_disk(move || store::duplicate(&from, &to)).await,
+            None => self.on_disk(move || store::duplicate(&from, &to)).await,
         }
     }
 
@@ -171,7 +185,7 @@ impl Sessions {
         self.leave(name, Fate::Renamed(to.to_owned())).await;
         let (from, dir, key) = (self.dir_of(name), self.dir_of(to), self.keeping.key.clone());
         let names = (name.to_owned(), to.to_owned());
-        on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
+        self.on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
     }
 
     /// Removes a notebook. It is closed for that, and its clients are told.
@@ -181,7 +195,7 @@ impl Sessions {
     pub async fn remove(&self, name: &str) -> Result<(), Refused> {
         self.leave(name, Fate::Deleted).await;
         let dir = self.dir_of(name);
-        on_disk(move || store::remove(&dir)).await
+        self.on_disk(move || store::remove(&dir)).await
     }
 
     /// Closes a notebook for good, if it is open.
@@ -193,6 +207,15 @@ impl Sessions {
         }
     }
 
+    /// Works on the disk beside the loops.
+    async fn on_disk(
+        &self,
+        work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), Refused> {
+        let lost = |lost: Lost| Refused::new("kernel", "change the directory", lost.to_string(), "try again");
+        Ok(self.threads.run(work).await.map_err(lost)??)
+    }
+
     fn dir_of(&self, name: &str) -> PathBuf {
         self.keeping.dir.join(format!("{name}{SUFFIX}"))
     }
@@ -201,10 +224,4 @@ impl Sessions {
         // The map is whole after every statement that touches it, so a panic elsewhere does not spoil it.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Works on the disk beside the loops.
-async fn on_disk(work: impl FnOnce() -> Result<(), StoreError> + Send + 'static) -> Result<(), Refused> {
-    let lost = |_| Refused::new("kernel", "change the directory", "a part of the server failed", "try again");
-    Ok(tokio::task::spawn_blocking(work).await.map_err(lost)??)
 }

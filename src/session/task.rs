@@ -10,9 +10,12 @@ use super::{Home, Keeping, Session, measure};
 use crate::kernel::{self, Exit, Heard, Launch, News, ProcId, Tree, Weight};
 use crate::notebook::{Event, ExecId, Notebook, Refused, Reply, StateId, Trouble};
 use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
+use crate::threads::Threads;
+use futures_util::FutureExt;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
-use std::path::Path;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
@@ -32,37 +35,95 @@ const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
 /// How much may wait to be written before the cells that print it are held back, in bytes.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
-/// Opens a notebook and starts its task.
-///
-/// # Errors
-/// When what is kept of it cannot be used.
-pub(super) fn spawn(
-    runtime: &Handle,
-    name: &str,
-    dir: &Path,
-    launch: Arc<Launch>,
-    keeping: &Keeping,
-) -> Result<Session, StoreError> {
-    let (asks, asked) = mpsc::channel(ASKS);
-    let (tell, told) = mpsc::unbounded_channel();
-    // The task has gone: then nobody waits for the news.
-    let tell = move |news| drop(tell.send(news));
-    let Opened { store, parts, links, damage } = Store::open(dir, name, &keeping.key, tell)?;
-    let home = Home { notebook_id: store.notebook_id().to_owned(), blobs: store.blobs(), links, damage };
-    let blobs = home.blobs.clone();
-    let session = Session::new(name, home, asks);
-    let (budget, saves) = (keeping.budget, keeping.saves);
-    runtime.spawn(async move {
+/// What it takes to open a notebook, and to open it again.
+pub(super) struct Place {
+    pub(super) name: String,
+    pub(super) dir: PathBuf,
+    pub(super) launch: Arc<Launch>,
+    pub(super) keeping: Arc<Keeping>,
+    pub(super) threads: Threads,
+}
+
+/// A notebook as it was found on disk, and what its store says from then on.
+type Found = (Opened, mpsc::UnboundedReceiver<store::News>);
+
+impl Place {
+    /// Opens the notebook and starts its task.
+    ///
+    /// # Errors
+    /// When what is kept of it cannot be used.
+    pub(super) fn open(self, runtime: &Handle) -> Result<Session, StoreError> {
+        let (asks, asked) = mpsc::channel(ASKS);
+        let (mut opened, told) = self.read()?;
+        let (links, damage) = (std::mem::take(&mut opened.links), std::mem::take(&mut opened.damage));
+        let store = &opened.store;
+        let home = Home { notebook_id: store.notebook_id().to_owned(), blobs: store.blobs(), links, damage };
+        let session = Session::new(&self.name, home, asks, self.threads.clone());
+        runtime.spawn(Arc::new(self).serve(asked, (opened, told)));
+        Ok(session)
+    }
+
+    fn read(&self) -> Result<Found, StoreError> {
+        let (tell, told) = mpsc::unbounded_channel();
+        // The task has gone: then nobody waits for the news.
+        let tell = move |news| drop(tell.send(news));
+        Ok((Store::open(&self.dir, &self.name, &self.keeping.key, tell)?, told))
+    }
+
+    /// Runs the notebook until it is closed. A panic, which is a fault of ours, ends its processes and closes what is on
+    /// disk; the next request opens it again from there.
+    async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: Found) {
+        let mut next = Some((found, None));
+        while let Some((found, first)) = next.take() {
+            let (mut task, mut inboxes) = self.start(found);
+            let end = AssertUnwindSafe(task.run(first, &mut asked, &mut inboxes)).catch_unwind().await;
+            let ended = AssertUnwindSafe(task.end(inboxes)).catch_unwind().await;
+            match (end, ended) {
+                (Ok(closed), _) => {
+                    // Whoever closed may not wait for it.
+                    closed.map(|done| done.send(()));
+                    return;
+                }
+                (Err(_), _) => next = self.open_again(&mut asked).await,
+            }
+        }
+    }
+
+    /// Waits for a request and opens the notebook for it; none when the notebook is to be closed. While it cannot be
+    /// opened, those who ask are told that it is closed.
+    async fn open_again(self: &Arc<Self>, asked: &mut mpsc::Receiver<Ask>) -> Option<(Found, Option<Ask>)> {
+        loop {
+            match asked.recv().await? {
+                Ask::Close(done) => {
+                    // Whoever closes may not wait for it.
+                    let _ = done.send(());
+                    return None;
+                }
+                Ask::Left(_) => {}
+                first => {
+                    let place = Arc::clone(self);
+                    if let Ok(Ok(found)) = self.threads.run(move || place.read()).await {
+                        return Some((found, Some(first)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn start(&self, (opened, told): Found) -> (Task, Inboxes) {
         let (reports, heard) = mpsc::channel(REPORTS);
         let (measures, measured) = mpsc::channel(1);
         // One at a time for each run, of which there are not many.
         let (weights, weighed) = mpsc::unbounded_channel();
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
+        let notebook = Notebook::from_parts(opened.parts, now_ms());
+        let Keeping { budget, saves, .. } = *self.keeping;
         let task = Task {
-            machine: Machine::new(Notebook::from_parts(parts, now_ms()), new_id, budget, saves),
-            tree: Tree::new(launch, blobs, reports),
+            machine: Machine::new(notebook, new_id, budget, saves),
+            tree: Tree::new(self.launch.clone(), opened.store.blobs(), reports),
             log: Log::new(),
-            store,
+            store: opened.store,
+            threads: self.threads.clone(),
             unsaved: Unsaved::default(),
             waiting: HashMap::new(),
             last_ticket: 0,
@@ -72,9 +133,8 @@ pub(super) fn spawn(
             weights,
             out_of_memory_kills: measure::out_of_memory_kills(),
         };
-        task.run(asked, Inboxes { heard, told, measured, weighed }).await;
-    });
-    Ok(session)
+        (task, Inboxes { heard, told, measured, weighed })
+    }
 }
 
 struct Task {
@@ -82,6 +142,7 @@ struct Task {
     tree: Tree,
     log: Log,
     store: Store,
+    threads: Threads,
     unsaved: Unsaved,
     waiting: HashMap<Ticket, oneshot::Sender<Reply>>,
     last_ticket: u64,
@@ -146,8 +207,16 @@ fn not_on_disk(reply: &Reply, trouble: &Trouble) -> Reply {
 }
 
 impl Task {
-    async fn run(mut self, mut asked: mpsc::Receiver<Ask>, mut inboxes: Inboxes) {
+    /// Works until the notebook is to be closed, and writes then what is left to write; answers who wants to know that
+    /// it is closed.
+    async fn run(
+        &mut self,
+        first: Option<Ask>,
+        asked: &mut mpsc::Receiver<Ask>,
+        inboxes: &mut Inboxes,
+    ) -> Option<oneshot::Sender<()>> {
         self.feed(Input::Opened);
+        first.into_iter().for_each(|ask| self.asked(ask));
         let closed = loop {
             tokio::select! {
                 biased;
@@ -156,14 +225,17 @@ impl Task {
                     Some(ask) => self.asked(ask),
                     None => break None,
                 },
-                () = self.hear(&mut inboxes) => {}
+                () = self.hear(inboxes) => {}
             }
         };
-        self.close(inboxes).await;
-        if let Some(done) = closed {
-            // Whoever closed may not wait for it.
-            let _ = done.send(());
+        self.feed(Input::Closing);
+        let deadline = Instant::now() + SAVE_TIMEOUT;
+        while !self.machine.is_all_saved() {
+            if timeout_at(deadline, self.hear(inboxes)).await.is_err() {
+                break;
+            }
         }
+        closed
     }
 
     /// Waits for one thing that happens by itself, and takes it up.
@@ -193,15 +265,9 @@ impl Task {
         }
     }
 
-    /// Writes what is left to write, ends all processes, and closes the store.
-    async fn close(mut self, mut inboxes: Inboxes) {
-        self.feed(Input::Closing);
-        let deadline = Instant::now() + SAVE_TIMEOUT;
-        while !self.machine.is_all_saved() {
-            if timeout_at(deadline, self.hear(&mut inboxes)).await.is_err() {
-                break;
-            }
-        }
+    /// Ends all processes and closes the store, whatever state the machine is in.
+    async fn end(mut self, mut inboxes: Inboxes) {
+        self.tree.end_cells();
         self.tree.kill_all();
         let all_gone = async {
             while !self.tree.is_empty()
@@ -214,7 +280,7 @@ impl Task {
         let _ = timeout(CLOSE_TIMEOUT, all_gone).await;
         let store = self.store;
         // It writes what waits; if that panics there is nothing more to be done here.
-        let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        let _ = self.threads.run(move || store.close()).await;
         while let Ok(news) = inboxes.told.try_recv() {
             if let store::News::Saved { up_to } = news {
                 self.unsaved.let_go(up_to);
@@ -291,7 +357,7 @@ impl Task {
             }),
             Ask::Copy(dir, done) => {
                 let store = self.store.clone();
-                tokio::task::spawn_blocking(move || {
+                self.threads.spawn(move || {
                     // Whoever wanted it may have gone.
                     let _ = done.send(store.copy_to(&dir).map_err(Refused::from));
                 });
@@ -366,6 +432,8 @@ impl Task {
                 self.feed(Input::Examined(process, hung));
             }
             Effect::Kill(process) => self.tree.kill(process),
+            Effect::EndRun(head) => self.tree.end_run(head),
+            Effect::EndCells => self.tree.end_cells(),
             Effect::Keep { state, parent, about } => {
                 self.store.keep_checkpoint(NewCheckpoint { state, parent, about: *about })
             }
@@ -426,11 +494,11 @@ impl Task {
         let pids: Vec<(ProcId, i32)> =
             processes.iter().filter_map(|p| Some((*p, self.tree.pid(*p)?))).collect();
         let tell = self.measures.clone();
-        tokio::task::spawn_blocking(move || {
+        self.threads.spawn(move || {
             let bytes =
                 pids.into_iter().filter_map(|(p, pid)| Some((p, measure::private_bytes(pid)?))).collect();
             // The notebook was closed: then nobody wants to know.
-            let _ = tell.blocking_send((bytes, measure::available_bytes(), measure::out_of_memory_kills()));
+            let _ = tell.try_send((bytes, measure::available_bytes(), measure::out_of_memory_kills()));
         });
     }
 
@@ -438,7 +506,7 @@ impl Task {
     fn weigh(&self, exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId>) {
         let (pid, beside) = (self.tree.pid(head), beside.and_then(|p| self.tree.pid(p)));
         let (ours, tell) = (self.tree.pids(), self.weights.clone());
-        tokio::task::spawn_blocking(move || {
+        self.threads.spawn(move || {
             let weighed = pid.and_then(|pid| {
                 let weight = Weight::of(pid)?;
                 // Asked last: if it is whole now, it was when the run was weighed.
@@ -460,4 +528,52 @@ impl Task {
 /// Milliseconds since the Unix epoch.
 fn now_ms() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::notebook::{Command, Draft, DraftId, DraftKind};
+    use crate::session::Budget;
+
+    fn draft(id: &str) -> Command {
+        let (id, on) = (DraftId::new(id), StateId::root());
+        let draft = Draft { id, on, kind: DraftKind::Code, source: "x = 1".into(), version: 0 };
+        Command::PutDraft { draft, after: None, in_place: false, base: None }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk() {
+        let dir = std::env::temp_dir().join(format!("ratoon-task-{}", std::process::id()));
+        let keeping = Keeping::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
+        let launch = Launch {
+            // Python is not what this is about: no process comes up.
+            program: "/bin/false".into(),
+            python: "python".into(),
+            support: None,
+            cwd: dir.clone(),
+            nice: 0,
+        };
+        let place = Place {
+            name: "main".into(),
+            dir: dir.join("main.ratoon"),
+            launch: Arc::new(launch),
+            keeping: Arc::new(keeping),
+            threads: Threads::start().unwrap(),
+        };
+        let session = place.open(&Handle::current()).unwrap();
+        for round in 0..3 {
+            let mut events = session.subscribe(None).await.unwrap().events;
+            assert_eq!(session.ask(draft(&format!("draft {round}"))).await, Reply::Done);
+            let failed = session.read(|notebook| assert!(notebook.name().is_empty(), "as it should")).await;
+            assert_eq!(failed.unwrap_err().code, "closed");
+            // Who listened is told by the end of the stream.
+            while events.recv().await.is_some() {}
+            assert_eq!(session.read(|notebook| notebook.drafts().count()).await, Ok(round + 1));
+        }
+        session.close().await;
+        assert_eq!(session.read(|_| ()).await.unwrap_err().code, "closed");
+        std::fs::remove_dir_all(dir).unwrap();
+    }
 }

@@ -175,14 +175,15 @@ fn a_process_that_holds_the_socket_of_a_dead_head_does_not_keep_it_running() {
     let server = TestServer::start();
     let mut live = Live::join(&server);
     let code = "import ctypes, os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nchild = ctypes.CDLL(None).fork()\n\
-                if child == 0:\n    os.setsid()\n    time.sleep(1000)\nprint(child)\nwhile True: time.sleep(1)";
-    let exec_id = live.run("initial", code);
-    let printed = live.event(&exec_id, "output_added");
+                if child == 0:\n    os.setsid()\n    time.sleep(1000)\nprint(child)";
+    let detached = server.run("initial", code);
+    let exec_id = live.run(detached.state(), "print(child)\nwhile True: time.sleep(1)");
+    live.event(&exec_id, "output_added");
     assert!(server.interrupt(&exec_id));
     assert!(server.interrupt(&exec_id));
     assert_eq!(live.event(&exec_id, "run_ended")["status"], "interrupted");
     // It has left its group, and outlives a server that is killed, as that of a test is.
-    let child: i32 = printed["output"]["text"].as_str().unwrap().trim().parse().unwrap();
+    let child: i32 = detached.text().trim().parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), nix::sys::signal::Signal::SIGKILL).unwrap();
 }
 

@@ -27,6 +27,7 @@ mod outputs;
 mod pages;
 mod parallel;
 mod people;
+mod processes;
 mod provision;
 mod refusals;
 mod request;

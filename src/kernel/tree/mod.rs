@@ -6,6 +6,7 @@
 mod attend;
 mod hung;
 mod reaper;
+mod strays;
 mod text;
 
 pub use reaper::end_all_below;
@@ -19,13 +20,14 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::Pid;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use strays::{HeadFiles, Search};
 use tokio::sync::mpsc;
 
 /// How long to wait for the exit status of a head that has died. It is there at once, unless its parent hangs.
@@ -36,6 +38,8 @@ const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many descriptors are not for processes.
 const RESERVED_DESCRIPTORS: u64 = 128;
+/// Of how many heads the files are remembered. Only those of which a process is left that its cell has detached matter.
+const MAX_HEAD_FILES: usize = 4096;
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -81,6 +85,8 @@ pub struct Tree {
     blobs: PathBuf,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     processes: HashMap<ProcId, Process>,
+    /// The files of the heads, of those too that are gone: what they have started may still be there.
+    head_files: BTreeMap<ProcId, HeadFiles>,
     /// How many descriptors this program may have.
     max_descriptors: u64,
 }
@@ -96,6 +102,8 @@ struct Process {
     wished: Option<Signal>,
     /// When it last said that it has made a child.
     made: Option<Instant>,
+    /// Of a head, when its last cell began, on the clock of `strays`.
+    began: u64,
     is_closed: bool,
     /// Whether it lived on when its socket was closed.
     was_unreachable: bool,
@@ -105,7 +113,7 @@ impl Tree {
     /// No process yet. Checkpoints are written to and loaded from `blobs`. Must be called inside a tokio runtime.
     pub fn new(launch: Arc<Launch>, blobs: PathBuf, inbox: mpsc::Sender<(ProcId, Heard)>) -> Self {
         let max_descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
-        Self { launch, blobs, inbox, processes: HashMap::new(), max_descriptors }
+        Self { launch, blobs, inbox, processes: HashMap::new(), head_files: BTreeMap::new(), max_descriptors }
     }
 
     /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
@@ -115,7 +123,7 @@ impl Tree {
     pub fn plant(&mut self, root: ProcId) -> io::Result<()> {
         let lifeline = reaper::lifeline()?;
         let (ours, theirs) = socket_pair()?;
-        let child = Command::new("/proc/self/exe")
+        let child = Command::new(&self.launch.program)
             .arg("kernel")
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
@@ -149,6 +157,7 @@ impl Tree {
             let (out, out_end) = pipe()?;
             let (err, err_end) = pipe()?;
             let watch = watch(&[&out, &err])?;
+            self.note_files(child, HeadFiles::of(&memory, [&out, &err])?);
             ears = Some(attend::Ears::new(ring::Ring::map(&memory)?, out, err)?);
             descriptors.extend([out_end, err_end, memory, watch]);
         }
@@ -199,7 +208,7 @@ impl Tree {
     pub fn kill(&mut self, process: ProcId) {
         let known = self.processes.get(&process).filter(|p| p.role.is_thrown_away());
         if let Some(pid) = known.and_then(|p| p.pid) {
-            reaper::end_below(pid);
+            strays::end_below(pid.as_raw());
         }
         self.signal(process, Signal::SIGKILL);
         let inbox = self.inbox.clone();
@@ -208,6 +217,32 @@ impl Tree {
             // The session has gone: then there is nobody to tell.
             let _ = inbox.send((process, Heard::KilledLongAgo)).await;
         });
+    }
+
+    /// Stops what the cell of a head has started, and the head itself, and ends all of it: for a run that was told to
+    /// stop. What earlier cells have started lives on.
+    pub fn end_run(&mut self, head: ProcId) {
+        let Some((pid, since)) = self.processes.get(&head).and_then(|h| Some((h.pid?.as_raw(), h.began)))
+        else {
+            return;
+        };
+        let files = self.head_files.get(&head).into_iter().collect();
+        Search { heads: vec![pid], files, known: self.pids(), since }.end();
+    }
+
+    /// Ends all heads, with all that cells of this notebook have ever started, but for daemons.
+    pub fn end_cells(&mut self) {
+        let heads = self.processes.values().filter(|p| p.role == Role::Head);
+        let heads = heads.filter_map(|p| p.pid).map(Pid::as_raw).collect();
+        let files = self.head_files.values().collect();
+        Search { heads, files, known: self.pids(), since: 0 }.end();
+    }
+
+    fn note_files(&mut self, head: ProcId, files: HeadFiles) {
+        self.head_files.insert(head, files);
+        if self.head_files.len() > MAX_HEAD_FILES {
+            self.head_files.pop_first();
+        }
     }
 
     /// Ends all processes.
@@ -272,6 +307,9 @@ impl Tree {
                 self.note(dead, Heard::Status(exit))
             }
             Heard::Report(report) => {
+                if let (Report::Started, Some(head)) = (&report, self.processes.get_mut(&process)) {
+                    head.began = strays::ticks();
+                }
                 self.processes.contains_key(&process).then_some(News::Report(process, report))
             }
             Heard::Closed => {
@@ -360,6 +398,7 @@ impl Tree {
             orders: Some(orders),
             wished: None,
             made: None,
+            began: 0,
             is_closed: false,
             was_unreachable: false,
         };

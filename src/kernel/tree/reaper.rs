@@ -3,12 +3,13 @@
 //! The server adopts every orphan below it (subreaper), so states whose head has gone, and what users' cells left behind,
 //! become its children. It waits for all of them, so that none stays a zombie.
 
+use super::strays;
 use crate::kernel::protocol::Exit;
 use crate::kernel::weight;
 use nix::errno::Errno;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
@@ -79,39 +80,13 @@ pub(super) fn forget(pid: Pid) {
 /// Ends every process below the server, also those that users' code has made leaders of sessions of their own. For the end
 /// of the server: afterwards nothing that came from a cell is left.
 pub async fn end_all_below() {
+    let own = std::process::id().cast_signed();
     for _ in 0..ROUNDS {
-        let below = weight::children(std::process::id().cast_signed());
-        if below.is_empty() {
-            return;
-        }
-        for pid in below {
-            // It may have ended by itself; its own children become ours, for the next round.
-            let _ = nix::sys::signal::kill(Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
-        }
+        strays::end_below(own);
         tokio::time::sleep(BETWEEN_ROUNDS).await;
         reap_all();
-    }
-}
-
-/// Ends what is below a process that adopts its orphans, before that process itself is ended: afterwards nobody could tell
-/// what was its.
-pub(super) fn end_below(pid: Pid) {
-    let mut ended = HashSet::new();
-    // What a process starts while it is being ended is found in the next round; a bomb is not waited for.
-    for _ in 0..ROUNDS {
-        let mut below = vec![pid.as_raw()];
-        let mut at = 0;
-        while let Some(parent) = below.get(at) {
-            below.extend(weight::children(*parent));
-            at += 1;
-        }
-        let young: Vec<i32> = below.into_iter().skip(1).filter(|pid| ended.insert(*pid)).collect();
-        if young.is_empty() {
+        if weight::children(own).is_empty() {
             return;
-        }
-        for pid in young {
-            // It may have ended by itself.
-            let _ = nix::sys::signal::kill(Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
         }
     }
 }

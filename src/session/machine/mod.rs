@@ -130,6 +130,10 @@ pub(super) enum Effect {
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
+    /// End a head together with all that its cell has started, in whatever session.
+    EndRun(ProcId),
+    /// End all heads together with all that cells have ever started.
+    EndCells,
     /// Let an alarm ring after a while.
     Wake(Duration, Alarm),
     /// Make a checkpoint, whose blobs are written, part of the notebook on disk.

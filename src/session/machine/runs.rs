@@ -348,6 +348,9 @@ impl Machine {
                 self.end(&exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", &why)));
             }
             How::Error(error) => {
+                if self.is_stopping(&exec_id) {
+                    self.effects.push(Effect::EndRun(head));
+                }
                 self.discard(head);
                 let (status, error) = self.judge(&exec_id, error);
                 self.end(&exec_id, status, Some(error));

@@ -516,6 +516,7 @@ impl Machine {
         }
         self.loads.clear();
         self.end_all_runs();
+        self.effects.push(Effect::EndCells);
         for head in self.heads.take_all() {
             self.effects.push(Effect::Kill(head));
         }

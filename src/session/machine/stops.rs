@@ -95,6 +95,7 @@ impl Machine {
             if let Some(head) = self.heads.get_mut(head) {
                 head.is_killed = true;
             }
+            self.effects.push(Effect::EndRun(head));
             self.effects.push(Effect::Kill(head));
         }
     }
@@ -145,6 +146,7 @@ impl Machine {
         for run in &theirs {
             self.backlog.retain(|waiting| waiting != run);
             if let Some(head) = self.heads.of_run(run) {
+                self.effects.push(Effect::EndRun(head));
                 self.discard(head);
             }
             self.end(run, RunStatus::Interrupted, Some(interrupted("the state it ran against was deleted")));

@@ -78,6 +78,7 @@ fn one_that_hangs_or_dies_is_told_to_who_waits() {
             p1 forks p5, answer
             p5 is asked 5
         reset
+            end what cells have started
             kill p5
             answer 14: refused, not_found: answer a question about state initial: the notebook was reset
             all was reset

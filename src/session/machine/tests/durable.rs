@@ -678,6 +678,7 @@ fn versions_of_a_task_go_on() {
             t has version 2
             answer 4: version 2
         reset
+            end what cells have started
             all was reset
             answer 5: done
         task t initial
@@ -761,6 +762,7 @@ fn a_state_from_a_file_that_cannot_be_kept_is_no_state() {
             keep checkpoint c-elsewhere of s4
         reset
             answer 5: refused, conflict: import a state: the notebook was reset
+            end what cells have started
             all was reset
             answer 6: done
         kept s4 foreign

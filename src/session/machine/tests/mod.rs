@@ -383,6 +383,8 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
         Effect::Examine(process) => format!("examine p{}", process.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
+        Effect::EndRun(head) => format!("end p{} and what its cell has started", head.0),
+        Effect::EndCells => "end what cells have started".into(),
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
         Effect::Trust => "trust all".into(),
         Effect::Weigh { exec_id, head, beside, .. } => {

@@ -95,6 +95,7 @@ fn when_a_state_goes_whoever_stood_there_stands_at_its_nearest_ancestor() {
         v1 stands initial
             answer 13: is v1
         reset
+            end what cells have started
             all was reset
             answer 14: done
         initial

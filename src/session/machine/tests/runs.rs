@@ -319,6 +319,7 @@ fn an_interrupt_is_polite_first() {
             wake in 3 s: has a stopped?
             answer 4: interrupted true
         p2 raises KeyboardInterrupt
+            end p2 and what its cell has started
             kill p2
             answer 2: a Interrupted KeyboardInterrupt: message
         interrupt a
@@ -371,6 +372,7 @@ fn who_does_not_stop_is_killed() {
             wake in 3 s: has a stopped?
             answer 4: interrupted true
         alarm stopped a
+            end p2 and what its cell has started
             kill p2
         p2 gone
             answer 2: a Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
@@ -384,6 +386,7 @@ fn who_does_not_stop_is_killed() {
             wake in 3 s: has b stopped?
             answer 9: interrupted true
         interrupt b
+            end p3 and what its cell has started
             kill p3
             answer 10: interrupted true
         p3 gone
@@ -428,6 +431,7 @@ fn a_run_that_waits_is_stopped_at_once_and_one_that_was_ordered_when_it_begins()
             interrupt p2
             wake in 3 s: has a stopped?
         p2 raises KeyboardInterrupt
+            end p2 and what its cell has started
             kill p2
             answer 2: a Interrupted KeyboardInterrupt: message
         p2 gone
@@ -438,6 +442,7 @@ fn a_run_that_waits_is_stopped_at_once_and_one_that_was_ordered_when_it_begins()
             wake in 3 s: has c stopped?
             answer 10: interrupted true
         alarm stopped c
+            end p3 and what its cell has started
             kill p3
         p3 gone
             answer 9: c Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
@@ -489,6 +494,7 @@ fn a_head_that_has_yet_to_freeze_its_state_is_not_killed_by_an_interrupt() {
             interrupt p2
             wake in 3 s: has b stopped?
         p2 raises KeyboardInterrupt
+            end p2 and what its cell has started
             kill p2
             answer 6: b Interrupted KeyboardInterrupt: message
         p2 gone
@@ -533,6 +539,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
         alarm weigh a
             weigh a: p2 beside p1
         a weighs 1050 60 51
+            end p2 and what its cell has started
             kill p2
         p2 ok
             kill p2
@@ -548,6 +555,7 @@ fn a_run_beyond_its_limit_of_memory_is_killed() {
         b weighs 1000 1000 0 alone
             wake in 2000 ms: weigh b
         b weighs 1000 1000 0
+            end p3 and what its cell has started
             kill p3
         p3 gone
             answer 11: b Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 990 bytes more than its state, and may hold 100 bytes. Its state is as it was
@@ -593,6 +601,7 @@ fn a_time_limit_is_an_interrupt() {
             interrupt p2
             wake in 3 s: has a stopped?
         p2 raises KeyboardInterrupt
+            end p2 and what its cell has started
             kill p2
             answer 2: a Interrupted RunTimeout: the run was stopped at its limit of 5 s
         run b limit 5
@@ -605,6 +614,7 @@ fn a_time_limit_is_an_interrupt() {
             interrupt p3
             wake in 3 s: has b stopped?
         alarm stopped b
+            end p3 and what its cell has started
             kill p3
         p3 gone
             answer 6: b Interrupted RunTimeout: the run was stopped at its limit of 5 s

@@ -266,6 +266,7 @@ fn deleting_the_root_leaves_its_descendants() {
             p2 runs c
         reset
             answer 8: c Interrupted KeyboardInterrupt: the notebook was reset
+            end what cells have started
             kill p2
             kill p3
             all was reset
@@ -320,6 +321,7 @@ fn reset_stops_all_and_keeps_the_root() {
         reset
             answer 7: b Interrupted KeyboardInterrupt: the notebook was reset
             answer 9: c Interrupted RunAborted: the run before it left no state
+            end what cells have started
             kill p2
             kill p3
             kill p4
@@ -791,8 +793,10 @@ fn a_subtree_goes_as_a_whole_with_what_runs_in_it() {
             people: [v1@s2]
             answer 16: is v1
         delete subtree s1
+            end p5 and what its cell has started
             kill p5
             answer 11: c Interrupted KeyboardInterrupt: the state it ran against was deleted
+            end p2 and what its cell has started
             kill p2
             answer 12: d Interrupted KeyboardInterrupt: the state it ran against was deleted
             answer 14: e Interrupted RunAborted: the run before it left no state

@@ -1,0 +1,96 @@
+//! Threads for work that waits for the disk or for other processes. All are made when the server starts.
+//!
+//! Where the processes of a user are limited (`ulimit -u`), a cell can take the last one. A thread that is made when
+//! it is needed could then not be made, and tokio's own pool panics in the task that asked for it.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::oneshot;
+
+/// How many there are. Files that come and go hold four at most (`http/exchange`), the rest is short work.
+const COUNT: usize = 8;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The threads. Cheap to clone; they end with the last clone. What waits for one is bounded by those who wait: each
+/// request and each run has at most one piece of work here.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    queue: Sender<Work>,
+}
+
+/// The work panicked, so there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("a part of the server failed")]
+pub struct Lost;
+
+impl Threads {
+    /// Makes the threads.
+    ///
+    /// # Errors
+    /// The operating system's, when it has no room for them.
+    pub fn start() -> io::Result<Self> {
+        let (queue, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for number in 0..COUNT {
+            let waiting = Arc::clone(&waiting);
+            let name = format!("disk {number}");
+            std::thread::Builder::new().name(name).spawn(move || work(&waiting))?;
+        }
+        Ok(Self { queue })
+    }
+
+    /// Does work on one of the threads, as soon as one is free.
+    pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        // The threads live as long as there is somebody who can send.
+        let _ = self.queue.send(Box::new(work));
+    }
+
+    /// Does work on one of the threads and waits for its result. When the future is dropped the work goes on.
+    ///
+    /// # Errors
+    /// `Lost` when the work panicked.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Lost> {
+        let (done, result) = oneshot::channel();
+        // Nobody may wait for the result any more.
+        self.spawn(move || drop(done.send(work())));
+        result.await.map_err(|_| Lost)
+    }
+}
+
+fn work(waiting: &Mutex<Receiver<Work>>) {
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(work) = next else { return };
+        // A panic has been written to stderr, and costs the one who asked for the work.
+        let _ = catch_unwind(AssertUnwindSafe(work));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_is_lost_and_costs_no_thread() {
+        let threads = Threads::start().unwrap();
+        for n in 0..3 * COUNT {
+            assert!(threads.run(move || assert!(n > 1000, "as it should")).await.is_err());
+        }
+        assert_eq!(threads.run(|| 7).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn as_many_pieces_of_work_are_done_at_once_as_there_are_threads() {
+        let threads = Threads::start().unwrap();
+        let all_there = Arc::new(std::sync::Barrier::new(COUNT));
+        let at_once = (0..COUNT).map(|_| {
+            let all_there = Arc::clone(&all_there);
+            threads.run(move || all_there.wait().is_leader())
+        });
+        assert!(futures_util::future::join_all(at_once).await.iter().all(Result::is_ok));
+    }
+}

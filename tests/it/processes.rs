@@ -1,0 +1,154 @@
+//! Where a user may have few processes, and cells that take them all.
+//!
+//! Root has no such limit, so the server runs as another user, who has to be allowed to read root's files.
+
+use crate::cells::Room;
+use crate::request::{Answer, Request};
+use crate::server::{TestServer, until};
+use nix::sys::signal::Signal;
+use serde_json::json;
+use std::os::unix::fs::MetadataExt;
+
+/// A server of a user of its own, who may have so many processes; none, and a word about it, where that cannot be had.
+struct Limited {
+    user: u32,
+    server: TestServer,
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    config: Room,
+}
+
+impl Limited {
+    fn start(user: u32, processes: u32) -> Option<Self> {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: only root can start a server as a user who has no other processes");
+            return None;
+        }
+        let config = Room::new();
+        let (id, limit) = (user.to_string(), format!("--nproc={processes}:{processes}"));
+        let under = [
+            "env",
+            &format!("XDG_CONFIG_HOME={}", config.path().display()),
+            "setpriv",
+            "--reuid",
+            &id,
+            "--regid",
+            &id,
+            "--clear-groups",
+            "--inh-caps=-all,+dac_override",
+            "--ambient-caps=-all,+dac_override",
+            "--bounding-set=-all,+dac_override",
+            "prlimit",
+            &limit,
+        ];
+        let (server, has_begun) = TestServer::start_under(&under);
+        assert!(has_begun, "{}", server.errors());
+        Some(Self { user, server, config })
+    }
+
+    /// How many processes the user has.
+    fn processes(&self) -> usize {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let is_process = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
+        let own = entries.filter(|e| e.file_name().to_str().is_some_and(is_process));
+        own.filter(|e| e.metadata().is_ok_and(|about| about.uid() == self.user)).count()
+    }
+
+    /// Tries to run a cell.
+    fn try_run(&self, state: &str, code: &str) -> Answer {
+        let wish = json!({"exec_id": crate::cells::unique("try"), "state_name": state, "code": code});
+        self.server.owner(Request::post("/execute", &wish.to_string()))
+    }
+}
+
+#[test]
+fn at_the_limit_of_processes_the_notebook_goes_on_and_recovers() {
+    let Some(limited) = Limited::start(61_301, 64) else { return };
+    let server = &limited.server;
+    // It takes all that are left, then gives one back: that is for its state.
+    let code = "import os, time\nchildren = []\ntry:\n    while True:\n        child = os.fork()\n        \
+                if child == 0:\n            os.setsid()\n            time.sleep(600)\n            os._exit(0)\n        \
+                children.append(child)\nexcept OSError as error: print(error)\n\
+                os.kill(children[-1], 9); os.waitpid(children.pop(), 0); print(len(children))";
+    let ran = server.run("initial", code);
+    assert!(ran.text().starts_with("[Errno 11]"), "{ran:?}");
+    // What needs a process is refused, what needs a thread is not, and nothing is closed.
+    let mut refused = 0;
+    until("no cell can run", || {
+        let answer = limited.try_run("initial", "1");
+        assert!(matches!(answer.status, 200 | 503), "{answer:?}");
+        assert!(answer.status == 200 || answer.error_code() == "busy", "{answer:?}");
+        refused += u32::from(answer.status == 503);
+        refused >= 3
+    });
+    let measured = |notebook: serde_json::Value| notebook["states"][1]["memory_bytes"].is_u64();
+    until("its memory was measured all the same", || measured(server.notebook()));
+    for path in ["/api/notebooks/main/states/initial/document", "/api/notebooks", "/api/libraries/plotly"] {
+        let answer = server.owner(Request::get(path));
+        assert!(matches!(answer.status, 200 | 204), "{path}: {answer:?}");
+    }
+    server.reset();
+    until("cells run again", || limited.try_run("initial", "1").status == 200);
+    server.has_no_zombies();
+    assert!(!server.errors().contains("panicked"), "{}", server.errors());
+}
+
+/// Each process starts others without end, and none stays in the group of its parent.
+const BOMB: &str = "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: os.setsid()\n    \
+                    except OSError: time.sleep(0.001)";
+
+#[test]
+fn a_fork_bomb_that_leaves_its_group_ends_with_an_interrupt_a_reset_and_a_stop() {
+    let Some(mut limited) = Limited::start(61_302, 100) else { return };
+    let state = limited.server.run("initial", "x = 7").state().to_owned();
+    let before = limited.processes();
+    let explode = |limited: &Limited| {
+        let going = limited.server.begin(&state, BOMB);
+        until("there are many", || limited.processes() > before + 20);
+        going
+    };
+    let going = explode(&limited);
+    assert!(limited.server.interrupt(&going.exec_id));
+    assert_eq!(going.end().ename(), "KeyboardInterrupt");
+    until("the bomb is over", || limited.processes() <= before + 2);
+    assert_eq!(limited.server.run(&state, "print(x)").text(), "7\n");
+
+    // One that outlives its cell.
+    let left = "import os\nif os.fork() == 0:\n    os.setsid()\n    exec(BOMB)";
+    let code = format!("BOMB = {BOMB:?}\n{left}");
+    let ran = limited.server.run(&state, &code);
+    assert!(ran.error.is_none() || ran.ename() == "StateNotKept", "{ran:?}");
+    until("there are many", || limited.processes() > before + 20);
+    limited.server.reset();
+    until("the bomb is over", || limited.processes() <= before + 2);
+    let answer = limited.try_run("initial", "print(1)");
+    assert_eq!(answer.status, 200, "{answer:?}");
+
+    let state = limited.server.run("initial", "x = 7").state().to_owned();
+    let _going = limited.server.begin(&state, BOMB);
+    until("there are many", || limited.processes() > before + 20);
+    limited.server.signal(Signal::SIGTERM);
+    limited.server.wait();
+    until("nothing is left", || limited.processes() == 0);
+}
+
+#[test]
+fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
+    let server = TestServer::start();
+    let code = "import os, time\nchild = os.fork()\nif child == 0:\n    os.setsid()\n    time.sleep(600)\n    os._exit(0)\n\
+                print(child)";
+    let ran = server.run("initial", code);
+    let child: u32 = ran.text().trim().parse().unwrap();
+    let is_there = || server.descendants().iter().any(|p| p.pid == child && p.is_alive());
+    let own = "own = os.fork()\nif own == 0: os.setsid()\nelse: print(own, flush=True)\ntime.sleep(600)";
+    let going = server.begin(ran.state(), own);
+    let printed = || server.notebook()["runs"][1]["outputs"][0]["text"].as_str().map(str::to_owned);
+    until("it runs", || printed().is_some());
+    let own: u32 = printed().unwrap().trim().parse().unwrap();
+    let started = server.descendants().into_iter().find(|p| p.pid == own).unwrap();
+    assert!(server.interrupt(&going.exec_id));
+    assert_eq!(going.end().ename(), "KeyboardInterrupt");
+    until("what the run has started is gone", || !started.is_alive());
+    assert!(is_there(), "what the earlier cell has started is not");
+    server.reset();
+    until("a reset ends that, too", || !is_there());
+}
