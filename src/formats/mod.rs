@@ -233,6 +233,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
         started_at: None,
         duration_ms: None,
         state: None,
+        symbols: None,
         asked: Asked { on, new_state_name: None },
     }
 }

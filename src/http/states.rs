@@ -330,7 +330,7 @@ pub(crate) async fn clear_namespace(
         replay: wish.replay,
         with_outputs: true,
     };
-    seed::executed(&door, caller.access()?, run, name.to_owned()).await
+    seed::executed(&door, caller.access()?, run, name.to_owned(), Vec::new()).await
 }
 
 /// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.

@@ -5,7 +5,7 @@
 
 use super::weight::Weight;
 use crate::notebook::{
-    Completion, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Variable,
+    Completion, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Symbols, Variable,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -144,6 +144,9 @@ pub(crate) enum Order {
         /// Whether it has a limit of memory, so that it is to say before what it holds.
         #[serde(default)]
         weighs: bool,
+        /// Whether it is to say which variables it has read, assigned and deleted.
+        #[serde(default)]
+        tells_symbols: bool,
     },
     /// Find something out; to a process that answers.
     Question {
@@ -249,6 +252,8 @@ pub enum Report {
     },
     /// `input()` or `getpass()` waits for an answer.
     Ask(Prompt),
+    /// Which variables the cell has read, assigned and deleted; right before its end, when that was asked for.
+    Symbols(Symbols),
     /// The cell ended.
     Ended {
         /// How.

@@ -1,8 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Draft, DraftId, ExecId, Form, Output, RunError, RunStatus, StateId, TaskCheckpoint,
-    Trouble,
+    Base, Checkpoint, Draft, DraftId, ExecId, Form, Output, RunError, RunStatus, StateId, Symbols,
+    TaskCheckpoint, Trouble,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -224,6 +224,9 @@ pub enum Reply {
         state_name: Option<String>,
         /// Why it failed.
         error: Option<RunError>,
+        /// Which variables it read, assigned and deleted, when that was asked for.
+        #[serde(skip)]
+        symbols: Option<Symbols>,
         /// What it printed and showed, if that was wished.
         #[serde(skip)]
         outputs: Vec<Output>,

@@ -2,7 +2,7 @@
 
 use super::{
     Base, Changes, Draft, ExecId, MimeBundle, Notebook, Output, Person, Prompt, Run, RunError, RunStatus,
-    Saving, State, StateId, TaskCheckpoint, Trouble,
+    Saving, State, StateId, Symbols, TaskCheckpoint, Trouble,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -70,6 +70,9 @@ pub enum Event {
         duration_ms: Option<f64>,
         /// The state it left.
         state: Option<StateId>,
+        /// Which variables it read, assigned and deleted, when the client asked for that.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        symbols: Option<Symbols>,
     },
     /// A state was made.
     StateAdded {

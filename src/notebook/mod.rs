@@ -18,5 +18,5 @@ pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use record::{
     Asked, Base, Changes, Checkpoint, Draft, DraftKind, Form, KeptLink, Living, Missing, Person, Prompt,
-    Revival, Run, RunStatus, Saving, State, TaskCheckpoint, Trouble,
+    Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, Trouble,
 };

@@ -82,6 +82,17 @@ pub struct Changes {
     pub more: u32,
 }
 
+/// What a run did to the variables of the state that it ran against, by the names in its code. Sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Symbols {
+    /// Were there before and were read, as far as the code tells; rather too many than too few.
+    pub accessed: Vec<String>,
+    /// Were assigned.
+    pub modified: Vec<String>,
+    /// Were deleted.
+    pub deleted: Vec<String>,
+}
+
 /// Somebody who looks at the notebook: one tab of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Person {
@@ -263,6 +274,9 @@ pub struct Run {
     pub duration_ms: Option<f64>,
     /// The state it left.
     pub state: Option<StateId>,
+    /// Which variables it read, assigned and deleted, when the client asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbols: Option<Symbols>,
     /// The request as it was made, by which a repeat of it is known.
     pub asked: Asked,
 }

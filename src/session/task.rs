@@ -419,8 +419,8 @@ impl Task {
                 let done = self.tree.fork(from, child, role, load);
                 self.check(child, done);
             }
-            Effect::Run { head, exec_id, code, allow_stdin, weighs } => {
-                self.tree.run(head, exec_id, code, allow_stdin, weighs)
+            Effect::Run { head, exec_id, code, allow_stdin, weighs, tells_symbols } => {
+                self.tree.run(head, exec_id, code, allow_stdin, weighs, tells_symbols)
             }
             Effect::Question { process, number, sought, code, cursor } => {
                 self.tree.question(process, number, sought, code, cursor)

@@ -6,7 +6,7 @@ use super::tables::{Cell, Fault, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
     Asked, Base, Changes, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus,
-    Saving, State, StateId,
+    Saving, State, StateId, Symbols,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -152,6 +152,9 @@ pub(super) struct StoredRun {
     pub(super) started_at: Option<f64>,
     pub(super) duration_ms: Option<f64>,
     pub(super) state: Option<StateId>,
+    /// Only of runs whose client asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) symbols: Option<Symbols>,
     asked: Asked,
 }
 
@@ -167,6 +170,7 @@ impl From<&Run> for StoredRun {
             started_at: run.started_at,
             duration_ms: run.duration_ms,
             state: run.state.clone(),
+            symbols: run.symbols.clone(),
             asked: run.asked.clone(),
         }
     }
@@ -187,6 +191,7 @@ impl StoredRun {
             started_at: self.started_at,
             duration_ms: self.duration_ms,
             state: self.state,
+            symbols: self.symbols,
             asked: self.asked,
         }
     }

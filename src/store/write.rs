@@ -108,12 +108,13 @@ impl Writer {
                     metadata: metadata.clone(),
                 },
             ),
-            Event::RunEnded { exec_id, status, error, duration_ms, state } => {
+            Event::RunEnded { exec_id, status, error, duration_ms, state, symbols } => {
                 self.change_run(exec_id, |run| {
                     run.status = *status;
                     run.error.clone_from(error);
                     run.duration_ms = *duration_ms;
                     run.state.clone_from(state);
+                    run.symbols.clone_from(symbols);
                 })?;
                 self.logs.remove(exec_id);
                 self.compact(exec_id)

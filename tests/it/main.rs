@@ -10,6 +10,7 @@ mod branches;
 mod care;
 mod cells;
 mod checkpoints;
+mod compat;
 mod crashes;
 mod disk;
 mod exchange;

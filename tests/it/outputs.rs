@@ -296,6 +296,35 @@ fn representations_that_fail_or_are_too_long_do_no_harm() {
 }
 
 #[test]
+fn pictures_up_to_the_limit_are_shown_over_rest_and_larger_ones_are_told() {
+    let server = TestServer::start();
+    let shown = |code: &str, mime: &str| {
+        let ran = server.run("initial", code);
+        let item = ran.output.iter().find(|o| o["data"]["text/plain"].is_string()).unwrap().clone();
+        (item["data"][mime].as_str().map(str::len), ran.stream("stderr"))
+    };
+    let of = |method: &str, value: &str| {
+        format!("class R:\n    def __repr__(self): return 'R'\n    def {method}(self): return {value}\nR()")
+    };
+    for (code, mime, length) in [
+        (of("_repr_html_", "'x' * (8 << 20)"), "text/html", 8 << 20),
+        (of("_repr_svg_", "'x' * 1_000_001"), "image/svg+xml", 1_000_001),
+        (of("_repr_png_", "b'\\x89PNG' * 200_000"), "image/png", 1_066_668),
+        // As base64.
+        (of("_repr_png_", "b'\\x89' * (6 << 20)"), "image/png", 8 << 20),
+    ] {
+        assert_eq!(shown(&code, mime), (Some(length), String::new()));
+    }
+    for (code, mime) in [
+        (of("_repr_html_", "'x' * ((8 << 20) + 1)"), "text/html"),
+        (of("_repr_png_", "b'\\x89' * ((6 << 20) + 1)"), "image/png"),
+    ] {
+        let (length, said) = shown(&code, mime);
+        assert!(length.is_none() && said.contains(mime) && said.contains("8388608"), "{length:?} {said}");
+    }
+}
+
+#[test]
 fn magics_and_shell_commands() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());

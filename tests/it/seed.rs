@@ -30,7 +30,10 @@ fn the_seeds_own_verification() {
     let state = first.json()["state_name"].as_str().unwrap().to_owned();
     assert_eq!(
         first.json(),
-        json!({"output": [{"output_type": "stream", "name": "stdout", "text": "42\n"}], "state_name": state, "error": null})
+        json!({
+            "output": [{"output_type": "stream", "name": "stdout", "text": "42\n"}], "state_name": state, "error": null,
+            "accessed_symbols": [], "modified_symbols": ["x"], "deleted_symbols": [],
+        })
     );
     assert_eq!(server.owner(Request::get("/states")).json(), json!({"states": ["initial", state]}));
     let shown = server.owner(Request::get(&format!("/states/{state}"))).json();
@@ -69,7 +72,10 @@ fn answers_have_exactly_these_fields() {
         &json!({"code": "display(1)\nprint(2)\n3", "exec_id": "ok", "state_name": "initial"}),
     )
     .json();
-    assert_eq!(keys(&ok), ["error", "output", "state_name"]);
+    assert_eq!(
+        keys(&ok),
+        ["accessed_symbols", "deleted_symbols", "error", "modified_symbols", "output", "state_name"]
+    );
     let items = ok["output"].as_array().unwrap();
     assert_eq!(items[0], json!({"output_type": "display_data", "data": {"text/plain": "1"}, "metadata": {}}));
     assert_eq!(items[1], json!({"output_type": "stream", "name": "stdout", "text": "2\n"}));
@@ -118,7 +124,10 @@ fn an_unknown_state() {
     assert_eq!(answer.status, 200);
     assert_eq!(
         answer.json(),
-        json!({"output": [], "state_name": null, "error": {"ename": "StateNotFound", "evalue": "nowhere", "traceback": []}})
+        json!({
+            "output": [], "state_name": null, "error": {"ename": "StateNotFound", "evalue": "nowhere", "traceback": []},
+            "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
+        })
     );
     // The id was not used up by that.
     assert_eq!(
@@ -156,6 +165,10 @@ fn what_is_missing_or_wrong_in_a_request_is_400_and_what_is_more_is_let_pass() {
     let no_code = execute(&server, &json!({"exec_id": "none", "state_name": "initial"}));
     let ran = Ran::new(&no_code);
     assert_eq!((ran.output.len(), ran.state().is_empty()), (0, false));
+    // But that is said: most likely the field has another name there.
+    assert!(no_code.json()["warnings"][0].as_str().unwrap().contains("`code`"), "{no_code:?}");
+    let empty = execute(&server, &json!({"code": "", "exec_id": "empty", "state_name": "initial"}));
+    assert_eq!(empty.json()["warnings"], Value::Null);
 }
 
 #[test]

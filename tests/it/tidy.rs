@@ -18,6 +18,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/mod.rs",
     "src/kernel/state/python.rs",
     "src/kernel/state/rank.rs",
+    "src/kernel/state/symbols.rs",
     "src/options/argv.rs",
 ];
 

@@ -1,17 +1,10 @@
 //! The shapes of the answers, and how a run is folded into one.
 
 use super::clock;
-use crate::notebook::{MimeBundle, Output, RunError, RunStatus, Variable};
+use crate::notebook::{Output, RunError, RunStatus, Symbols, Variable};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::Value;
 use utoipa::ToSchema;
-
-/// The longest representation of one object that is passed on, in characters.
-const MAX_REPRESENTATION_CHARS: usize = 1_000_000;
-
-/// What stands at the end of a text that was cut.
-const CUT_MARK: &str = "\n... [truncated]";
 
 /// The answer to `POST /execute`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -22,6 +15,15 @@ pub(crate) struct Executed {
     state_name: Option<String>,
     /// Why it left none.
     error: Option<RunError>,
+    /// The variables that were there before and that it read, as far as its code tells; rather too many than too few.
+    accessed_symbols: Vec<String>,
+    /// The variables that it assigned.
+    modified_symbols: Vec<String>,
+    /// The variables that it deleted.
+    deleted_symbols: Vec<String>,
+    /// What the caller should know of its request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 impl Executed {
@@ -29,11 +31,22 @@ impl Executed {
         status: RunStatus,
         state_name: Option<String>,
         error: Option<RunError>,
+        symbols: Option<Symbols>,
         output: Vec<Output>,
     ) -> Self {
         let mut output: Vec<Output> = output.into_iter().map(for_client).collect();
+        let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
+        let answer = |output, state_name, error| Self {
+            output,
+            state_name,
+            error,
+            accessed_symbols: accessed,
+            modified_symbols: modified,
+            deleted_symbols: deleted,
+            warnings: Vec::new(),
+        };
         if status == RunStatus::Ok {
-            return Self { output, state_name, error: None };
+            return answer(output, state_name, None);
         }
         let error = error.unwrap_or_else(|| match status {
             RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
@@ -42,12 +55,19 @@ impl Executed {
         if !matches!(output.last(), Some(Output::Error(_))) {
             output.push(Output::Error(error.clone()));
         }
-        Self { output, state_name: None, error: Some(error) }
+        answer(output, None, Some(error))
     }
 
     /// A run that could not begin, because of the state it was to be run against.
     pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
-        Self { output: Vec::new(), state_name: None, error: Some(RunError::new(ename, evalue)) }
+        let error = Some(RunError::new(ename, evalue));
+        let output = Vec::new();
+        Self { error, ..Self::new(RunStatus::Ok, None, None, None, output) }
+    }
+
+    /// The same, and what the caller should know.
+    pub(super) fn with_warnings(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
     }
 }
 
@@ -55,34 +75,10 @@ impl Executed {
 fn for_client(output: Output) -> Output {
     match output {
         Output::DisplayData { data, metadata, display_id: _ } => {
-            Output::DisplayData { data: capped(data), metadata, display_id: None }
+            Output::DisplayData { data, metadata, display_id: None }
         }
-        Output::ExecuteResult { data, metadata, execution_count } => {
-            Output::ExecuteResult { data: capped(data), metadata, execution_count }
-        }
-        known @ (Output::Stream { .. } | Output::Error(_)) => known,
+        known => known,
     }
-}
-
-/// Plain text can be cut and still be read; half of an image or of a page is nothing.
-fn capped(bundle: MimeBundle) -> MimeBundle {
-    let fits = |text: &str| {
-        text.len() <= MAX_REPRESENTATION_CHARS || text.chars().count() <= MAX_REPRESENTATION_CHARS
-    };
-    bundle
-        .into_iter()
-        .filter_map(|(mime, value)| match value {
-            Value::String(text) if !fits(&text) => {
-                (mime == "text/plain").then(|| (mime, Value::String(cut(&text))))
-            }
-            value => Some((mime, value)),
-        })
-        .collect()
-}
-
-fn cut(text: &str) -> String {
-    let end = text.char_indices().nth(MAX_REPRESENTATION_CHARS).map_or(text.len(), |(at, _)| at);
-    format!("{}{CUT_MARK}", &text[..end])
 }
 
 /// The answer to `GET /states`.
@@ -159,22 +155,11 @@ pub(crate) struct Interrupted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notebook::StreamName;
-    use serde_json::json;
+    use crate::notebook::{MimeBundle, StreamName};
+    use serde_json::{Value, json};
 
     fn bundle(mime: &str, text: String) -> MimeBundle {
         MimeBundle::from_iter([(mime.to_owned(), Value::String(text))])
-    }
-
-    #[test]
-    fn long_text_is_cut_by_characters_and_long_images_are_dropped() {
-        let long = "é".repeat(MAX_REPRESENTATION_CHARS);
-        assert_eq!(capped(bundle("text/plain", long.clone())), bundle("text/plain", long.clone()));
-        let cut = capped(bundle("text/plain", long.clone() + "x"));
-        assert_eq!(cut, bundle("text/plain", long.clone() + CUT_MARK));
-        assert_eq!(capped(bundle("text/html", long + "x")), MimeBundle::new());
-        let value = MimeBundle::from_iter([("application/json".to_owned(), json!({"a": 1}))]);
-        assert_eq!(capped(value.clone()), value);
     }
 
     #[test]
@@ -194,21 +179,29 @@ mod tests {
     fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
         let error = RunError::new("ValueError", "no");
         let printed = vec![Output::stream(StreamName::Stdout, "before\n")];
-        let failed = Executed::new(RunStatus::Error, Some("x".into()), Some(error), printed);
+        let failed = Executed::new(RunStatus::Error, Some("x".into()), Some(error), None, printed);
         let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
         let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
         let stream = json!({"output_type": "stream", "name": "stdout", "text": "before\n"});
         assert_eq!(
             serde_json::to_value(&failed).ok(),
-            Some(json!({"output": [stream, last], "state_name": null, "error": exception}))
+            Some(json!({
+                "output": [stream, last], "state_name": null, "error": exception,
+                "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
+            }))
         );
     }
 
     #[test]
     fn an_error_item_that_is_there_is_not_doubled() {
         let error = RunError::new("KeyboardInterrupt", "");
-        let ended =
-            Executed::new(RunStatus::Interrupted, None, Some(error.clone()), vec![Output::Error(error)]);
+        let ended = Executed::new(
+            RunStatus::Interrupted,
+            None,
+            Some(error.clone()),
+            None,
+            vec![Output::Error(error)],
+        );
         assert_eq!(ended.output.len(), 1);
     }
 

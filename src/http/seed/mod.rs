@@ -17,15 +17,15 @@ use super::guard::Caller;
 use super::routes::Found;
 use crate::notebook::{Base, Command, ExecId, Notebook, Refused, Reply, State};
 use actix_web::{HttpResponse, web};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 /// The body of `POST /execute`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct Execute {
-    /// The source.
-    #[serde(default)]
-    code: String,
+    /// The source. Without it nothing runs, and `warnings` says so.
+    #[serde(default, deserialize_with = "given")]
+    code: Option<String>,
     /// The caller's id for the run. A repeat of the same request gets the first answer.
     exec_id: String,
     /// The state to run against, by name or id.
@@ -43,6 +43,14 @@ pub(crate) struct Execute {
     #[serde(default)]
     replay: bool,
 }
+
+/// A field that may be left out and is not null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
+/// What is said of a request whose code was left out: most likely the field has another name there.
+const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: its state is the one before it under another name";
 
 /// The body of `POST /interrupt`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -69,12 +77,14 @@ pub(crate) async fn execute(
     Json(wish): Json<Execute>,
 ) -> Result<HttpResponse, HttpError> {
     let exec_id = ExecId::new(wish.exec_id);
-    let Some(on) = base(&door, &exec_id, &wish.code, &wish.state_name).await? else {
+    let warnings = if wish.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
+    let code = wish.code.unwrap_or_default();
+    let Some(on) = base(&door, &exec_id, &code, &wish.state_name).await? else {
         return Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)));
     };
     let run = Command::Run {
         exec_id,
-        code: wish.code,
+        code,
         on,
         new_state_name: wish.new_state_name,
         draft: None,
@@ -86,7 +96,7 @@ pub(crate) async fn execute(
         replay: wish.replay,
         with_outputs: true,
     };
-    executed(&door, caller.access()?, run, wish.state_name).await
+    executed(&door, caller.access()?, run, wish.state_name, warnings).await
 }
 
 /// Runs, and answers what a client of this API expects when the run has ended.
@@ -95,14 +105,16 @@ pub(super) async fn executed(
     access: &Access,
     run: Command,
     state_name: String,
+    warnings: Vec<String>,
 ) -> Result<HttpResponse, HttpError> {
     match super::ask::ask(door.start.clone(), door.admit(access, run)?).await? {
         Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
             Err(Refused::new("busy", format!("run {exec_id}"), error.evalue, how).into())
         }
-        Reply::Ended { status, state_name, error, outputs, .. } => {
-            Ok(HttpResponse::Ok().json(Executed::new(status, state_name, error, outputs)))
+        Reply::Ended { status, state_name, error, symbols, outputs, .. } => {
+            let ended = Executed::new(status, state_name, error, symbols, outputs);
+            Ok(HttpResponse::Ok().json(ended.with_warnings(warnings)))
         }
         // The state was there a moment ago, and is what the request named.
         Reply::Refused(refused) if refused.code == "not_found" => {

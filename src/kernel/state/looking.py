@@ -21,6 +21,8 @@ MAX_READING_SECONDS = 0.3
 # More variables than this are not told apart.
 MAX_MARKS = 20_000
 
+# What IPython puts into every namespace.
+SHELL_HELPERS = frozenset({"In", "Out", "get_ipython", "exit", "quit"})
 # IPython's own history names; a user's `_private` is the user's.
 _SHELL_NAME = re.compile(r"_+|_i+|_i?\d+|_[oid]h|__\w+__")
 _long = reprlib.Repr()
@@ -88,11 +90,27 @@ def _inside(value, deadline):
     return {"bytes": fingerprints.size_in_bytes(value), "fingerprint": one, "summary": told}
 
 
+def is_users_name(name):
+    """Whether a name is the user's whatever it means: neither the shell's nor special to Python."""
+    return name not in SHELL_HELPERS and not _SHELL_NAME.fullmatch(name)
+
+
+def is_shells(name):
+    """Whether a name means something of the shell's history."""
+    return name in ("In", "Out") or _SHELL_NAME.fullmatch(name) is not None and not name.startswith("__")
+
+
 def _is_users(name, value):
-    if _SHELL_NAME.fullmatch(name):
+    if not is_users_name(name):
         return False
     hidden = own.shell.user_ns_hidden
     return name not in hidden or hidden[name] is not value
+
+
+def module_of(kind):
+    """The name of the module of a class; the empty text where a metaclass or a class says something else."""
+    module = type.__dict__["__module__"].__get__(kind)
+    return module if type(module) is str else ""
 
 
 def _describe(name, value, no_more_reprs):

@@ -16,6 +16,7 @@ mod lifeline;
 mod python;
 mod rank;
 mod shared;
+mod symbols;
 
 use super::protocol::{How, Load, Order, Report, Role};
 use super::weight::Weight;
@@ -130,6 +131,7 @@ fn plant(
             .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
         let checkpoints = Checkpoints::boot(py)
             .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
+        symbols::boot(py).map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
         shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
         Ok((shell, asking, checkpoints))
     })
@@ -186,8 +188,8 @@ impl Process {
                 Order::Fork { child, role, load, blobs } => {
                     self.fork(py, child, Future { role, load, blobs }, descriptors);
                 }
-                Order::Run { code, allow_stdin, weighs, .. } if self.role == Role::Head => {
-                    self.run(py, &code, allow_stdin, weighs)
+                Order::Run { code, allow_stdin, weighs, tells_symbols, .. } if self.role == Role::Head => {
+                    self.run(py, &code, allow_stdin, weighs, tells_symbols)
                 }
                 Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
                     let found = self.asking.find(py, sought, &code, cursor);
@@ -343,7 +345,7 @@ impl Process {
         }
     }
 
-    fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool, weighs: bool) {
+    fn run(&mut self, py: Python<'_>, code: &str, allow_stdin: bool, weighs: bool, tells_symbols: bool) {
         if !self.kept.is_true() {
             control::report(&Report::Ended {
                 how: How::Refused,
@@ -360,7 +362,7 @@ impl Process {
         let spare = Spare::take();
         interrupt::allow();
         control::report(&Report::Started);
-        let mut ran = self.shell.run(py, code, allow_stdin);
+        let mut ran = self.shell.run(py, code, allow_stdin, tells_symbols);
         drop(spare);
         interrupt::ignore_but_keep();
         if capture::is_users_child() {
@@ -391,6 +393,9 @@ impl Process {
             ename.truncate(ename.floor_char_boundary(200));
         }
         self.kept = Kept::No;
+        if let Some(symbols) = ran.symbols {
+            control::report(&Report::Symbols(symbols));
+        }
         let exec_count = ran.exec_count;
         control::report(&Report::Ended { how: ran.how, exec_count, warnings, forks, is_alone });
     }

@@ -2,7 +2,7 @@
 
 use super::capture::Channel;
 use crate::kernel::protocol::How;
-use crate::notebook::RunError;
+use crate::notebook::{RunError, Symbols};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -80,12 +80,14 @@ pub(super) struct Shell(Py<PyModule>);
 pub(super) struct Ran {
     pub(super) how: How,
     pub(super) exec_count: u32,
+    pub(super) symbols: Option<Symbols>,
 }
 
 #[derive(Deserialize)]
 struct RanJson {
     error: Option<RunError>,
     exec_count: u32,
+    symbols: Option<Symbols>,
 }
 
 impl Shell {
@@ -103,11 +105,17 @@ impl Shell {
     }
 
     /// Runs a cell.
-    pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool) -> Ran {
-        let answer =
-            self.0.call_method1(py, "run", (code, allow_stdin)).and_then(|a| a.extract::<String>(py));
+    pub(super) fn run(&self, py: Python<'_>, code: &str, allow_stdin: bool, tells_symbols: bool) -> Ran {
+        let answer = self
+            .0
+            .call_method1(py, "run", (code, allow_stdin, tells_symbols))
+            .and_then(|a| a.extract::<String>(py));
         match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
-            Ok(Ok(ran)) => Ran { how: ran.error.map_or(How::Ok, How::Error), exec_count: ran.exec_count },
+            Ok(Ok(ran)) => Ran {
+                how: ran.error.map_or(How::Ok, How::Error),
+                exec_count: ran.exec_count,
+                symbols: ran.symbols,
+            },
             Ok(Err(error)) => failed(RunError::new("KernelError", error.to_string())),
             // An interrupt that came between our code and the shell's.
             Err(error) => failed(as_run_error(py, &error)),
@@ -155,7 +163,7 @@ impl Shell {
 }
 
 fn failed(error: RunError) -> Ran {
-    Ran { how: How::Error(error), exec_count: 0 }
+    Ran { how: How::Error(error), exec_count: 0, symbols: None }
 }
 
 fn as_run_error(py: Python<'_>, error: &PyErr) -> RunError {

@@ -98,16 +98,19 @@ def _put_environment_on_path():
         os.environ["VIRTUAL_ENV"] = sys.prefix
 
 
-def run(code, allow_stdin):
-    """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n}."""
+def run(code, allow_stdin, tells_symbols):
+    """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n, "symbols": null or {accessed,
+    modified, deleted}}."""
     _input.allowed, _input.refused = allow_stdin, None
     shell.errors_sent = []
+    tracker = run.tracker = sys.modules["_ratoon_symbols"].Tracker() if tells_symbols else None
     try:
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
+    run.tracker = None
     # What starts the debugger takes its error for one of the debugged code.
     error, sent = error or _input.refused, None
     if error is not None:
@@ -115,7 +118,12 @@ def run(code, allow_stdin):
         if _ename(error) not in shown:
             _send_error(type(error), error, [f"{_ename(error)}: {_text_of(error)}"])
         sent = next(one for one in reversed(shell.errors_sent) if one["ename"] == _ename(error))
-    return _json({"error": sent, "exec_count": _count(shell.execution_count - 1)})
+    symbols = tracker.end() if tracker is not None else None
+    return _json({"error": sent, "exec_count": _count(shell.execution_count - 1), "symbols": symbols})
+
+
+# What notes which variables the cell that runs reads and assigns, when the client wants to know.
+run.tracker = None
 
 
 def rehearse():
@@ -610,6 +618,13 @@ def _make_shell():
             super().__init__()
             # Leaves out the flag that a prompt needs, where a line may go on.
             self.reset_compiler_flags()
+
+        def __call__(self, *args, **kwargs):
+            # The shell compiles each statement right before it runs it.
+            code = super().__call__(*args, **kwargs)
+            if run.tracker is not None:
+                run.tracker.statement(code)
+            return code
 
     class Exit(ExitAutocall):
         """exit and quit."""

@@ -182,9 +182,17 @@ impl Tree {
     }
 
     /// Runs a cell on a head.
-    pub fn run(&mut self, head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool, weighs: bool) {
+    pub fn run(
+        &mut self,
+        head: ProcId,
+        exec_id: ExecId,
+        code: String,
+        allow_stdin: bool,
+        weighs: bool,
+        tells_symbols: bool,
+    ) {
         self.wake(head);
-        self.send(head, &Order::Run { exec_id, code, allow_stdin, weighs }, Vec::new());
+        self.send(head, &Order::Run { exec_id, code, allow_stdin, weighs, tells_symbols }, Vec::new());
     }
 
     /// Asks a process that answers.

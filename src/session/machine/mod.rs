@@ -119,7 +119,7 @@ pub(super) enum Effect {
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
-    Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool, weighs: bool },
+    Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool, weighs: bool, tells_symbols: bool },
     /// Ask a process that answers.
     Question { process: ProcId, number: u64, sought: Sought, code: String, cursor: u32 },
     /// Give a head what the user typed.
@@ -335,6 +335,7 @@ impl Machine {
             Report::Update { display_id, data, metadata } => self.update(process, display_id, data, metadata),
             Report::Clear { wait } => self.clear(process, wait),
             Report::Ask(prompt) => self.prompt(process, Some(prompt)),
+            Report::Symbols(symbols) => self.note_symbols(process, symbols),
             Report::Ended { how, exec_count, warnings, forks, is_alone } => {
                 self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone })
             }

@@ -134,7 +134,14 @@ impl Machine {
             return self.replay_failed(target, "the code of a state on the way is lost");
         };
         let exec_id = replay_id(target);
-        self.effects.push(Effect::Run { head, exec_id, code, allow_stdin: false, weighs: false });
+        self.effects.push(Effect::Run {
+            head,
+            exec_id,
+            code,
+            allow_stdin: false,
+            weighs: false,
+            tells_symbols: false,
+        });
     }
 
     /// A cell of a replay has ended.

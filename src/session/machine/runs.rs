@@ -8,7 +8,7 @@ use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId};
 use crate::notebook::{
     Asked, Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError,
-    RunStatus, StateId,
+    RunStatus, StateId, Symbols,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -255,12 +255,14 @@ impl Machine {
         let Some(run) = self.notebook.run(exec_id) else { return };
         let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
         let weighs = self.requests.get(exec_id).is_some_and(|r| r.weighing.is_some());
+        let tells_symbols = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
         self.effects.push(Effect::Run {
             head,
             exec_id: exec_id.clone(),
             code: run.code.clone(),
             allow_stdin,
             weighs,
+            tells_symbols,
         });
     }
 
@@ -320,6 +322,13 @@ impl Machine {
     /// The run that a head is busy with.
     pub(super) fn run_of(&self, head: ProcId) -> Option<ExecId> {
         self.heads.get(head)?.doing.run().cloned()
+    }
+
+    /// A cell that is about to end says what it did to the variables.
+    pub(super) fn note_symbols(&mut self, head: ProcId, symbols: Symbols) {
+        if let Some(run) = self.run_of(head).and_then(|id| self.notebook.run_mut(&id)) {
+            run.symbols = Some(symbols);
+        }
     }
 
     /// A cell ended in its own process.
@@ -415,12 +424,20 @@ impl Machine {
         run.prompt = None;
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
         let (duration_ms, state, on) = (run.duration_ms, run.state.clone(), run.on.clone());
+        let symbols = run.symbols.clone();
         let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
         let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
             self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
         }
-        self.publish(Event::RunEnded { exec_id: exec_id.clone(), status, error, duration_ms, state });
+        self.publish(Event::RunEnded {
+            exec_id: exec_id.clone(),
+            status,
+            error,
+            duration_ms,
+            state,
+            symbols,
+        });
         let waiting =
             self.requests.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
         for ticket in waiting {
@@ -447,6 +464,7 @@ impl Machine {
             state: run.state.clone(),
             state_name,
             error: run.error.clone(),
+            symbols: run.symbols.clone(),
             outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
         }
     }
@@ -489,6 +507,7 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         started_at: None,
         duration_ms: None,
         state: None,
+        symbols: None,
         asked,
     }
 }

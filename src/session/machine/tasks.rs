@@ -67,6 +67,7 @@ impl Machine {
             state_name: Some(id.as_str().to_owned()),
             state: Some(id.clone()),
             error: None,
+            symbols: None,
             outputs: Vec::new(),
         };
         self.adopting.insert(id, (ticket, reply));

@@ -33,6 +33,7 @@ fn script() -> Story {
         error: None,
         duration_ms: None,
         state: None,
+        symbols: None,
     });
     story.notebook.add_run(run);
     story

@@ -52,6 +52,7 @@ pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
         started_at: None,
         duration_ms: None,
         state: None,
+        symbols: None,
         asked: Asked { on: Base::State(on.clone()), new_state_name: None },
     }
 }
@@ -194,7 +195,14 @@ impl Story {
         let run = self.notebook.run_mut(&exec_id).unwrap();
         (run.status, run.duration_ms, run.state) = (status, Some(0.1), left.clone());
         run.error.clone_from(&error);
-        self.facts.push(Event::RunEnded { exec_id, status, error, duration_ms: Some(0.1), state: left });
+        self.facts.push(Event::RunEnded {
+            exec_id,
+            status,
+            error,
+            duration_ms: Some(0.1),
+            state: left,
+            symbols: None,
+        });
     }
 
     fn draft(&mut self) {

@@ -19,6 +19,7 @@ fn ended(exec_id: &ExecId) -> Event {
         error: None,
         duration_ms: None,
         state: None,
+        symbols: None,
     }
 }
 

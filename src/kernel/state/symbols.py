@@ -1,0 +1,267 @@
+"""Which variables of its state a cell has read, assigned and deleted, for clients that skip cells whose inputs are unchanged.
+
+Assignments and deletions are seen: the namespace before the cell is compared with the one after it. Reads cannot be seen
+without slowing every name down, so they are found in the code that ran: the names that a statement loads, and those that
+functions load which it reaches through these. Where code can read by means that its names do not tell (`globals()`,
+`eval`), all variables count as read. A name too many makes a client run a cell again; a name too few would make it show
+a stale result.
+"""
+
+import functools
+import gc
+import opcode
+import re
+import sys
+import types
+
+import _ratoon_looking as looking
+import _ratoon_shell as own
+from _ratoon_native import note
+
+# How many objects behind the names of one cell are looked at for functions; with more, all variables count as read.
+MAX_OBJECTS = 5000
+# How much of a text is searched for names, in characters.
+MAX_TEXT = 100_000
+# Containers with more items than this are looked at in part.
+MAX_ITEMS = 1000
+
+# Names by which code reads variables that it does not name.
+_READS_ALL = frozenset({
+    "globals", "locals", "vars", "dir", "eval", "exec", "__main__", "_getframe", "_current_frames", "currentframe",
+    "f_globals", "f_locals", "f_back", "__globals__", "user_ns", "user_global_ns", "user_module", "run_cell",
+})  # fmt: skip
+# Names by which code reads variables that its texts name: `df.query("a > @x")`, `%timeit x`, `!echo {x}`.
+_READS_BY_TEXT = frozenset({"query", "get_ipython", "sql"})
+# Magics that show or use all variables.
+_MAGICS_OF_ALL = frozenset("who whos who_ls run store rerun recall macro debug save notebook logstart reset reset_selective".split())
+_WORD = re.compile(r"[^\W\d]\w*")
+
+_OPS = opcode.opmap
+_LOADS = {_OPS[op] for op in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if op in _OPS}
+_LOAD_GLOBAL = _OPS["LOAD_GLOBAL"]
+_STORES = {_OPS["STORE_NAME"], _OPS["STORE_GLOBAL"]}
+_DELETES = {_OPS["DELETE_NAME"], _OPS["DELETE_GLOBAL"]}
+_EXTENDED = _OPS["EXTENDED_ARG"]
+_JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
+# From 3.11 on the lowest bit of LOAD_GLOBAL's argument says whether a call follows.
+_GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0
+# What a statement that only defines, imports or assigns constants consists of: no function runs in it.
+_INERT = frozenset(
+    _OPS[op]
+    for op in (
+        "CACHE RESUME NOP LOAD_CONST LOAD_SMALL_INT LOAD_COMMON_CONSTANT MAKE_FUNCTION SET_FUNCTION_ATTRIBUTE STORE_NAME"
+        " STORE_GLOBAL DELETE_NAME LOAD_NAME RETURN_VALUE RETURN_CONST IMPORT_NAME IMPORT_FROM POP_TOP BUILD_TUPLE BUILD_MAP"
+        " BUILD_CONST_KEY_MAP EXTENDED_ARG COPY PUSH_NULL LOAD_BUILD_CLASS SETUP_ANNOTATIONS NOT_TAKEN"
+    ).split()
+    if op in _OPS
+)
+_CALLS = frozenset(_OPS[op] for op in ("PRECALL", "CALL", "CALL_FUNCTION") if op in _OPS)
+_OPTIMIZED = 0x1
+
+_PLAIN = frozenset({
+    type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(Ellipsis), types.BuiltinFunctionType,
+    types.ModuleType, types.CodeType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.MethodWrapperType,
+})  # fmt: skip
+# Their objects hold data, and no functions of a notebook's.
+_DATA_LIBRARIES = frozenset("numpy pandas polars pyarrow torch scipy PIL datetime decimal".split())
+
+
+class Tracker:
+    """What one cell does."""
+
+    def __init__(self):
+        self.namespace = own.shell.user_ns
+        self.before = note(self.namespace)
+        self.loaded, self.stored, self.deleted, self.unsure = set(), set(), set(), set()
+        # Names that are loaded, and behind which was not looked yet.
+        self.pending = set()
+        self.reads_all = False
+        self.walk = _Walk(self)
+
+    def statement(self, code):
+        """A statement is about to run."""
+        try:
+            self._scan(code, True)
+            self.walk.go()
+        except Exception:
+            # Its bytes are not as expected: nothing is known of it.
+            self.reads_all = True
+
+    def read(self, code):
+        """A function can run that is behind a name of the cell."""
+        loads, _, _, _, words, inner = _parts(code)
+        self._take(loads, words, code)
+        for one in inner:
+            self.read(one)
+
+    def _scan(self, code, is_whole):
+        """Code that runs for certain: that of a statement, or of a class."""
+        loads, stores, deletes, is_straight, words, inner = _parts(code)
+        self._take(loads, words, code)
+        if is_whole:
+            self.stored |= stores
+            self.deleted |= deletes if is_straight else set()
+            if not is_straight:
+                self.unsure |= stores
+        runs = not _is_inert(code)
+        for one in inner:
+            if not one.co_flags & _OPTIMIZED:
+                self._scan(one, False)
+            elif runs:
+                self.read(one)
+
+    def _take(self, loads, words, code):
+        self._load(loads)
+        # A variable of that name is only a variable.
+        if any(word not in loads or word not in self.namespace for word in words & _READS_ALL):
+            self.reads_all = True
+        if words & _READS_BY_TEXT:
+            self.by_text(one for one in code.co_consts if type(one) is str)
+            self.by_text(value for value in map(self.namespace.get, loads) if type(value) is str)
+
+    def _load(self, names):
+        self.loaded |= names
+        self.pending |= names
+
+    def by_text(self, texts):
+        for text in texts:
+            named = set(_WORD.findall(text[:MAX_TEXT]))
+            self._load(named)
+            if named & (_MAGICS_OF_ALL | _READS_ALL):
+                self.reads_all = True
+
+    def end(self):
+        """Answers {"accessed", "modified", "deleted"}: sorted names of variables."""
+        added, changed, gone = map(set, self.before.changes(self.namespace))
+        now = set(self.namespace)
+        kept = (now - added) | gone
+        same = (self.stored & now) - added - changed
+        accessed = kept if self.reads_all or any(looking.is_shells(name) for name in self.loaded & kept) else self.loaded & kept
+        # Assigned perhaps, to what it was before: then its value may have passed through the cell, so it counts as read.
+        accessed = accessed | (same & self.unsure & kept)
+        deleted = gone | (self.deleted - now)
+        return {
+            "accessed": _sorted(accessed),
+            "modified": _sorted(added | changed | same),
+            "deleted": _sorted(deleted),
+        }
+
+
+class _Walk:
+    """Finds the functions of the notebook that can be reached from a value."""
+
+    def __init__(self, tracker):
+        self.tracker = tracker
+        self.seen = {}
+        self.done = set()
+        self.left = MAX_OBJECTS
+
+    def go(self):
+        """Looks behind the names that wait, and behind those that the functions there load, until none waits."""
+        tracker = self.tracker
+        while tracker.pending and not tracker.reads_all:
+            name = tracker.pending.pop()
+            value = tracker.namespace.get(name)
+            if type(value) not in _PLAIN and (name, id(value)) not in self.done:
+                self.done.add((name, id(value)))
+                self.value(value)
+
+    def value(self, value):
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if type(one) in _PLAIN or id(one) in self.seen:
+                continue
+            self.left -= 1
+            if self.left < 0:
+                self.tracker.reads_all = True
+                return
+            # Held, so that no other object gets its address.
+            self.seen[id(one)] = one
+            waiting += self._behind(one)
+
+    def _behind(self, one):
+        kind = type(one)
+        if kind is types.FunctionType:
+            return self._function(one)
+        if issubclass(kind, type):
+            return self._class(one)
+        if kind in (list, tuple, set, frozenset):
+            return list(one)[:MAX_ITEMS] if len(one) > MAX_ITEMS else list(one)
+        if kind is dict:
+            return [] if one is self.tracker.namespace else [*list(one)[:MAX_ITEMS], *list(one.values())[:MAX_ITEMS]]
+        if kind is types.MethodType:
+            return [one.__func__, one.__self__]
+        if kind is functools.partial:
+            return [one.func, one.args, one.keywords]
+        module = looking.module_of(kind)
+        if module.partition(".")[0] in _DATA_LIBRARIES:
+            return []
+        # Never `vars(one)`: the user's own attributes would be asked.
+        return [kind, *gc.get_referents(one)] if module == "__main__" else gc.get_referents(one)
+
+    def _function(self, one):
+        home = one.__globals__
+        if home is self.tracker.namespace:
+            self.tracker.read(one.__code__)
+        return [part for part in gc.get_referents(one) if part is not home and part is not one.__builtins__]
+
+    def _class(self, one):
+        if looking.module_of(one) != "__main__":
+            return []
+        return [*type.__dict__["__dict__"].__get__(one).values(), *type.__dict__["__mro__"].__get__(one)[1:], type(one)]
+
+
+def reach(names):
+    """These names, and those that functions behind them load; None when that may be any."""
+    tracker = Tracker()
+    try:
+        tracker._load(set(names))
+        tracker.walk.go()
+    except Exception:
+        return None
+    return None if tracker.reads_all else tracker.loaded
+
+
+def _sorted(names):
+    hidden, namespace = own.shell.user_ns_hidden, own.shell.user_ns
+    # Among others the `open` of the shell.
+    is_hidden = lambda name: name in hidden and namespace.get(name) is hidden[name]  # noqa: E731
+    return sorted(name for name in names if type(name) is str and looking.is_users_name(name) and not is_hidden(name))
+
+
+def _is_inert(code):
+    return all(op in _INERT or op in _CALLS and _makes_class(code) for op in code.co_code[::2])
+
+
+def _makes_class(code):
+    """Whether the only call of a statement is that of a class' body."""
+    raw = code.co_code[::2]
+    calls = sum(op in _CALLS and opcode.opname[op].startswith("CALL") for op in raw)
+    return calls == 1 and _OPS["LOAD_BUILD_CLASS"] in raw
+
+
+def _parts(code):
+    """Of code: the names that it loads, stores and deletes, whether it runs straight from beginning to end, its names and
+    attributes but for those that it only stores, and the code inside it."""
+    loads, stores, deletes, argument, raw, is_straight = set(), set(), set(), 0, code.co_code, True
+    for at in range(0, len(raw), 2):
+        op = raw[at]
+        argument |= raw[at + 1]
+        if op == _EXTENDED:
+            argument <<= 8
+            continue
+        if op in _LOADS:
+            loads.add(code.co_names[argument >> _GLOBAL_SHIFT if op == _LOAD_GLOBAL else argument])
+        elif op in _STORES:
+            stores.add(code.co_names[argument])
+        elif op in _DELETES:
+            deletes.add(code.co_names[argument])
+        elif op in _JUMPS:
+            is_straight = False
+        argument = 0
+    is_straight = is_straight and not getattr(code, "co_exceptiontable", b"")
+    words = frozenset(code.co_names) - (stores - loads - {"__main__"}) - {"__name__"}
+    inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return loads - {"__name__"}, stores, deletes, is_straight, words, inner

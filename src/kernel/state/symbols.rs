@@ -1,0 +1,74 @@
+//! Which names of a namespace a cell has changed: what was in it before is noted without touching any of its objects, as each
+//! would be a page of memory to copy. What the cell has read is found in its code, by `symbols.py`.
+
+#![allow(unsafe_code)]
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::HashMap;
+use std::ffi::CStr;
+
+/// `symbols.py`, after what it imports.
+const SYMBOLS: &[(&CStr, &CStr, &str)] =
+    &[(c"_ratoon_symbols", c"<ratoon symbols>", include_str!("symbols.py"))];
+
+/// Loads the Python part, after the one that looks at variables.
+pub(super) fn boot(py: Python<'_>) -> PyResult<()> {
+    py.import("_ratoon_native")?.add_function(wrap_pyfunction!(note, py)?)?;
+    for (name, file, text) in SYMBOLS {
+        PyModule::from_code(py, &std::ffi::CString::new(*text)?, file, name)?;
+    }
+    Ok(())
+}
+
+/// The names of a namespace and the addresses of their objects, as they were.
+#[pyclass(frozen)]
+#[derive(Debug)]
+struct Before(HashMap<String, usize>);
+
+/// Names that are new, mean another object, or are gone.
+type Changed = (Vec<String>, Vec<String>, Vec<String>);
+
+/// Notes what is in a namespace.
+#[pyfunction]
+fn note(namespace: &Bound<'_, PyDict>) -> Before {
+    Before(addresses(namespace))
+}
+
+#[pymethods]
+impl Before {
+    fn changes(&self, namespace: &Bound<'_, PyDict>) -> Changed {
+        let now = addresses(namespace);
+        let before = &self.0;
+        let added = now.keys().filter(|name| !before.contains_key(*name)).cloned().collect();
+        let differs = |(name, at): &(&String, &usize)| before.get(*name).is_some_and(|before| before != *at);
+        let changed = now.iter().filter(differs).map(|(name, _)| name.clone()).collect();
+        let gone = before.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
+        (added, changed, gone)
+    }
+}
+
+fn addresses(namespace: &Bound<'_, PyDict>) -> HashMap<String, usize> {
+    let mut found = HashMap::with_capacity(namespace.len());
+    let (mut at, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the dictionary is alive, the GIL is held and nothing of Python's runs meanwhile, so it does not change. Key and
+    // value are borrowed and not kept; the text of a key belongs to the key and is copied.
+    unsafe {
+        while ffi::PyDict_Next(namespace.as_ptr(), &raw mut at, &raw mut key, &raw mut value) != 0 {
+            if ffi::PyUnicode_Check(key) == 0 {
+                continue;
+            }
+            let mut length = 0;
+            let text = ffi::PyUnicode_AsUTF8AndSize(key, &raw mut length);
+            if text.is_null() {
+                // A lone surrogate: no code can name it.
+                ffi::PyErr_Clear();
+                continue;
+            }
+            let bytes = std::slice::from_raw_parts(text.cast::<u8>(), length.unsigned_abs());
+            found.insert(String::from_utf8_lossy(bytes).into_owned(), value as usize);
+        }
+    }
+    found
+}
