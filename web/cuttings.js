@@ -83,6 +83,6 @@ export class Cuttings {
     forget(run, putBack) {
         const draft = run.draft ? this.page.drafts.get(run.draft) : undefined;
         this.page.dropAttempt(run.exec_id);
-        if (draft && draft.source === run.code) this.remove([draft], putBack);
+        if (draft && draft.source === run.code) this.remove([draft], () => (this.page.deleting.undo(), putBack()));
     }
 }

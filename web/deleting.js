@@ -1,5 +1,5 @@
 // @ts-check
-// Deleting states, with a moment in which it can be taken back: nothing is sent before that moment is over. No DOM; time
+// Deleting states and failed attempts, with a moment in which it can be taken back: nothing is sent before that moment is over. No DOM; time
 // comes in as `later`.
 
 import { PEOPLE_WORDS as WORDS } from './words/people.js';
@@ -20,9 +20,9 @@ export class Deleting {
         this.page = page;
         this.around = around;
         this.time = time;
-        /** The states that are shown as going. @type {Set<string>} */
+        /** The states, and the runs of attempts, that are shown as going. @type {Set<string>} */
         this.going = new Set();
-        /** What waits to be sent. @type {{state: string, subtree: boolean, stood: string | null, timer: unknown} | null} */
+        /** What waits to be sent. @type {{command: import('./protocol.js').Command, stood: string | null, timer: unknown} | null} */
         this.waiting = null;
         this.offer = { text: WORDS.undo, act: () => this.undo() };
     }
@@ -34,14 +34,28 @@ export class Deleting {
         if (!parent) return;
         const ids = subtree ? subtreeOf(model, state) : [state];
         if (subtree && !(await this.#mayGo(ids))) return;
-        this.commit();
-        this.going = new Set([...this.going, ...ids]);
         const { here } = this.page;
         const stood = ids.includes(here) ? here : null;
-        this.waiting = { state, subtree, stood, timer: this.time.later(() => this.commit(), UNDO_MS) };
+        this.#wait({ do: 'delete_state', state, subtree }, ids, stood);
         if (stood) this.page.goTo(parent, true);
         const count = ids.filter((id) => model.states.get(id)?.living !== 'deleted').length;
         this.page.say(WORDS.deleted(count), false, { act: this.offer });
+    }
+
+    /** Forgets a failed attempt. @param {string} exec_id */
+    forget(exec_id) {
+        if (this.going.has(exec_id)) return;
+        const stood = this.page.attempt === exec_id ? exec_id : null;
+        this.#wait({ do: 'drop_attempt', exec_id }, [exec_id], stood);
+        if (stood) this.page.goTo(this.page.here, true);
+        this.page.say(WORDS.forgotten, false, { act: this.offer });
+    }
+
+    /** @param {import('./protocol.js').Command} command @param {string[]} ids @param {string | null} stood */
+    #wait(command, ids, stood) {
+        this.commit();
+        this.going = new Set([...this.going, ...ids]);
+        this.waiting = { command, stood, timer: this.time.later(() => this.commit(), UNDO_MS) };
         this.around.changed();
     }
 
@@ -72,9 +86,8 @@ export class Deleting {
         this.time.notLater(waiting.timer);
         this.waiting = null;
         this.#hush();
-        const { state, subtree } = waiting;
         const ids = [...this.going];
-        const reply = await this.around.send({ do: 'delete_state', state, subtree });
+        const reply = await this.around.send(waiting.command);
         // Others may be going by now.
         this.going = new Set([...this.going].filter((id) => !ids.includes(id)));
         const isGone = reply.kind === 'refused' && reply.code === 'not_found';

@@ -2,6 +2,8 @@
 // It also opens the notebook's line: what the server says comes while the modules are still on their way, and socket.js
 // takes the line over.
 {
+    // A file that is dropped before the page listens is opened nowhere.
+    for (const kind of ['dragover', 'drop']) addEventListener(kind, (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault());
     const theme = localStorage.getItem('ratoon.theme');
     if (theme) document.documentElement.dataset.theme = theme;
     const name = document.currentScript.dataset.line;

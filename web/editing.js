@@ -6,6 +6,7 @@
 
 import { newId } from './text/format.js';
 import { EDITOR_WORDS as WORDS } from './words/editor.js';
+import { WORDS as ALL } from './words.js';
 
 /** @typedef {import('./line.js').Cell} Cell */
 /** @typedef {Extract<Cell, {kind: 'draft'}>} DraftCell */
@@ -147,6 +148,26 @@ export class Editing {
     }
 
     /**
+     * Begins the line anew: what its cells read now waits as drafts on the start, behind those that are there. Nothing is deleted.
+     * @returns {string | null} the id of the first
+     */
+    restart() {
+        const { page } = this;
+        const { drafts, here } = page;
+        const pieces = page.cells().flatMap((cell) => shownPieces(cell));
+        /** @type {string[]} */
+        const made = [];
+        for (const piece of pieces) made.push(drafts.add({ id: newId(), on: ROOT, ...piece }, made.at(-1) ?? drafts.lastOn(ROOT)));
+        page.goTo(ROOT);
+        const back = () => {
+            for (const id of made) drafts.remove(id);
+            page.goTo(here);
+        };
+        page.say(ALL.restarted(pieces.length), false, pieces.length ? { act: { text: WORDS.undo, act: back } } : {});
+        return drafts.on(ROOT)[0]?.id ?? null;
+    }
+
+    /**
      * Gives cells other texts, in one step that can be undone. Cells that ran are changed as by typing.
      * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before its code
      * @param {boolean} [isSaid] @returns {number} how many cells were changed
@@ -185,8 +206,18 @@ export class Editing {
     }
 }
 
+/** The state from which every notebook grows. */
+const ROOT = 'initial';
+
 /** @type {Piece} */
 const EMPTY = { kind: 'code', source: '' };
+
+/** What a cell reads, for drafts on the start. @param {Cell} cell @returns {Piece[]} */
+function shownPieces(cell) {
+    if (cell.kind === 'ran') return [...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: sourceOf(cell) }];
+    const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.on !== ROOT && cell.draft.source.trim();
+    return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
+}
 
 /** A state's cell, with the text before it, as pieces for drafts. @param {import('./model.js').Model} model @param {import('./protocol.js').State} state @returns {Piece[]} */
 const piecesOf = (model, state) => [...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: model.runOf(state)?.code ?? '' }];
@@ -210,5 +241,8 @@ export function isRest({ model, here }, waiting) {
     if (!first) return false;
     const parent = model.states.get(here)?.parent;
     const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
-    return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some((child) => model.runOf(child)?.code === first.draft.source));
+    const isFirst = (/** @type {import('./protocol.js').State} */ state) => model.runOf(state)?.code === first.draft.source;
+    // Behind an inserted cell waits what grew beside it.
+    if (siblings.some(isFirst)) return true;
+    return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));
 }

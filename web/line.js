@@ -28,6 +28,7 @@ import { hasEnded } from './protocol.js';
  * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
  * @property {Map<string, string>} asked runs that the model does not know yet, by draft
  * @property {(state: string) => Draft[]} draftsOn
+ * @property {Set<string>} going runs that are about to be forgotten, among others
  */
 
 /** @param {Model} model @param {Look} look @returns {Cell[]} */
@@ -71,15 +72,16 @@ export function cellsOf(model, look) {
 /** @param {Model} model @param {Look} look @param {State} state @param {boolean} isOutdated @returns {Extract<Cell, {kind: 'ran'}>} */
 function ranCell(model, look, state, isOutdated) {
     const run = model.runOf(state);
-    const edit = look.edits.get(state.id);
+    const known = look.edits.get(state.id);
+    const edit = known && look.going.has(known.run ?? '') ? { ...known, run: null } : known;
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
     const versions = model.childrenOf(state.parent ?? '').filter((other) => other.living !== 'deleted' || other === state);
     // Asked to run again, and the server has not told of it.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
     // What it warns of from its parent on was told there; where one stands, all is told.
-    const known = isHere ? [] : model.states.get(state.parent ?? '')?.warnings ?? [];
-    const warnings = state.warnings.filter((warning) => !known.includes(warning));
+    const toldAbove = isHere ? [] : model.states.get(state.parent ?? '')?.warnings ?? [];
+    const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
     return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, isAsked, progress };
 }
 
@@ -87,7 +89,7 @@ function ranCell(model, look, state, isOutdated) {
 function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
     // A draft that has moved on to another state leaves its earlier failures behind.
-    const isOurs = run && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
+    const isOurs = run && !look.going.has(run.exec_id) && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
     const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
     return { kind: 'draft', key, draft, run: isOurs ? run : imported, isInside, isFresh: false, isAsked: look.asked.has(draft.id) };
 }
@@ -95,7 +97,7 @@ function draftCell(model, look, draft, key, isInside) {
 /** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */
 function attempts(model, look) {
     return [...model.runs.values()].filter((run) => {
-        if (run.state !== null && model.states.has(run.state)) return false;
+        if ((run.state !== null && model.states.has(run.state)) || look.going.has(run.exec_id)) return false;
         const isOpen = !hasEnded(run.status) && model.baseOf(run) === look.here;
         return isOpen || run.exec_id === look.attempt;
     });

@@ -53,6 +53,50 @@ export function importFile(file, name) {
     return ask(`/api/notebooks/import?name=${encodeURIComponent(name)}`, { method: 'POST', headers: { 'content-type': type }, body: file });
 }
 
+/** Whether a file can become a notebook, by its name. @param {string} name */
+export const isNotebookFile = (name) => /\.(ipynb|py)$/i.test(name);
+
+/**
+ * Makes a notebook of each file, under a name that is free.
+ * @param {File[]} files @param {(file: File) => void} begun @returns {Promise<{made: string[], leftOut: string[]}>}
+ */
+export async function importFiles(files, begun) {
+    const taken = (await list()).map(({ name }) => name);
+    /** @type {string[]} */
+    const made = [];
+    /** @type {string[]} */
+    const leftOut = [];
+    for (const file of files) {
+        begun(file);
+        const { name, left_out } = await importFile(file, freeName(file.name, [...taken, ...made]));
+        made.push(name);
+        leftOut.push(...left_out);
+    }
+    return { made, leftOut };
+}
+
+/**
+ * @typedef {object} Trashed
+ * @property {string} id
+ * @property {string} name that it had
+ * @property {'deleted' | 'reset'} why
+ * @property {number} at milliseconds since the Unix epoch
+ * @property {number | null} states
+ * @property {number} bytes
+ */
+
+/** What is in the trash, the newest first. @returns {Promise<Trashed[]>} */
+export const listTrash = async () => (await ask('/api/trash')).trash;
+
+/** Takes a notebook out of the trash. @param {string} id @returns {Promise<string>} the name that it has now */
+export const restore = async (id) => (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;
+
+/** Removes what is in the trash for good. @param {string} id */
+export const purge = (id) => ask(`/api/trash/${encodeURIComponent(id)}`, { method: 'DELETE' });
+
+/** Where a notebook is opened. @param {string} name */
+export const notebookAt = (name) => `/n/${encodeURIComponent(name)}`;
+
 /** Where a state's line is had as a file. @param {string} name @param {string} state @param {'ipynb' | 'py' | 'html'} format */
 export const documentAt = (name, state, format) => at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
 

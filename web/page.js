@@ -79,8 +79,8 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId, begun, asked } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, asked, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        const { here, attempt, edits, freshId, begun, asked, going } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, asked, going, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
     }
 
     /** The others who look at the notebook, as they are shown. */
@@ -127,6 +127,7 @@ export class Page {
         this.model.fold(event);
         if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');
         if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
+        if (event.event === 'removed') for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
         if (event.event === 'reset') this.variables.clear();
         if (event.event === 'state_changed') this.variables.follow();
@@ -208,7 +209,9 @@ export class Page {
         const on = before ? { run: before } : { state: cell.draft.on };
         const exec_id = newId();
         this.asked.set(cell.draft.id, exec_id);
-        this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id });
+        // What stands below an inserted cell waits below it then, as after an edit.
+        const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
+        this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
     }
 
     /** The drafts from a cell on that a click could run, in order. @param {string} [key] @returns {Extract<Cell, {kind: 'draft'}>[]} */
@@ -355,17 +358,17 @@ export class Page {
     /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @type {(what: {state: string, subtree?: boolean}) => any} */
     deleteStates = (what) => this.deleting.begin(what.state, what.subtree ?? false);
 
-    /** @param {string} exec_id */
-    async dropAttempt(exec_id) {
-        for (const edit of this.edits.values()) if (edit.run === exec_id) edit.run = null;
-        this.refused(await this.around.send({ do: 'drop_attempt', exec_id }));
-    }
+    /** Forgets a failed attempt; for a moment that can be taken back. @param {string} exec_id */
+    dropAttempt = (exec_id) => this.deleting.forget(exec_id);
 
+    /** Forgets what is in the notebook. @returns {Promise<boolean>} whether that was done */
     async reset() {
-        this.edits.clear();
-        this.mine.clear();
+        const reply = await this.around.send({ do: 'reset' });
+        this.refused(reply);
+        if (reply.kind === 'refused') return false;
+        for (const map of [this.edits, this.mine]) map.clear();
         this.saveTab();
-        this.refused(await this.around.send({ do: 'reset' }));
+        return true;
     }
 
     // Saying

@@ -152,7 +152,7 @@ pub(crate) async fn duplicate(
     .await
 }
 
-/// Removes a notebook with all that belongs to it. Its pages are told, its share links end.
+/// Moves a notebook with all that belongs to it into the trash. Its pages are told, its share links end.
 #[utoipa::path(
     delete, path = "/api/notebooks/{name}", tag = "notebooks",
     params(

@@ -1,7 +1,7 @@
 //! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about notebooks.
 //!
 //! `routes` is the table of everything that can be asked; `guard` lets a request pass or not before anything else is
-//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `home`, `states`, `tasks`, `exchange`,
+//! done with it; `auth` knows who is asking. Behind them: `seed` (REST at the root); `api`, `home`, `trash`, `states`, `tasks`, `exchange`,
 //! `documents`, `libraries` and `links` (the rest of the REST API); `socket` (commands up, facts down); `pages`, `bundle` and
 //! `assets` (the page itself).
 
@@ -28,6 +28,7 @@ mod seed;
 mod socket;
 mod states;
 mod tasks;
+mod trash;
 
 pub use auth::new_secret;
 pub use limits::check_notebook_name;

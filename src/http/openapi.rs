@@ -1,6 +1,6 @@
 //! The description of the REST API that the server serves about itself.
 
-use super::{api, documents, exchange, home, libraries, links, seed, states, tasks};
+use super::{api, documents, exchange, home, libraries, links, seed, states, tasks, trash};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi};
         states::states, states::checkpoint, states::save, states::replay, states::pin, states::label,
         states::clear_namespace, states::trust,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
-        libraries::library,
+        libraries::library, trash::list, trash::restore, trash::purge,
         links::links, links::add_link, links::take_back_link,
     ),
     modifiers(&Bearer),

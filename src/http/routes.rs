@@ -7,7 +7,9 @@
 use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
-use super::{api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks};
+use super::{
+    api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks, trash,
+};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, web};
@@ -148,6 +150,9 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NO_BODY     => documents::document;
     GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NO_BODY     => exchange::export;
     POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE_BODY  => exchange::import;
+    GET    "/api/trash"                           OWNER  Server Data  NO_BODY     => trash::list;
+    POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL_BODY  => trash::restore;
+    DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL_BODY  => trash::purge;
     GET    "/api/states"                          VIEW   Start  Data  NO_BODY     => states::states;
     GET    "/api/states/{}/checkpoint"            VIEW   Start  Data  NO_BODY     => states::checkpoint;
     POST   "/api/states/{}/checkpoint"            RUN    Start  Data  SOURCE_BODY => states::save;

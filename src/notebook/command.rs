@@ -26,8 +26,8 @@ pub enum Command {
         /// The draft that this is: when the run succeeds it becomes the state, and the drafts after it move on.
         #[serde(default)]
         draft: Option<DraftId>,
-        /// The line that this run is another version of: its first state's sibling is to grow, and the later cells of the
-        /// line become drafts under it.
+        /// The line that this run is another version of: a sibling of its first state, or, for a cell that was inserted
+        /// behind that state, a child of it. The later cells of the line become drafts under what it leaves.
         #[serde(default)]
         instead_of: Option<Line>,
         /// Seconds after which the run is interrupted.
@@ -200,7 +200,7 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// The state whose cell was edited.
+    /// The state whose cell was edited, or behind which a cell was inserted.
     pub state: StateId,
     /// The last state of the line that the page showed: `state` itself or a descendant.
     pub tip: StateId,

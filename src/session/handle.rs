@@ -23,6 +23,8 @@ pub(super) enum Ask {
     KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Refused>>),
     /// Copy the notebook to another directory.
     Copy(PathBuf, oneshot::Sender<Result<(), Refused>>),
+    /// End all runs and put a copy of the notebook into the trash, unless there is nothing in it.
+    SetAside(oneshot::Sender<Result<(), Refused>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send what came after a position, and everything from now on.
@@ -146,8 +148,13 @@ impl Session {
     }
 
     /// Asks for a command and waits for its answer; a run is answered when it has ended. Dropping the future changes
-    /// nothing: the command goes on.
+    /// nothing: the command goes on. What a reset forgets goes into the trash first.
     pub async fn ask(&self, command: Command) -> Reply {
+        if matches!(command, Command::Reset)
+            && let Err(refused) = self.set_aside().await
+        {
+            return Reply::Refused(refused);
+        }
         let (tx, rx) = oneshot::channel();
         match self.send(Ask::Command(command, tx), rx).await {
             Ok(reply) => reply,
@@ -202,6 +209,18 @@ impl Session {
     pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Refused> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Copy(dir, tx), rx).await?
+    }
+
+    /// Ends all runs and puts a copy of the notebook into the trash. What runs ends even where the copy cannot be made: a
+    /// reset is also how cells are stopped that nothing else stops.
+    async fn set_aside(&self) -> Result<(), Refused> {
+        let (tx, rx) = oneshot::channel();
+        self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Refused {
+            what: format!("forget what is in notebook {}", self.name),
+            why: format!("no copy could be put into the trash: {}", refused.why),
+            how: format!("{}; all its cells were stopped, and nothing was forgotten", refused.how),
+            ..refused
+        })
     }
 
     /// Why it was closed, when the server goes on without it.

@@ -4,7 +4,7 @@ use super::task::Place;
 use super::{Budget, Fate, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook, Refused};
-use crate::store::{self, InstallKey, Shelved, StoreError};
+use crate::store::{self, InstallKey, Shelved, StoreError, Trashed};
 use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,7 @@ impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
     pub fn new(launch: Launch, keeping: Keeping, threads: Threads) -> Self {
         store::sweep(&keeping.dir);
+        store::sweep_trash(&keeping.dir);
         let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
         Self { launch, keeping, runtime: Handle::current(), threads, open: Arc::default() }
     }
@@ -188,14 +189,42 @@ impl Sessions {
         self.on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
     }
 
-    /// Removes a notebook. It is closed for that, and its clients are told.
+    /// Moves a notebook into the trash. It is closed for that, and its clients are told.
     ///
     /// # Errors
     /// `Refused` when another program has it open, or the disk refuses.
     pub async fn remove(&self, name: &str) -> Result<(), Refused> {
         self.leave(name, Fate::Deleted).await;
         let dir = self.dir_of(name);
-        self.on_disk(move || store::remove(&dir)).await
+        self.on_disk(move || store::discard(&dir)).await
+    }
+
+    /// What is in the trash, the newest first, and what can be said of each. Reads the disk.
+    pub fn trash(&self) -> Vec<(Trashed, Shelved)> {
+        store::list(&self.keeping.dir).into_iter().map(|one| (one.clone(), one.look())).collect()
+    }
+
+    /// The name that a notebook in the trash had, if it is there. Reads the disk.
+    pub fn find_trashed(&self, id: &str) -> Option<String> {
+        store::find(&self.keeping.dir, id).ok().map(|one| one.name)
+    }
+
+    /// Makes a notebook of what is in the trash, under a name that is free.
+    ///
+    /// # Errors
+    /// `Refused` when it is not there, the name is taken, or the disk refuses.
+    pub async fn restore(&self, id: &str, to: &str) -> Result<(), Refused> {
+        let (shelf, id, dir) = (self.keeping.dir.clone(), id.to_owned(), self.dir_of(to));
+        self.on_disk(move || store::restore(&shelf, &id, &dir)).await
+    }
+
+    /// Removes what is in the trash for good.
+    ///
+    /// # Errors
+    /// `Refused` when it is not there, or the disk refuses.
+    pub async fn purge(&self, id: &str) -> Result<(), Refused> {
+        let (shelf, id) = (self.keeping.dir.clone(), id.to_owned());
+        self.on_disk(move || store::purge(&shelf, &id)).await
     }
 
     /// Closes a notebook for good, if it is open.

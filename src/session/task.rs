@@ -362,6 +362,7 @@ impl Task {
                     let _ = done.send(store.copy_to(&dir).map_err(Refused::from));
                 });
             }
+            Ask::SetAside(done) => self.set_aside(done),
             Ask::Adopt(adopted, answer) => {
                 self.last_ticket += 1;
                 let ticket = Ticket(self.last_ticket);
@@ -370,6 +371,25 @@ impl Task {
             }
             Ask::Close(_) => {}
         }
+    }
+
+    fn set_aside(&mut self, done: oneshot::Sender<Result<(), Refused>>) {
+        self.feed(Input::StopRuns);
+        let notebook = self.machine.notebook();
+        let is_empty = notebook.states().all(|state| state.id.is_root())
+            && notebook.runs().next().is_none()
+            && notebook.drafts().next().is_none();
+        if is_empty {
+            // Whoever wanted it may have gone.
+            let _ = done.send(Ok(()));
+            return;
+        }
+        let store = self.store.clone();
+        self.threads.spawn(move || {
+            // Whoever wanted it may have gone.
+            let _ = done.send(store.set_aside().map_err(Refused::from));
+            store.prune_trash();
+        });
     }
 
     fn heard(&mut self, process: ProcId, heard: Heard) {

@@ -15,6 +15,7 @@ mod record;
 mod shelf;
 mod tables;
 mod thread;
+mod trash;
 mod wal;
 mod write;
 
@@ -22,7 +23,8 @@ pub use care::{Checked, Trusting, Untrusted, check, gc};
 pub use checkpoint::Holds;
 pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
-pub use shelf::{Shelved, create, duplicate, is_open, look, read, remove, rename, sweep};
+pub use shelf::{Shelved, create, duplicate, is_open, look, read, rename, sweep};
+pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, Refused, StateId, Trouble};
@@ -233,6 +235,20 @@ impl Store {
             let copied = copied.recv().map_err(|_| "what writes has stopped".to_owned())?;
             copied.map_err(|trouble| trouble.why)
         })
+    }
+
+    /// Puts a copy of the notebook, as it is when all that was asked before is written, into the trash. Waits for it.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn set_aside(&self) -> Result<(), StoreError> {
+        let paths = &self.shared.paths;
+        self.copy_to(&trash::place(paths, Discarded::Reset)?)
+    }
+
+    /// Removes from the trash what is too old or too much. Waits for it.
+    pub fn prune_trash(&self) {
+        trash::prune(&self.shared.paths.dir);
     }
 
     /// How many bytes wait to be written.

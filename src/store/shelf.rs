@@ -107,9 +107,11 @@ pub(super) fn copy(
     done.inspect_err(|_| clear(&coming.dir))
 }
 
-/// Blobs never change, so that two notebooks may hold the same file.
+/// Blobs never change, so that two notebooks may hold the same file. Folders are synced when all links are made: the file
+/// system's journal is then written once for all.
 fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
+    let mut folders = vec![to.to_owned()];
     for folder in fs::read_dir(from)? {
         let folder = folder?;
         if !folder.file_type()?.is_dir() {
@@ -128,9 +130,9 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
                 File::open(&own)?.sync_all()?;
             }
         }
-        File::open(&own)?.sync_all()?;
+        folders.push(own);
     }
-    File::open(to)?.sync_all()
+    folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
 /// Gives a notebook that is not open another name. Its share links go with it.
@@ -177,12 +179,24 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
     tables.empty_log().map_err(fault)
 }
 
-/// Removes a notebook that is not open. Where its name is a symbolic link only the link goes: what it leads to is
+/// Moves a notebook that is not open to another directory of the same file system.
+///
+/// # Errors
+/// When a program has it open, the name is taken, or the disk refuses; then it is where it was.
+pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let paths = Paths::of(from);
+    let lock = Lock::take(from)?;
+    take_name(from, &Paths::of(to))?;
+    drop(lock);
+    sync_parent(from).map_err(|error| paths.refused(error.to_string(), "look at the disk"))
+}
+
+/// Removes a notebook that is not open, for good. Where its name is a symbolic link only the link goes: what it leads to is
 /// somewhere else, and may be known there by another name.
 ///
 /// # Errors
 /// When another program has it open, or the disk refuses to let go of its name.
-pub fn remove(dir: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(dir: &Path) -> Result<(), StoreError> {
     let paths = Paths::of(dir);
     let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
     if dir.is_symlink() {

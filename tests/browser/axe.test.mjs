@@ -138,7 +138,8 @@ const STATES = [
     ['sharing', top('Share')],
     ['more', top('More')],
     ['the shortcuts', top('More', 'Keyboard shortcuts')],
-    ['starting over', top('More', 'Start over')],
+    ['a restart', top('More', 'Restart')],
+    ['forgetting everything', top('More', 'Forget everything')],
     ['a label is asked for', cellMenu('Label…'), { notebook: branches }],
     ['a state to compare with is chosen', cellMenu('Compare with…'), { notebook: branches }],
     ['deleting', async (page) => {

@@ -134,7 +134,7 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
     await focused([1, 'cell']);
     await keys('Enter');
     await page.keyboard.insertText('between = 1');
-    await sees('starts a branch there');
+    await sees('then waits as drafts');
     await keys('Escape', 'j');
     await focused([2, 'cell']);
     await keys('d', 'd');
@@ -166,7 +166,7 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     await becomes(async () => (await rows()).length, 10);
 });
 
-test('0 0 starts over when it is confirmed, I I stops what runs, Ctrl-S saves and is not the browser’s', async () => {
+test('0 0 restarts when it is confirmed, I I stops what runs, Ctrl-S saves and is not the browser’s', async () => {
     await run('import time\ntime.sleep(600)');
     await page.waitForSelector('[data-status="running"]');
     await keys('Escape', 'i', 'i');
@@ -178,12 +178,12 @@ test('0 0 starts over when it is confirmed, I I stops what runs, Ctrl-S saves an
     await run('x = 1');
     await ran(1);
     await keys('Escape', '0', '0');
-    await page.getByRole('heading', { name: 'Start over?' }).waitFor();
+    await page.getByRole('heading', { name: 'Restart?' }).waitFor();
     await keys('Escape');
     await ran(1);
-    await keys('0', '0');
-    await page.getByRole('button', { name: 'Forget everything' }).click();
+    await keys('0', '0', 'Enter');
     await ran(0);
+    assert.ok((await sources()).includes('x = 1'), 'what ran waits as a draft');
 });
 
 test('outputs fold, line numbers come and go and are remembered, Space scrolls', async () => {
@@ -520,7 +520,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
     const offered = () => texts('#commands .title');
     await palette('');
     const all = await offered();
-    for (const title of ['Share…', 'Show or hide the variables', 'Download as .ipynb', 'Download as .py', 'Download as HTML', 'All notebooks, or a new notebook', 'Start over…', 'Your name…']) assert.ok(all.includes(title), `${title} of ${all}`);
+    for (const title of ['Share…', 'Show or hide the variables', 'Download as .ipynb', 'Download as .py', 'Download as HTML', 'All notebooks, or a new notebook', 'Restart…', 'Forget everything…', 'Your name…']) assert.ok(all.includes(title), `${title} of ${all}`);
     for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it']) assert.ok(!all.includes(title), `${title} cannot be done now`);
     await keys('Escape');
     await three();
@@ -686,6 +686,6 @@ test('who may only look is offered nothing that changes anything', async () => {
     await viewer.keyboard.press('F1');
     await viewer.getByRole('combobox').waitFor();
     const offered = await texts('#commands .title', viewer);
-    for (const never of ['Insert a cell below', 'Start over…', 'Find and replace in all cells', 'Run all drafts']) assert.ok(!offered.includes(never), never);
+    for (const never of ['Insert a cell below', 'Restart…', 'Forget everything…', 'Find and replace in all cells', 'Run all drafts']) assert.ok(!offered.includes(never), never);
     assert.ok(offered.includes('Find in all cells'));
 });

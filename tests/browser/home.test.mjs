@@ -66,7 +66,7 @@ test('notebooks are copied, renamed and deleted, and the focus is never lost', r
     await named(['main', 'other']);
     await focusIs('other');
     await choose('other', 'Delete');
-    assert.match(await page.locator('dialog').textContent(), /Delete “other”\?.*1 state with their code, outputs and drafts, its checkpoints and its share links go.*cannot be undone/s);
+    assert.match(await page.locator('dialog').textContent(), /Delete “other”\?.*1 state with their code, outputs and drafts, and its checkpoints.*go into the trash, .*restored for 30 days\. Its share links end/s);
     await page.keyboard.press('Escape');
     await named(['main', 'other']);
     await choose('other', 'Delete');

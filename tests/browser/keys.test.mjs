@@ -153,9 +153,14 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
     await page.locator('.row').nth(0).click();
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Forget this attempt');
-    await page.waitForFunction(() => !document.querySelector('.cell[data-status="error"]') && document.querySelectorAll('.row').length === 2);
+    await page.waitForFunction(() => !document.querySelector('.cell[data-status="error"]') && document.querySelector('.row[data-going]'));
     await page.getByRole('button', { name: 'Put it back' }).click();
-    await page.waitForFunction(() => document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0'));
+    await page.waitForFunction(() => document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0') && !document.querySelector('.row[data-going]'));
+    // Without that it is gone when the moment is over.
+    await page.locator('.row').nth(1).click();
+    await page.waitForSelector('.cell[data-status="error"]');
+    await choose(0, 'Forget this attempt');
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
 });
 
 test('the next cell stays in sight while the output above it grows', async () => {

@@ -276,7 +276,7 @@ test('whoever may run is not offered what only the owner may do', async () => {
     await guest.locator('.row').nth(1).click();
     await ran(1, guest);
     const items = await openMenu(guest, 'More');
-    assert.ok(items.includes('Your name…') && !items.some((one) => /Start over/.test(one)), items.join());
+    assert.ok(items.includes('Your name…') && !items.some((one) => /Forget/.test(one)), items.join());
     await guest.keyboard.press('Escape');
     const cells = await guest.locator('.cell').count();
     for (let cell = 0; cell < cells; cell += 1) {

@@ -223,7 +223,7 @@ test('the graph is walked by keyboard', async () => {
     await ran(2);
 });
 
-test('a label, a deleted state, and starting over', async () => {
+test('a label, a deleted state, and a notebook that forgets everything', async () => {
     await three();
     const menu = async (cell, item) => {
         await page.locator('.cell[data-kind="ran"]').nth(cell).hover();
@@ -239,7 +239,8 @@ test('a label, a deleted state, and starting over', async () => {
     await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
     await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Start over…' }).click();
+    await page.getByRole('menuitem', { name: 'Forget everything…' }).click();
+    await page.keyboard.insertText('main');
     await page.getByRole('button', { name: 'Forget everything' }).click();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });

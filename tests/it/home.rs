@@ -177,8 +177,9 @@ fn a_notebook_is_deleted_and_its_pages_and_guests_are_sent_away() {
     assert_eq!(server.send(Request::get("/api/notebooks").bearer(&token)).status, 401);
     assert_eq!(server.owner(Request::get("/api/links")).json()["links"], json!([]));
     until("its processes are gone", || server.descendants().len() < processes);
-    let left: Vec<_> = std::fs::read_dir(room.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left, ["main.ratoon"]);
+    let mut left: Vec<_> = std::fs::read_dir(room.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".ratoon-trash", "main.ratoon"]);
     assert_eq!(delete(&server, "other").status, 404);
 }
 

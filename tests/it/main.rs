@@ -42,4 +42,5 @@ mod survival;
 mod tasks;
 mod tidy;
 mod trapped;
+mod trash;
 mod wire;

@@ -80,11 +80,11 @@ test('a few letters find a title; beginnings of words and whole words come first
 });
 
 test('letters that only happen to stand in a title in that order do not find it; usual words do', () => {
-    const titles = { 'Switch theme: light, dark, system': '', 'Download as HTML': EDITOR_WORDS.also.download, 'Stop the running cell; again to kill it': EDITOR_WORDS.also.stop, 'Start over…': EDITOR_WORDS.also.over, 'Put back what was removed': EDITOR_WORDS.also.undo };
+    const titles = { 'Switch theme: light, dark, system': '', 'Download as HTML': EDITOR_WORDS.also.download, 'Stop the running cell; again to kill it': EDITOR_WORDS.also.stop, 'Restart…': EDITOR_WORDS.also.restart, 'Put back what was removed': EDITOR_WORDS.also.undo };
     const best = (typed) => Object.keys(titles).filter((title) => rank(typed, title, titles[title]) !== null).sort((a, b) => rank(typed, b, titles[b]) - rank(typed, a, titles[a]));
     assert.deepEqual(best('html'), ['Download as HTML']);
     assert.deepEqual(best('interrupt'), ['Stop the running cell; again to kill it']);
-    assert.deepEqual(best('restart'), ['Start over…']);
+    assert.deepEqual(best('start over'), ['Restart…']);
     assert.deepEqual(best('export'), ['Download as HTML']);
     assert.deepEqual(best('undo'), ['Put back what was removed']);
     assert.deepEqual(best('kill cell'), ['Stop the running cell; again to kill it'], 'in any order');

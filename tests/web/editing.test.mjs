@@ -42,6 +42,38 @@ test('a cell above one that ran begins a branch there, and is shown while it is 
     assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).after], ['c', null]);
 });
 
+test('a cell that runs in the midst of the line takes what stands below it along; one that waits for another does not', () => {
+    const { page, sent, editing } = open({ drafts: [draft('tail', 'c')] });
+    editing.below(cell(page, 'a'), { kind: 'code', source: 'one' });
+    editing.below(page.cells()[1], { kind: 'code', source: 'two' });
+    assert.equal(shown(page), 'a one two b c tail ?');
+    sent.length = 0;
+    const runs = () => sent.filter((one) => one.do === 'run').map(({ code, on, instead_of }) => [code, on.state ?? 'waits', instead_of]);
+    page.run(page.cells()[1], 'one');
+    page.run(page.cells()[2], 'two');
+    assert.deepEqual(runs(), [['one', 'a', { state: 'a', tip: 'c' }], ['two', 'waits', undefined]]);
+    sent.length = 0;
+    page.run(page.cells().find((one) => one.draft?.id === 'tail'), 'tail');
+    assert.deepEqual(runs(), [['tail', 'c', undefined]], 'below the last nothing stands');
+    const after = open({ more: [['n', 'a', 'inserted']], here: 'n', drafts: [draft('copy', 'n', 'code of run-b')] });
+    assert.equal(isRest(after.page, after.page.runnable()), true, 'what waits is offered as the rest');
+});
+
+test('a restart lays the line on the start as drafts, as it reads, and deletes nothing; it can be undone', () => {
+    const { page, sent, editing } = open({ drafts: [draft('kept', 'initial'), draft('tail', 'c', '# t', 'markdown'), draft('empty', 'c', ' ')], prose: { b: ['text of b'] } });
+    page.type(cell(page, 'b'), 'b changed');
+    sent.length = 0;
+    editing.restart();
+    assert.equal(page.here, 'initial');
+    assert.deepEqual(page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]), [['c', 'kept'], ['c', 'code of run-a'], ['m', 'text of b'], ['c', 'b changed'], ['c', 'code of run-c'], ['m', '# t']]);
+    assert.deepEqual([...new Set(sent.map((one) => one.do))].filter((one) => one !== 'stand'), ['put_draft']);
+    assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old line is as it was');
+    assert.match(page.notice.text, /5 cells wait/);
+    page.notice.act.act();
+    assert.equal(page.here, 'c');
+    assert.deepEqual(sources(page, 'initial'), ['kept']);
+});
+
 test('drafts are moved by a step or behind another, together and in order; what cannot move stays', () => {
     const { page, sent, editing } = open({ drafts: ['d1', 'd2', 'd3', 'd4'].map((id) => draft(id, 'c')) });
     const moves = () => sent.splice(0).map(({ draft: { id }, after, in_place }) => (assert.equal(in_place, false), `${id} after ${after}`));

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Cuttings } from '../../web/cuttings.js';
+import { runOf } from '../../web/line.js';
 import { Editing } from '../../web/editing.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
@@ -351,8 +352,23 @@ test('forgetting an attempt takes its draft along while nobody has changed it', 
         const { page, sent } = open({ drafts: [draft('d', 'b', source)] });
         page.happened({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
         new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
-        assert.deepEqual(sent.map((one) => one.do), goes ? ['drop_attempt', 'delete_draft'] : ['drop_attempt']);
+        assert.deepEqual(sent.map((one) => one.do), goes ? ['delete_draft'] : [], 'for a moment it can be taken back');
+        page.deleting.commit();
+        assert.equal(sent.at(-1).do, 'drop_attempt');
     }
+});
+
+test('a forgotten attempt is out of sight, and back when that is undone; nothing is sent', () => {
+    const { page, sent } = open({ drafts: [draft('d', 'b', 'd, but right')] });
+    page.happened({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
+    const shown = () => page.cells().map(runOf).filter((one) => one?.exec_id === 'bad').length;
+    assert.equal(shown(), 1);
+    new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
+    assert.equal(shown(), 0);
+    assert.equal(page.notice.act.text, 'Undo');
+    page.notice.act.act();
+    assert.equal(shown(), 1);
+    assert.deepEqual(sent, []);
 });
 
 test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {

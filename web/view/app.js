@@ -5,10 +5,12 @@ import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../words/editor.js';
 import { runOf, textOf } from '../line.js';
+import { HOME_WORDS } from '../words/home.js';
 import { WORDS } from '../words.js';
 import { Cell, stampOf } from './cell.js';
 import { copyText } from './copy.js';
 import { Dragging } from './drag.js';
+import { catchDrops, offerImport, Over } from './drop.js';
 import { Follow } from './follow.js';
 import { Graph, graphStamp } from './graph.js';
 import { Header } from './header.js';
@@ -28,9 +30,9 @@ const compare = (/** @type {import('./later.js').Part<'compare'>} */ part) => pa
 const findPanel = (/** @type {import('./later.js').Part<'finder'>} */ part) => part.FindPanel;
 const variablesPane = (/** @type {import('./later.js').Part<'variables'>} */ part) => part.VariablesPane;
 
-/** @extends {Component<{page: import('../page.js').Page, rev: number}, {showsGraph: boolean}>} */
+/** @extends {Component<{page: import('../page.js').Page, rev: number}, {showsGraph: boolean, isOver: boolean}>} */
 export class App extends Component {
-    state = { showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches };
+    state = { showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches, isOver: false };
     /** Whoever opened a link, or comes back, wants to look first. */
     wantsToType = location.hash === '';
     acts = new Acts(this.props.page);
@@ -58,6 +60,7 @@ export class App extends Component {
         }).observe(notebook);
         this.main?.addEventListener('focusin', (event) => this.acts.gestures.focusCame(/** @type {Element} */ (event.target)));
         if (this.main) new Dragging(this.main, this.acts);
+        catchDrops((isOver) => this.state.isOver !== isOver && this.setState({ isOver }), (files) => offerImport(this.props.page, files));
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
         fetchTheRest();
@@ -135,7 +138,7 @@ export class App extends Component {
 
     render() {
         const { page, rev } = this.props;
-        const { showsGraph } = this.state;
+        const { showsGraph, isOver } = this.state;
         const { finder } = this.acts.gestures;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable() : [];
@@ -144,7 +147,7 @@ export class App extends Component {
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
-                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.acts.gestures.showPalette()} />
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.acts.gestures.showPalette()} onRestart=${() => this.acts.gestures.restart()} />
                 <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
                 ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
                     <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
@@ -162,6 +165,7 @@ export class App extends Component {
                 ${finder?.isOpen && html`<${Later} key="finder" of="finder" view=${findPanel} gone=${() => {}} page=${page} finder=${finder} />`}
                 ${page.variables.isShown && html`<${Later} key="variables" of="variables" view=${variablesPane} gone=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
+                ${isOver && html`<${Over} hint=${HOME_WORDS.dropHintHere} />`}
             </div>`;
     }
 

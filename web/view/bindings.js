@@ -139,6 +139,6 @@ function whole(does) {
         { id: 'all.keys', title: WORDS.keys, words: WORDS.also.keys, key: '?', mode: 'cell', act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
         { id: 'all.save', title: WORDS.save, words: WORDS.also.save, key: 'Mod-s', act: () => does.saveNow() },
         { id: 'all.theme', title: WORDS.theme, words: WORDS.also.theme, act: () => (nextTheme(), page.around.changed()) },
-        { id: 'all.over', title: WORDS.startOver, words: WORDS.also.over, key: '0 0', mode: 'cell', when: () => page.mayRun && page.scope === 'owner', act: () => does.startOver() },
+        { id: 'all.restart', title: WORDS.restart, words: WORDS.also.restart, key: '0 0', mode: 'cell', when: () => page.mayRun, act: () => void does.restart() },
     ];
 }

@@ -7,8 +7,10 @@ import { isText, runOf, textOf } from '../line.js';
 import { hasEnded } from '../protocol.js';
 import { Selection } from '../selection.js';
 import { EDITOR_WORDS as WORDS } from '../words/editor.js';
+import { WORDS as WHOLE } from '../words.js';
 import { bindAll } from './bindings.js';
-import { startOver } from './header.js';
+import { ask } from './dialog.js';
+import { forgetEverything, mayForget } from './header.js';
 import { withPart } from './later.js';
 import { toggleFold } from './outputs.js';
 import { saveNow } from './saving.js';
@@ -346,8 +348,17 @@ export class Gestures {
         saveNow(this.page);
     }
 
-    startOver() {
-        startOver(this.page);
+    /** As Jupyter's restart; it has the focus only while nothing can be lost by it. */
+    async restart() {
+        const { page } = this;
+        const running = () => page.cells().flatMap((cell) => runOf(cell) ?? []).filter(({ status }) => !hasEnded(status));
+        const other = mayForget(page) ? { text: WHOLE.reset, act: () => void forgetEverything(page) } : undefined;
+        const n = running().length;
+        const answer = await ask({ title: WHOLE.restartAsk, why: WHOLE.restartWhy(n), act: WHOLE.restartDo, isBad: n > 0, other });
+        if (answer === null) return;
+        for (const run of running()) page.stop(run.exec_id);
+        const first = this.editing.restart();
+        if (first) this.acts.go({ key: first, asCell: true });
     }
 
     /** After each paint. @param {CellData[]} cells */

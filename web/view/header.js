@@ -2,21 +2,22 @@
 // The top of the page: where we are, how it goes, and the few things that concern the whole notebook.
 
 import { calledBy, setCalled } from '../called.js';
+import { listTrash, notebookAt, Refusal, restore } from '../notebooks.js';
 import { chosenTheme, nextTheme } from '../theme.js';
 import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../words/editor.js';
 import { PEOPLE_WORDS } from '../words/people.js';
 import { WORDS } from '../words.js';
 import { HOME_WORDS } from '../words/home.js';
-import { ask } from './dialog.js';
+import { ask, confirmByName } from './dialog.js';
 import { downloadsOf } from './download.js';
 import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from './icons.js';
 import { withPart } from './later.js';
 import { Menu } from './menu.js';
 import { People } from './people.js';
 
-/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void}} props */
-export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
+/** @param {{page: import('../page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void, onRestart: () => void}} props */
+export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
     const { model, scope } = page;
     return html`
         <header class="top">
@@ -29,7 +30,7 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette }) {
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
                 ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => withPart('share', page, ({ showShare }) => showShare(page))}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
                 <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
-                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette)} face=${html`<${MoreIcon} />`} />
+                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette, onRestart)} face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
 }
@@ -50,20 +51,36 @@ function Status({ page }) {
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }
 
-/** @param {import('../page.js').Page} page @param {() => void} onPalette @returns {import('./menu.js').Action[]} */
-const moreOf = (page, onPalette) => [
+/** @param {import('../page.js').Page} page @param {() => void} onPalette @param {() => void} onRestart @returns {import('./menu.js').Action[]} */
+const moreOf = (page, onPalette, onRestart) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
     { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
     ...downloadsOf(page),
     { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
-    page.mayRun && page.scope === 'owner' && { text: WORDS.reset, isBad: true, act: () => startOver(page) },
+    page.mayRun && { text: WORDS.restart, act: onRestart },
+    mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
 ];
 
 /** @param {import('../page.js').Page} page */
-export async function startOver(page) {
-    const answer = await ask({ title: WORDS.resetAsk, why: WORDS.resetWhy, act: WORDS.resetDo, isBad: true });
-    if (answer !== null) page.reset();
+export const mayForget = (page) => page.mayRun && page.scope === 'owner';
+
+/** Removes what is in the notebook, and offers to restore it. @param {import('../page.js').Page} page */
+export async function forgetEverything(page) {
+    const isSure = await confirmByName({ title: WORDS.resetAsk, why: WORDS.resetWhy, act: WORDS.resetDo, name: page.model.name });
+    if (!isSure || !(await page.reset())) return;
+    page.say(WORDS.forgotten, false, { stays: true, act: { text: WORDS.restore, act: () => restoreForgotten(page) } });
+}
+
+/** Opens what this notebook was before it was reset last. @param {import('../page.js').Page} page */
+async function restoreForgotten(page) {
+    try {
+        const copy = (await listTrash()).find(({ name, why }) => name === page.model.name && why === 'reset');
+        if (copy) location.assign(notebookAt(await restore(copy.id)));
+        else page.say(WORDS.restoreFailed, true);
+    } catch (error) {
+        page.say(error instanceof Refusal ? error.message : HOME_WORDS.failed, true);
+    }
 }
 
 /** @param {import('../page.js').Page} page */

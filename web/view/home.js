@@ -6,27 +6,29 @@ import { openNotebook } from '../links.js';
 import * as notebooks from '../notebooks.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../words/home.js';
-import { ask } from './dialog.js';
+import { ask, confirmByName } from './dialog.js';
+import { catchDrops, Over } from './drop.js';
 import { MoreIcon, Sprout } from './icons.js';
 import { Menu } from './menu.js';
 
 /** @typedef {import('../notebooks.js').About} About */
 /** @typedef {{text: string, isBad: boolean}} Said */
 
-/** @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all: About[], said: Said | null, isOver: boolean}>} */
+/** @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all: About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>} */
 export class Home extends Component {
-    state = { all: this.props.all, said: this.props.said, isOver: false };
+    state = { all: this.props.all, trash: /** @type {notebooks.Trashed[]} */ ([]), said: this.props.said, isOver: false };
     /** Whose row gets the focus when it is there. @type {string | null} */
     next = null;
-    /** How many elements something is dragged over, each within the other. */
-    depth = 0;
     /** @type {HTMLInputElement | null} */
     chooser = null;
 
     componentDidMount() {
         addEventListener('focus', () => this.#refresh());
-        if (!this.props.isOwner) return;
-        for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop'])) addEventListener(kind, (event) => this.#drag(event));
+        const { isOwner } = this.props;
+        const hover = (/** @type {boolean} */ isOver) => this.state.isOver !== isOver && this.setState({ isOver });
+        // Who may not import drops nothing, and the page stays all the same.
+        catchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
+        if (isOwner) this.#refreshTrash();
     }
 
     componentDidUpdate() {
@@ -44,15 +46,21 @@ export class Home extends Component {
     async #refresh() {
         const all = await notebooks.list().catch(() => null);
         if (all) this.setState({ all });
+        if (this.props.isOwner) await this.#refreshTrash();
+    }
+
+    async #refreshTrash() {
+        const trash = await notebooks.listTrash().catch(() => null);
+        if (trash) this.setState({ trash });
     }
 
     /** Does something, says what came of it, and shows the list as it is then. @param {() => Promise<string>} deed @param {string} [next] */
     async #do(deed, next) {
         try {
             const text = await deed();
-            const all = await notebooks.list();
-            this.next = next ?? null;
-            this.setState({ all, said: { text, isBad: false } });
+            const [all, trash] = await Promise.all([notebooks.list(), notebooks.listTrash()]);
+            this.next = next ?? this.next;
+            this.setState({ all, trash, said: { text, isBad: false } });
         } catch (error) {
             this.#say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
             await this.#refresh();
@@ -104,40 +112,54 @@ export class Home extends Component {
         }, after?.name ?? '');
     }
 
-    /** @param {DragEvent} event */
-    #drag(event) {
-        if (!event.dataTransfer?.types.includes('Files')) return;
-        event.preventDefault();
-        if (event.type === 'dragenter') this.depth += 1;
-        if (event.type === 'dragleave') this.depth -= 1;
-        if (event.type === 'drop') {
-            this.depth = 0;
-            this.#import([...event.dataTransfer.files]);
-        }
-        if (this.state.isOver !== this.depth > 0) this.setState({ isOver: this.depth > 0 });
-    }
-
     /** @param {File[]} files */
     async #import(files) {
-        const odd = files.find((file) => !/\.(ipynb|py)$/i.test(file.name));
+        const odd = files.find((file) => !notebooks.isNotebookFile(file.name));
         if (odd) return this.#say(HOME_WORDS.notAFile(odd.name), true);
         const large = files.find((file) => file.size > notebooks.MAX_FILE_BYTES);
         if (large) return this.#say(HOME_WORDS.tooLarge(large.name), true);
-        const taken = this.state.all.map(({ name }) => name);
-        /** @type {string[]} */
-        const made = [];
-        /** @type {string[]} */
-        const leftOut = [];
         return this.#do(async () => {
-            for (const file of files) {
-                this.#say(HOME_WORDS.importing(file.name));
-                const { name, left_out } = await notebooks.importFile(file, notebooks.freeName(file.name, [...taken, ...made]));
-                made.push(name);
-                leftOut.push(...left_out);
-            }
-            if (made.length === 1 && !leftOut.length) location.assign(`/n/${encodeURIComponent(made[0])}`);
+            const { made, leftOut } = await notebooks.importFiles(files, (file) => this.#say(HOME_WORDS.importing(file.name)));
+            if (made.length === 1 && !leftOut.length) location.assign(notebooks.notebookAt(made[0]));
+            this.next = made[0];
             return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : ''].join(' ').trim();
-        }, made[0]);
+        });
+    }
+
+    /** @param {notebooks.Trashed} one */
+    #restore(one) {
+        return this.#do(async () => {
+            const name = await notebooks.restore(one.id);
+            this.next = name;
+            return HOME_WORDS.restored(one.name, name);
+        });
+    }
+
+    /** @param {notebooks.Trashed} one */
+    async #purge(one) {
+        const why = HOME_WORDS.purgeWhy(one.states, bytes(one.bytes));
+        if (!(await confirmByName({ title: HOME_WORDS.purgeAsk(one.name), why, act: HOME_WORDS.purgeDo, name: one.name }))) return;
+        await this.#do(async () => {
+            await notebooks.purge(one.id);
+            return HOME_WORDS.purged(one.name);
+        }, '');
+    }
+
+    /** @param {notebooks.Trashed[]} trash */
+    #trash(trash) {
+        return html`
+            <details class="trash">
+                <summary>${HOME_WORDS.trash(trash.length)}</summary>
+                <p class="hint">${HOME_WORDS.trashHint}</p>
+                <ul class="notebooks" aria-label=${HOME_WORDS.trashList}>${trash.map((one) => html`
+                    <li key=${one.id}>
+                        <span class="name">${one.name}</span>
+                        <button class="button" data-frame aria-label=${HOME_WORDS.restoreOf(one.name)} onClick=${() => this.#restore(one)}>${HOME_WORDS.restore}</button>
+                        <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
+                            <span title=${new Date(one.at).toLocaleString()}>${HOME_WORDS.trashed(one.why, ago(one.at, Date.now()))}</span></span>
+                        <${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${() => [{ text: HOME_WORDS.purge, isBad: true, act: () => this.#purge(one) }]} face=${html`<${MoreIcon} />`} />
+                    </li>`)}</ul>
+            </details>`;
     }
 
     #chosen() {
@@ -167,7 +189,7 @@ export class Home extends Component {
 
     render() {
         const { isOwner } = this.props;
-        const { all, said, isOver } = this.state;
+        const { all, said, isOver, trash } = this.state;
         return html`
             <header class="head">
                 <span class="sprout"><${Sprout} /></span>
@@ -183,7 +205,8 @@ export class Home extends Component {
                 ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>${all.map((one) => this.#row(one))}</ul>`
                 : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`}
             ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
-            ${isOver && html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${HOME_WORDS.dropHint}</span></div></div>`}`;
+            ${trash.length > 0 && this.#trash(trash)}
+            ${isOver && html`<${Over} hint=${HOME_WORDS.dropHint} />`}`;
     }
 }
 

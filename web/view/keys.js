@@ -173,8 +173,11 @@ export class Acts {
 
     /** Removes a draft and the failed attempt that it made. @param {Extract<CellData, {kind: 'draft'}>} cell */
     removeFailed(cell) {
-        if (cell.run && this.page.scope === 'owner') this.page.dropAttempt(cell.run.exec_id);
-        this.remove(cell);
+        if (!cell.run || this.page.scope !== 'owner') return this.remove(cell);
+        this.cuttings.forget(cell.run, () => this.putBack());
+        // What was changed since is no copy of what failed; it goes all the same.
+        if (this.page.drafts.get(cell.draft.id)) this.remove(cell);
+        return undefined;
     }
 
     putBack() {

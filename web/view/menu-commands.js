@@ -7,7 +7,7 @@ import { HOME_WORDS } from '../words/home.js';
 import { PEOPLE_WORDS } from '../words/people.js';
 import { WORDS } from '../words.js';
 import { downloadsOf } from './download.js';
-import { askName } from './header.js';
+import { askName, forgetEverything, mayForget } from './header.js';
 import { withPart } from './later.js';
 import { offered } from './menu.js';
 
@@ -26,6 +26,7 @@ export function header(does) {
         { id: 'page.share', title: PEOPLE_WORDS.shareCommand, words: also.share, when: () => page.scope === 'owner', act: () => void withPart('share', page, ({ showShare }) => showShare(page)) },
         ...offered(downloadsOf(page)).map(({ text, act }) => ({ id: `page.${text}`, title: text, words: also.download, act })),
         { id: 'page.name', title: PEOPLE_WORDS.yourName, act: () => void askName(page) },
+        { id: 'page.forget', title: WORDS.reset, words: also.forget, when: () => mayForget(page), act: () => void forgetEverything(page) },
         { id: 'page.home', title: HOME_WORDS.homeCommand, words: also.home, when: () => page.scope === 'owner', act: () => location.assign('/') },
     ];
 }

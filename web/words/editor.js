@@ -64,13 +64,13 @@ export const EDITOR_WORDS = Object.freeze({
     palette: 'All commands…',
     keys: 'Keyboard shortcuts',
     save: 'Save now',
-    startOver: 'Start over…',
+    restart: 'Restart…',
     theme: 'Switch theme: light, dark, system',
     showGraph: 'Show or hide the graph of states',
     showVariables: 'Show or hide the variables',
     // What else people call it, who look for it in the palette
     also: Object.freeze({
-        stop: 'interrupt cancel abort kill halt', over: 'restart reset clear forget everything', undo: 'undo restore', theme: 'dark mode appearance colours', save: 'checkpoint write',
+        stop: 'interrupt cancel abort kill halt', restart: 'start over kernel again reset', forget: 'reset clear start over delete all', undo: 'undo restore', theme: 'dark mode appearance colours', save: 'checkpoint write',
         replay: 'rerun restart again', run: 'execute evaluate', find: 'search', keys: 'help shortcuts bindings', remove: 'delete', text: 'markdown',
         variables: 'inspector workspace namespace values', share: 'link invite people', download: 'export save file', home: 'open list import close', label: 'name rename tag bookmark',
     }),

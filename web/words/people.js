@@ -18,6 +18,7 @@ export const PEOPLE_WORDS = Object.freeze({
     deleteState: 'Delete this state',
     deleteSubtree: (/** @type {number} */ n) => (n === 1 ? 'Delete it and the state below' : `Delete it and the ${n} states below`),
     deleted: (/** @type {number} */ n) => (n === 1 ? 'Deleted one state.' : `Deleted ${n} states.`),
+    forgotten: 'The attempt was forgotten.',
     undo: 'Undo',
     deleteAsk: (/** @type {number} */ n) => `Delete ${n} states?`,
     deleteWhy: (/** @type {number} */ running) => `${running ? `${running === 1 ? 'A cell is' : `${running} cells are`} running there and will be stopped. ` : ''}For a moment afterwards it can be undone.`,

@@ -190,7 +190,7 @@ pub(crate) async fn delete_state(
     }
 }
 
-/// Stops all runs and forgets all states but `initial`.
+/// Stops all runs and forgets all states but `initial`. A copy of what was there goes into the trash.
 #[utoipa::path(post, path = "/reset", tag = "kernel", responses((status = 200, body = Status)))]
 pub(crate) async fn reset(
     door: web::Data<Door>,

@@ -128,22 +128,33 @@ impl Machine {
         self.sweep_imported();
     }
 
-    /// A state's cell was run again in another version: what came after it becomes drafts behind the new state, and its
-    /// prose stands before the new one too.
+    /// A state's cell was run again in another version, or a cell was inserted behind it: what came after it becomes drafts
+    /// behind the new state. The prose of another version stands before the new one too.
     pub(super) fn replay_as_drafts(&mut self, line: &Line, state: &StateId) {
         let path: Vec<StateId> = self.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
         let Some(at) = path.iter().position(|id| *id == line.state) else { return };
+        let is_inserted = self.notebook.state(state).is_some_and(|s| s.parent.as_ref() == Some(&line.state));
         let mut texts = Vec::new();
-        for id in &path[at + 1..] {
-            let Some(old) = self.notebook.state(id) else { continue };
-            texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
-            let code = old.exec_id.as_ref().and_then(|run| self.notebook.run(run)).map(|r| r.code.clone());
-            texts.extend(code.map(|c| (DraftKind::Code, c)));
+        for id in &path[at..] {
+            let is_first = *id == line.state;
+            if !is_first && let Some(old) = self.notebook.state(id) {
+                texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
+                let code =
+                    old.exec_id.as_ref().and_then(|run| self.notebook.run(run)).map(|r| r.code.clone());
+                texts.extend(code.map(|c| (DraftKind::Code, c)));
+            }
+            // Behind an inserted cell the drafts of its state have moved on already.
+            if is_first && is_inserted {
+                continue;
+            }
+            let is_tip = *id == line.tip;
+            let drafts = self.notebook.drafts_on(id).into_iter();
+            // In the midst of the line the page shows those alone that are not empty.
+            let drafts = drafts.filter(|d| is_tip || !d.source.trim().is_empty());
+            texts.extend(drafts.map(|d| (d.kind, d.source)));
         }
-        texts.extend(self.notebook.drafts_on(&line.tip).into_iter().map(|d| (d.kind, d.source)));
-        if let Some(prose) =
-            self.notebook.state(&line.state).map(|s| s.prose.clone()).filter(|p| !p.is_empty())
-        {
+        let prose = self.notebook.state(&line.state).map(|s| s.prose.clone());
+        if let Some(prose) = prose.filter(|prose| !is_inserted && !prose.is_empty()) {
             self.change_state(state, |s| s.prose = prose);
         }
         if texts.is_empty() {

@@ -90,6 +90,8 @@ pub(super) enum Input {
     Trouble(Option<Trouble>),
     /// A state that came in a file.
     Adopt(Ticket, Box<Adopted>),
+    /// All runs are to end, as the notebook is about to be reset.
+    StopRuns,
     /// The notebook is about to be closed.
     Closing,
 }
@@ -270,6 +272,7 @@ impl Machine {
             Input::Weighed(run, serial, weighed) => self.weighed(&run, serial, weighed),
             Input::Trouble(trouble) => self.trouble(trouble),
             Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
+            Input::StopRuns => self.stop_all_runs(),
             Input::Closing => self.closing(),
         }
         std::mem::take(&mut self.effects)

@@ -143,13 +143,23 @@ impl Machine {
             self.notebook.run(run).is_some_and(|r| matches!(&r.on, Base::State(on) if states.contains(on)))
         };
         let theirs: Vec<ExecId> = self.open.iter().filter(|run| is_there(run)).cloned().collect();
-        for run in &theirs {
+        self.end_runs(&theirs, "the state it ran against was deleted");
+    }
+
+    /// Ends all runs: the notebook is about to be reset.
+    pub(super) fn stop_all_runs(&mut self) {
+        let all: Vec<ExecId> = self.open.iter().cloned().collect();
+        self.end_runs(&all, "the notebook was reset");
+    }
+
+    fn end_runs(&mut self, theirs: &[ExecId], why: &str) {
+        for run in theirs {
             self.backlog.retain(|waiting| waiting != run);
             if let Some(head) = self.heads.of_run(run) {
                 self.effects.push(Effect::EndRun(head));
                 self.discard(head);
             }
-            self.end(run, RunStatus::Interrupted, Some(interrupted("the state it ran against was deleted")));
+            self.end(run, RunStatus::Interrupted, Some(interrupted(why)));
         }
     }
 

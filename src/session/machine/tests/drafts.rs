@@ -196,6 +196,72 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
 }
 
 #[test]
+fn what_stands_below_an_inserted_cell_waits_below_it() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 5: b Ok s2
+            p2 forks p4, frozen
+        draft tail s2 code
+            drafts on s2: [tail]
+            answer 8: done
+        draft below s1 code
+            drafts on s1: [below]
+            answer 9: done
+        draft inserted s1 code
+            drafts on s1: [inserted below]
+            answer 10: done
+        draft above s1 code
+            drafts on s1: [above inserted below]
+            answer 11: done
+        run i on s1 draft inserted instead s1..s2
+            p3 forks p5, head
+            p5 runs i
+        p5 began
+            i began
+        p5 ok
+            drafts on s3: [below]
+            drafts on s1: [above]
+            drafts on s3: [below s4 s5]
+            answer 12: i Ok s3
+            p5 forks p6, frozen
+        initial Freezing
+        └─ s1 (a) Freezing drafts [above]
+           ├─ s2 (b) Freezing drafts [tail]
+           └─ s3 (i) Freezing drafts [below s4 s5]
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         p2 ok
+         draft tail s2 code
+         draft below s1 code
+         draft inserted s1 code
+         draft above s1 code
+         run i on s1 draft inserted instead s1..s2
+         p5 began
+         p5 ok",
+    ));
+}
+
+#[test]
 fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
     use super::*;
     use crate::notebook::{Asked, Run, RunStatus};

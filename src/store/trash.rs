@@ -1,0 +1,232 @@
+//! The trash: whole notebooks that were deleted, and copies of those that were reset. They lie in a hidden directory beside
+//! the notebooks until they are restored or purged, too old, or pushed out by newer ones.
+
+use super::StoreError;
+use super::open::{Paths, examine, transaction};
+use super::shelf::{self, Shelved};
+use super::tables::LINKS;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The directory, beside the notebooks: what is moved within a file system is renamed, not copied.
+const TRASH: &str = ".ratoon-trash";
+
+/// How many entries of one name are kept. A program that resets its notebook all the time pushes out its own, not others.
+const MAX_OF_A_NAME: usize = 4;
+
+/// How many entries are kept. Listing them opens each one's database.
+const MAX_ENTRIES: usize = 32;
+
+/// How long an entry is kept.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// What brought a notebook here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// It was deleted.
+    Deleted,
+    /// It was reset: this is a copy of what it was.
+    Reset,
+}
+
+impl Discarded {
+    /// As it is written in names and in the API.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Reset => "reset",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Deleted, Self::Reset].into_iter().find(|one| one.word() == word)
+    }
+}
+
+/// A notebook in the trash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trashed {
+    /// Its directory's name, `MILLISECONDS-WORD-NAME`: nothing else has to be kept about it.
+    pub id: String,
+    /// The name that the notebook had.
+    pub name: String,
+    /// What brought it here.
+    pub why: Discarded,
+    /// When, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    path: PathBuf,
+}
+
+impl Trashed {
+    fn of(path: PathBuf) -> Option<Self> {
+        let id = path.file_name()?.to_str()?.to_owned();
+        let mut parts = id.splitn(3, '-');
+        let at_ms = parts.next()?.parse().ok()?;
+        let why = Discarded::from_word(parts.next()?)?;
+        let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
+        // What a link leads to is not ours.
+        let is_dir = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
+        is_dir.then_some(Self { id, name, why, at_ms, path })
+    }
+
+    /// How many of its cells left a state, and its size. Reads the disk.
+    pub fn look(&self) -> Shelved {
+        shelf::look(&self.path, false)
+    }
+}
+
+/// What is in the trash of a directory of notebooks, the newest first.
+pub fn list(shelf: &Path) -> Vec<Trashed> {
+    let entries = fs::read_dir(shelf.join(TRASH)).into_iter().flatten().flatten();
+    let mut all: Vec<Trashed> = entries.filter_map(|entry| Trashed::of(entry.path())).collect();
+    all.sort_by(|a, b| (b.at_ms, &b.id).cmp(&(a.at_ms, &a.id)));
+    all
+}
+
+/// Moves a notebook that no program has open into the trash. Of a symbolic link only the link goes.
+///
+/// # Errors
+/// When a program has it open, or the disk refuses; then it is where it was.
+pub fn discard(dir: &Path) -> Result<(), StoreError> {
+    let paths = Paths::of(dir);
+    match fs::symlink_metadata(dir) {
+        // What it leads to stays where it is: nothing has to be kept.
+        Ok(about) if about.is_symlink() => return shelf::remove(dir),
+        Ok(about) if about.is_dir() => {}
+        _ => return Err(paths.refused("there is no such directory", "look for another spelling of its name")),
+    }
+    let to = place(&paths, Discarded::Deleted)?;
+    shelf::relocate(dir, &to)?;
+    prune(dir);
+    Ok(())
+}
+
+/// A free place in the trash for a notebook, or for a copy of one.
+pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, StoreError> {
+    let trash = trash_beside(&paths.dir);
+    // Who can read a notebook can read what its code printed.
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&trash);
+    let is_dir = fs::symlink_metadata(&trash).is_ok_and(|about| about.is_dir());
+    if let Err(error) = made {
+        return Err(unusable(&trash, error.to_string()));
+    }
+    if !is_dir {
+        return Err(unusable(&trash, "it is a symbolic link".into()));
+    }
+    let name = paths.dir.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let places = (now_ms()..).map(|ms| trash.join(format!("{ms}-{}-{name}", why.word())));
+    let free = places.take(MAX_ENTRIES).find(|path| fs::symlink_metadata(path).is_err());
+    free.ok_or_else(|| unusable(&trash, "it has no free name".into()))
+}
+
+/// Makes a notebook of an entry again, without its share links: whoever deleted it took those back.
+///
+/// # Errors
+/// When there is no such entry, the name is taken, or it cannot be read or moved; then it stays in the trash.
+pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), StoreError> {
+    let found = find(shelf, id)?;
+    let paths = Paths::of(&found.path);
+    let mut opened = examine(&paths, None, &found.name)?;
+    let fault = |fault| paths.fault(fault);
+    transaction(&mut opened.tables, |tables| tables.replace_all(&LINKS, std::iter::empty()))
+        .map_err(fault)?;
+    opened.tables.settle_on_close(true);
+    opened.tables.empty_log().map_err(fault)?;
+    drop(opened);
+    shelf::relocate(&found.path, to)
+}
+
+/// Removes an entry for good.
+///
+/// # Errors
+/// When there is no such entry, or the disk refuses.
+pub fn purge(shelf: &Path, id: &str) -> Result<(), StoreError> {
+    shelf::remove(&find(shelf, id)?.path)
+}
+
+/// An entry, looked for among those that are there: an id is no path.
+pub fn find(shelf: &Path, id: &str) -> Result<Trashed, StoreError> {
+    list(shelf).into_iter().find(|one| one.id == id).ok_or_else(|| StoreError {
+        what: format!("find {id:?} in the trash"),
+        why: "there is no such entry".into(),
+        how: "look at the trash again: it may have been restored, or pushed out by newer ones".into(),
+        is_unwritten: false,
+    })
+}
+
+/// Removes what is too old or too much from the trash that a notebook's directory stands beside.
+pub(super) fn prune(dir: &Path) {
+    let shelf = dir.parent().unwrap_or(Path::new(""));
+    for one in surplus(list(shelf), now_ms()) {
+        // One that cannot be removed now is tried again with the next.
+        let _ = shelf::remove(&one.path);
+    }
+}
+
+/// Removes what is too old, and what earlier starts left half made or half removed.
+pub fn sweep(shelf: &Path) {
+    shelf::sweep(&shelf.join(TRASH));
+    prune(&shelf.join("any.ratoon"));
+}
+
+/// What goes, of entries that are sorted by age, the newest first.
+fn surplus(all: Vec<Trashed>, now_ms: u64) -> Vec<Trashed> {
+    let mut kept: Vec<String> = Vec::new();
+    let goes = |one: &Trashed| {
+        let age = Duration::from_millis(now_ms.saturating_sub(one.at_ms));
+        let same = kept.iter().filter(|name| **name == one.name).count();
+        let goes = age > MAX_AGE || same >= MAX_OF_A_NAME || kept.len() >= MAX_ENTRIES;
+        if !goes {
+            kept.push(one.name.clone());
+        }
+        goes
+    };
+    all.into_iter().filter(goes).collect()
+}
+
+fn trash_beside(dir: &Path) -> PathBuf {
+    dir.with_file_name(TRASH)
+}
+
+fn unusable(trash: &Path, why: String) -> StoreError {
+    StoreError {
+        what: format!("use the trash {}", trash.display()),
+        why,
+        how: "make it a directory that Ratoon may write to".into(),
+        is_unwritten: true,
+    }
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(at_ms: u64, name: &str) -> Trashed {
+        let id = format!("{at_ms}-reset-{name}");
+        Trashed { path: id.clone().into(), id, name: name.into(), why: Discarded::Reset, at_ms }
+    }
+
+    fn gone(all: Vec<Trashed>, now_ms: u64) -> Vec<String> {
+        surplus(all, now_ms).into_iter().map(|one| one.id).collect()
+    }
+
+    #[test]
+    fn the_newest_of_each_name_stay_and_old_ones_go() {
+        let busy = (0..6).map(|n| entry(100 - n, "busy"));
+        let all = busy.chain([entry(50, "calm")]).collect::<Vec<_>>();
+        assert_eq!(gone(all, 200), ["96-reset-busy", "95-reset-busy"]);
+        let month = u64::try_from(MAX_AGE.as_millis()).unwrap_or_default();
+        assert_eq!(gone(vec![entry(2, "a"), entry(1, "b")], month + 2), ["1-reset-b"]);
+        let many = (0..40).map(|n| entry(1000 - n, &format!("n{n}"))).collect();
+        assert_eq!(gone(many, 1000).len(), 8);
+        // A clock that was set back makes nothing old.
+        assert_eq!(gone(vec![entry(u64::MAX, "a")], 0), Vec::<String>::new());
+    }
+}
