@@ -68,6 +68,11 @@ export class Keeping {
         this.page.refused(await this.around.send({ do: 'pin', state, pinned }));
     }
 
+    /** @param {string} state @param {boolean} anyway */
+    async forkAnyway(state, anyway) {
+        this.page.refused(await this.around.send({ do: 'fork_anyway', state, anyway }));
+    }
+
     /** @param {string} state */
     async save(state) {
         const reply = await this.around.send({ do: 'checkpoint', state });

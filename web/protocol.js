@@ -37,6 +37,7 @@
  * @property {string[]} prose markdown that stands before its code
  * @property {string[]} warnings what of it does not survive a branch
  * @property {boolean} forks whether a process of it may be forked; else branches come from its checkpoint
+ * @property {boolean} [fork_anyway] whether it is forked all the same, as somebody has decided
  * @property {boolean} pinned
  * @property {Living} living
  * @property {Checkpoint | null} checkpoint
@@ -128,6 +129,7 @@
  *   | {do: 'drop_attempt', exec_id: string}
  *   | {do: 'reset'}
  *   | {do: 'pin', state: string, pinned: boolean}
+ *   | {do: 'fork_anyway', state: string, anyway: boolean}
  *   | {do: 'checkpoint', state: string}
  *   | {do: 'replay', state: string}
  *   | {do: 'trust'}
@@ -194,6 +196,7 @@ export const COMMANDS = Object.freeze({
     drop_attempt: { again: true },
     reset: { again: false },
     pin: { again: true },
+    fork_anyway: { again: true },
     checkpoint: { again: true },
     replay: { again: false },
     trust: { again: true },

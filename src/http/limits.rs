@@ -89,6 +89,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         | Command::DropAttempt { .. }
         | Command::Reset
         | Command::Pin { .. }
+        | Command::ForkAnyway { .. }
         | Command::Replay { .. }
         | Command::Trust
         | Command::Stand { name: None, .. }

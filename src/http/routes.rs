@@ -158,6 +158,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/states/{}/checkpoint"            RUN    Start  Data  SOURCE_BODY => states::save;
     POST   "/api/states/{}/replay"                RUN    Start  Data  SMALL_BODY  => states::replay;
     POST   "/api/states/{}/pin"                   RUN    Start  Data  SMALL_BODY  => states::pin;
+    POST   "/api/states/{}/fork_anyway"           RUN    Start  Data  SMALL_BODY  => states::fork_anyway;
     POST   "/api/states/{}/label"                 RUN    Start  Data  SMALL_BODY  => states::label;
     POST   "/api/states/{}/clear_namespace"       RUN    Start  Data  SMALL_BODY  => states::clear_namespace;
     POST   "/api/trust"                           OWNER  Start  Data  SMALL_BODY  => states::trust;

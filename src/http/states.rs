@@ -61,6 +61,14 @@ pub(crate) struct PinWish {
     pinned: bool,
 }
 
+/// The body of `POST /api/states/{name}/fork_anyway`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkWish {
+    /// Whether its branches are forked although it warns of that.
+    anyway: bool,
+}
+
 /// The body of `POST /api/states/{name}/label`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +121,10 @@ pub(crate) struct StateSummary {
     living: Living,
     /// Whether it is to stay in memory.
     pinned: bool,
+    /// Whether its process may be forked. Else branches come from its checkpoint.
+    forks: bool,
+    /// Whether it is forked all the same, as somebody has decided.
+    fork_anyway: bool,
     /// What its process holds for itself alone, when it was last measured.
     memory_bytes: Option<u64>,
     /// What is being done about its checkpoint.
@@ -165,6 +177,8 @@ impl StateSummary {
             parent: state.parent.clone(),
             living: state.living,
             pinned: state.pinned,
+            forks: state.forks,
+            fork_anyway: state.fork_anyway,
             memory_bytes: state.memory_bytes,
             saving: state.saving.clone(),
             warnings: state.warnings.clone(),
@@ -264,6 +278,21 @@ pub(crate) async fn pin(
     Json(wish): Json<PinWish>,
 ) -> Result<HttpResponse, HttpError> {
     changed(&door, &caller, &found, |state| Command::Pin { state, pinned: wish.pinned }).await
+}
+
+/// Forks a state for its branches although it warns of that, or no longer.
+#[utoipa::path(
+    post, path = "/api/states/{name}/fork_anyway", tag = "states", request_body = ForkWish,
+    params(("name" = String, Path, description = "Name or id")),
+    responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
+)]
+pub(crate) async fn fork_anyway(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+    Json(wish): Json<ForkWish>,
+) -> Result<HttpResponse, HttpError> {
+    changed(&door, &caller, &found, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
 }
 
 /// Names a state for people, or takes the label away.

@@ -184,6 +184,9 @@ pub enum Report {
         /// What the checkpoint that it was loaded from could not give.
         #[serde(default)]
         missing: Vec<Missing>,
+        /// Why branches must not be forked from it: loading the checkpoint has started threads.
+        #[serde(default)]
+        hazard: Option<String>,
     },
     /// My checkpoint could not be loaded; I exit.
     LoadFailed {

@@ -116,6 +116,13 @@ pub enum Command {
         /// Whether it is to be kept.
         pinned: bool,
     },
+    /// Fork a state for its branches although it warns of that, or no longer.
+    ForkAnyway {
+        /// The state.
+        state: StateId,
+        /// Whether it is to be forked.
+        anyway: bool,
+    },
     /// Write a state's checkpoint now. Answered when it is on disk.
     Checkpoint {
         /// The state.

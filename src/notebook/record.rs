@@ -26,8 +26,11 @@ pub struct State {
     pub prose: Vec<String>,
     /// What of this state does not survive a branch, in plain words.
     pub warnings: Vec<String>,
-    /// Whether its process may be forked. Else (a library in it is known to hang) branches come from its checkpoint.
+    /// Whether its process may be forked. Else (threads of a library would be lost) branches come from its checkpoint.
     pub forks: bool,
+    /// Whether it is forked all the same, as the user has decided.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fork_anyway: bool,
     /// Whether it is to stay in memory as long as that is possible.
     pub pinned: bool,
     /// Where it can be run from.
@@ -58,6 +61,7 @@ impl State {
             prose: Vec::new(),
             warnings: Vec::new(),
             forks: true,
+            fork_anyway: false,
             pinned: false,
             living: Living::Freezing,
             checkpoint: None,

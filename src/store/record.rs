@@ -61,6 +61,9 @@ pub(super) struct StoredState {
     prose: Vec<String>,
     warnings: Vec<String>,
     forks: bool,
+    /// Not there in what was written before states could have it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    fork_anyway: bool,
     pinned: bool,
     /// Not there in what was written before this was known of states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +87,7 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
         prose: state.prose.clone(),
         warnings: state.warnings.clone(),
         forks: state.forks,
+        fork_anyway: state.fork_anyway,
         pinned: state.pinned,
         changes: state.changes.clone(),
     };
@@ -112,6 +116,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
         prose: body.prose,
         warnings: body.warnings,
         forks: body.forks,
+        fork_anyway: body.fork_anyway,
         pinned: body.pinned,
         living,
         checkpoint: None,
@@ -132,6 +137,7 @@ pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
         prose: Vec::new(),
         warnings: vec!["its record on disk was damaged: its label and prose are lost".into()],
         forks: true,
+        fork_anyway: false,
         pinned: false,
         changes: None,
     };

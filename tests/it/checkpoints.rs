@@ -29,7 +29,7 @@ fn grow(server: &TestServer, name: &str, cells: &[&str]) -> String {
 }
 
 /// Waits until these states have a checkpoint.
-fn wait_for_checkpoints(server: &TestServer, states: &[String]) {
+pub fn wait_for_checkpoints(server: &TestServer, states: &[String]) {
     let start = Instant::now();
     for state in states {
         while state_of(server, state)["checkpoint"].is_null() {

@@ -40,6 +40,7 @@ mod sockets;
 mod start;
 mod survival;
 mod tasks;
+mod threads;
 mod tidy;
 mod trapped;
 mod trash;

@@ -19,6 +19,7 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/python.rs",
     "src/kernel/state/rank.rs",
     "src/kernel/state/symbols.rs",
+    "src/kernel/state/threads.rs",
     "src/options/argv.rs",
 ];
 

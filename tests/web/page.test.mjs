@@ -496,7 +496,8 @@ test('states are pinned, saved and trusted', async () => {
     answers[2]({ kind: 'trusted', count: 3 });
     await settle();
     assert.equal(page.notice.text, '3 checkpoints are trusted now.');
-    assert.deepEqual(sent, [{ do: 'pin', state: 'a', pinned: true }, { do: 'checkpoint', state: 'b' }, { do: 'trust' }]);
+    page.keeping.forkAnyway('a', true);
+    assert.deepEqual(sent, [{ do: 'pin', state: 'a', pinned: true }, { do: 'checkpoint', state: 'b' }, { do: 'trust' }, { do: 'fork_anyway', state: 'a', anyway: true }]);
 });
 
 test('after a restart of the server the page stands where it stood, with all that was typed', async () => {

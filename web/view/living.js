@@ -64,6 +64,7 @@ export function livingActions(state, { keeping, model }) {
     const canReplay = state.living !== 'disk' && !keeping.progressOf(state.id) && cellsToReplay(model, state.id).length > 0;
     return [
         state.living !== 'replay' && { text: state.pinned ? WORDS.unpin : WORDS.pin, hint: state.pinned ? undefined : WORDS.pinHint, act: () => keeping.pin(state.id, !state.pinned) },
+        !state.forks && { text: state.fork_anyway ? WORDS.noForkAnyway : WORDS.forkAnyway, hint: state.fork_anyway ? undefined : WORDS.forkAnywayHint, act: () => keeping.forkAnyway(state.id, !state.fork_anyway) },
         isInMemory(state) && { text: WORDS.saveNow, act: () => keeping.save(state.id) },
         canReplay && { text: WORDS.replayMenu, act: () => keeping.replay(state.id) },
     ];

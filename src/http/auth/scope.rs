@@ -29,6 +29,7 @@ impl Scope {
             | Command::PutProse { .. }
             | Command::Label { .. }
             | Command::Pin { .. }
+            | Command::ForkAnyway { .. }
             | Command::Checkpoint { .. }
             | Command::Replay { .. }
             | Command::Complete { .. }

@@ -95,8 +95,9 @@ fn after<T>(kept: T) -> T {
     kept
 }
 
-/// Ends the thread pools of every loaded libgomp; they come back with the next parallel region.
-fn pause_openmp() {
+/// Ends the thread pools of every loaded libgomp; they come back with the next parallel region. Whether each could be told to.
+pub(super) fn pause_openmp() -> bool {
+    let mut could = true;
     let mut loaded: Vec<CString> = Vec::new();
     // SAFETY: the callback only runs during the call and gets back the pointer that is given here.
     unsafe { libc::dl_iterate_phdr(Some(note_libgomp), (&raw mut loaded).cast()) };
@@ -109,13 +110,16 @@ fn pause_openmp() {
                 continue;
             }
             let symbol = libc::dlsym(library, c"omp_pause_resource_all".as_ptr());
-            if !symbol.is_null() {
+            if symbol.is_null() {
+                could = false;
+            } else {
                 let pause: extern "C" fn(c_int) -> c_int = std::mem::transmute(symbol);
-                pause(OMP_PAUSE_HARD);
+                could &= pause(OMP_PAUSE_HARD) == 0;
             }
             libc::dlclose(library);
         }
     }
+    could
 }
 
 unsafe extern "C" fn note_libgomp(info: *mut libc::dl_phdr_info, _size: usize, list: *mut c_void) -> c_int {

@@ -20,8 +20,9 @@ class _Prepared:
     """Finds a module as the others do, and does something before or after it is loaded."""
 
     def __init__(self):
-        self._before = {"matplotlib.pyplot": _plot_inline}
+        self._before = {"matplotlib.pyplot": _plot_inline, "grpc._cython.cygrpc": _leave_forks_alone}
         self._after = {
+            "grpc._cython.cygrpc": _allow_forks_again,
             "plotly.io._renderers": _plotly,
             "bokeh.io.notebook": _bokeh,
             "tqdm.std": _tqdm,
@@ -73,6 +74,22 @@ def _plot_inline():
     own = dict.__getitem__(matplotlib.rcParams, "backend")
     if "MPLBACKEND" not in os.environ and not (isinstance(own, str) and own):
         matplotlib.use(INLINE_BACKEND)
+
+
+def _leave_forks_alone():
+    """gRPC's handlers for forks start its threads in each child. States have one thread, and with these some crash when they
+    are made. gRPC reads the variable once, while it is imported."""
+    if _GRPC not in os.environ:
+        os.environ[_GRPC] = _OFF
+
+
+def _allow_forks_again(module):
+    if os.environ.get(_GRPC) == _OFF:
+        del os.environ[_GRPC]
+
+
+# A value that no user would write, so that it is known again.
+_GRPC, _OFF = "GRPC_ENABLE_FORK_SUPPORT", "0 "
 
 
 def _plotly(module):

@@ -17,6 +17,7 @@ mod python;
 mod rank;
 mod shared;
 mod symbols;
+mod threads;
 
 use super::protocol::{How, Load, Order, Report, Role};
 use super::weight::Weight;
@@ -87,7 +88,8 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     let started = plant(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
         Ok((shell, asking, checkpoints)) => {
-            control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing: Vec::new() });
+            let pid = std::process::id().cast_signed();
+            control::report(&Report::Ready { pid, missing: Vec::new(), hazard: None });
             let mut step = 0;
             while !control::order_is_waiting() && asking.prime(py, step) {
                 step += 1;
@@ -294,6 +296,7 @@ impl Process {
         self.has_told = role != Role::Frozen;
         self.kept = Kept::Yes;
         self.forked.clear();
+        let is_loaded = load.is_some();
         let missing = match load {
             Some(load) => {
                 self.family = new_family();
@@ -301,6 +304,8 @@ impl Process {
             }
             None => Vec::new(),
         };
+        // Loading may have started threads, as running the cell does: some runtimes start with their first array.
+        let hazard = if is_loaded { threads::warning(|| self.shell.native_ids(py)) } else { None };
         match role {
             Role::Frozen => capture::disconnect()?,
             Role::Head => {
@@ -329,7 +334,8 @@ impl Process {
             }
             Role::Frozen | Role::Head | Role::Answer => {}
         }
-        control::report(&Report::Ready { pid: std::process::id().cast_signed(), missing });
+        let pid = std::process::id().cast_signed();
+        control::report(&Report::Ready { pid, missing, hazard });
         Ok(())
     }
 
@@ -379,10 +385,16 @@ impl Process {
         {
             ran.how = How::Error(RunError::new("StateNotKept", no_room(&error)));
         }
-        let (mut warnings, forks, mut is_alone) = match ran.how {
+        let (mut warnings, mut forks, mut is_alone) = match ran.how {
             How::Ok => self.shell.hazards(py),
             _ => (Vec::new(), true, false),
         };
+        if matches!(ran.how, How::Ok)
+            && let Some(warning) = threads::warning(|| self.shell.native_ids(py))
+        {
+            warnings.push(warning);
+            (forks, is_alone) = (false, true);
+        }
         if matches!(ran.how, How::Ok)
             && let Some(warning) = children::warning(&self.forked)
         {

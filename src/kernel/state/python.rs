@@ -143,6 +143,11 @@ impl Shell {
         self.ask(py, "own_locks").unwrap_or_default()
     }
 
+    /// The ids of the threads that Python knows.
+    pub(super) fn native_ids(&self, py: Python<'_>) -> Vec<i32> {
+        self.ask(py, "native_ids").unwrap_or_default()
+    }
+
     fn ask<T: serde::de::DeserializeOwned>(&self, py: Python<'_>, function: &str) -> Option<T> {
         let json = self.0.call_method0(py, function).and_then(|a| a.extract::<String>(py)).ok()?;
         serde_json::from_str(&json).ok()

@@ -183,17 +183,8 @@ def hazards():
         told.append(f"tasks go on in each branch by themselves, when its event loop runs: {_listed(tasks)}")
     if fork_hooks:
         told.append(f"functions that run at each fork, in every state and branch: {_listed(fork_hooks)}")
-    if "polars" in sys.modules and _has_threads("polars"):
-        told.append("polars' own threads do not survive a fork: branches come from the checkpoint")
-        forks = False
     if _uses_cuda():
         told.append("CUDA does not survive a fork: branches come from the checkpoint")
-        forks = False
-    if getattr(sys.modules.get("numba.np.ufunc.parallel"), "_threading_layer", None) == "omp":
-        told.append(
-            "numba's OpenMP threads do not survive a fork: branches come from the checkpoint"
-            " (with NUMBA_THREADING_LAYER=workqueue they do)"
-        )
         forks = False
     return _json([told, forks, bool(threads or timers) or not forks])
 
@@ -258,16 +249,9 @@ def own_locks():
     return _json(0 if getattr(writing, "mp_lock", None) is None else 1)
 
 
-def _has_threads(prefix):
-    """Whether threads that Python does not know of run under this name."""
-    for task in os.listdir("/proc/self/task"):
-        try:
-            with open(f"/proc/self/task/{task}/comm") as comm:
-                if comm.read().startswith(prefix):
-                    return True
-        except OSError:
-            pass  # it has just ended
-    return False
+def native_ids():
+    """The system's ids of the threads that Python knows, as JSON."""
+    return _json([thread.native_id for thread in threading.enumerate() if thread.native_id is not None])
 
 
 def _uses_cuda():
@@ -302,6 +286,7 @@ def after_fork_in_child(kept):
         # Its thread is gone: %%bash makes another, instead of waiting for it for ever.
         _script_magics().event_loop = None
     _give_own_workers()
+    _own_openmp_of_numba()
     _give_away_processes()
     _lose_watchdog()
     for loop in list(loops):
@@ -344,6 +329,20 @@ def _end_pools_of_processes():
                 final.cancel()
                 pool._terminate = _do_nothing
                 pool.join = _do_nothing
+
+
+def _own_openmp_of_numba():
+    """numba ends a child of the process that has started its OpenMP threads, as libgomp's do not survive a fork. Those of our
+    forks do: libgomp is paused. From now on the children of this process are meant, which the user's code forks."""
+    pool = sys.modules.get("numba.np.ufunc.omppool")
+    if pool is not None and getattr(sys.modules.get("numba.np.ufunc.parallel"), "_is_initialized", False):
+        import ctypes
+
+        try:
+            # It starts no threads a second time, and takes note of the process.
+            ctypes.CFUNCTYPE(None, ctypes.c_int)(pool.launch_threads)(1)
+        except (AttributeError, TypeError):
+            pass  # a version that is built otherwise
 
 
 _NO_WORKERS = "the processes of this pool belong to the line that started them, not to its branches: make another pool here"

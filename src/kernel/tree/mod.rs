@@ -304,9 +304,8 @@ impl Tree {
                 }
                 None
             }
-            Heard::Report(Report::Ready { pid, missing }) => {
+            Heard::Report(ready @ Report::Ready { pid, .. }) => {
                 self.set_pid(process, pid);
-                let ready = Report::Ready { pid, missing };
                 self.processes.contains_key(&process).then_some(News::Report(process, ready))
             }
             Heard::Report(Report::Reaped { pid, exit }) => {

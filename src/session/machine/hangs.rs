@@ -104,6 +104,17 @@ impl Machine {
         self.publish_state(id);
     }
 
+    /// A state was loaded, and its process must not be forked: loading it has started threads.
+    pub(super) fn note_hazard(&mut self, id: &StateId, hazard: Option<String>) {
+        if let Some(hazard) = hazard
+            && let Some(state) = self.notebook.state_mut(id).filter(|s| s.forks)
+        {
+            state.forks = false;
+            state.warnings.push(hazard);
+            self.publish_state(id);
+        }
+    }
+
     /// A frozen process says what its branches share.
     pub(super) fn shared(&mut self, process: ProcId, warnings: Vec<String>) {
         let Some(id) = self.state_of(process) else { return };

@@ -203,6 +203,8 @@ pub(super) struct Machine {
     backlog: VecDeque<ExecId>,
     /// States that are being loaded from their checkpoints.
     loads: BTreeMap<ProcId, StateId>,
+    /// Runs that wait for such a state.
+    late_runs: BTreeMap<StateId, Vec<ExecId>>,
     saver: Saver,
     replays: BTreeMap<StateId, Replay>,
     memory: Memory,
@@ -237,6 +239,7 @@ impl Machine {
             open: notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect(),
             backlog: VecDeque::new(),
             loads: BTreeMap::new(),
+            late_runs: BTreeMap::new(),
             saver: Saver::new(saves),
             replays: BTreeMap::new(),
             memory: Memory::new(budget),
@@ -298,6 +301,9 @@ impl Machine {
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
+            Command::ForkAnyway { state, anyway } => {
+                Some(self.change_state(&state, |s| s.fork_anyway = anyway))
+            }
             Command::Checkpoint { state, form, label, metadata } => {
                 self.ask_checkpoint(ticket, &state, form, label, metadata)
             }
@@ -325,7 +331,7 @@ impl Machine {
 
     fn reported(&mut self, process: ProcId, report: Report) {
         match report {
-            Report::Ready { missing, .. } => self.ready(process, missing),
+            Report::Ready { missing, hazard, .. } => self.ready(process, missing, hazard),
             Report::LoadFailed { why } => self.load_failed(process, &why),
             Report::Saving { percent } => self.saving(process, percent),
             Report::Saved(contents) => self.written(process, contents),

@@ -123,7 +123,7 @@ impl Machine {
     fn is_whole(&self, state: &State) -> bool {
         let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
         state.id.is_root()
-            || is_whole_in_memory(state) && (state.forks || on_disk)
+            || is_whole_in_memory(state) && (self.forks(&state.id) || on_disk)
             || state.living == Living::Disk && on_disk
     }
 
@@ -201,6 +201,7 @@ impl Machine {
         }
         self.publish_state(id);
         if let Some(old) = self.frozen.insert(id.clone(), frozen) {
+            self.loads.remove(&old);
             self.effects.push(Effect::Kill(old));
         }
         self.effects.push(Effect::Wake(super::hangs::READY_TIMEOUT, super::Alarm::Ready(frozen)));

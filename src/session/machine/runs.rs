@@ -236,6 +236,7 @@ impl Machine {
             None if self.has_to_wait_for_its_checkpoint(state) => {
                 return self.wait_for_checkpoint(exec_id, state);
             }
+            None if self.has_to_wait_until_loaded(state) => return self.wait_until_loaded(exec_id, state),
             None => match self.branch(state, Doing::Begin(exec_id.clone())) {
                 Some(head) => head,
                 None if self.requests.get(exec_id).is_some_and(|r| r.replay) => {

@@ -374,7 +374,8 @@ impl Machine {
         self.answer_all(wish.tickets, &Reply::Refused(refused));
         for run in self.saver.runs.remove(&wish.state).unwrap_or_default() {
             let why = format!(
-                "this state can only be branched from its checkpoint, and that could not be written: {why}"
+                "this state can only be branched from its checkpoint, and that could not be written: {why}. \
+                 Its cells can be run again, or it can be forked all the same (in the state's menu)"
             );
             self.head_not_made(&run, &why);
         }

@@ -6,7 +6,7 @@ use super::heads::Doing;
 use super::states::is_new;
 use super::{Alarm, Effect, Machine, Ticket};
 use crate::kernel::{Load, ProcId, Role};
-use crate::notebook::{Form, Living, RunError, RunStatus, Saving, StateId};
+use crate::notebook::{ExecId, Form, Living, RunError, RunStatus, Saving, StateId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Machine {
 
     /// Makes a state's frozen process from its checkpoint, as a fork of the root.
     fn load(&mut self, state: &StateId) -> Option<ProcId> {
-        if self.notebook.state(state).is_none_or(|s| s.living != Living::Disk) {
+        if state.is_root() || self.notebook.state(state).is_none_or(|s| s.living != Living::Disk) {
             return None;
         }
         let load = self.load_of(state)?;
@@ -47,15 +47,18 @@ impl Machine {
 
     /// What a process is to load to be a state: objects only from a checkpoint of our own, else only plain values.
     fn load_of(&self, state: &StateId) -> Option<Load> {
-        let checkpoint = self.notebook.state(state)?.checkpoint.as_ref()?;
+        let there = self.notebook.state(state).filter(|s| s.living != Living::Deleted)?;
+        let checkpoint = there.checkpoint.as_ref()?;
         let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
         Some(Load { manifest: checkpoint.checkpoint_id.clone(), form })
     }
 
-    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks.
-    /// None when there is nothing to make it from.
+    /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks,
+    /// or is not known to be safe yet. None when there is nothing to make it from.
     pub(super) fn branch(&mut self, state: &StateId, doing: Doing) -> Option<ProcId> {
-        let load = if self.forks(state) { None } else { self.load_of(state) };
+        let is_ready = |process: &ProcId| !self.loads.contains_key(process);
+        let is_there = self.frozen.get(state).is_some_and(is_ready);
+        let load = if self.forks(state) && is_there { None } else { self.load_of(state) };
         let (from, limit) = match load {
             Some(_) => (self.source_of(&StateId::root())?, LOAD_TIMEOUT),
             None if self.is_starting(state) => (self.source_of(state)?, START_TIMEOUT),
@@ -74,7 +77,28 @@ impl Machine {
 
     /// Whether branches of a state are forked from its process.
     pub(super) fn forks(&self, state: &StateId) -> bool {
-        self.notebook.state(state).is_none_or(|s| s.forks)
+        self.notebook.state(state).is_none_or(|s| s.forks || s.fork_anyway)
+    }
+
+    /// Whether a branch has to wait until its state is loaded, which begins with this: only then is it known whether loading
+    /// has started threads, so that the loaded process must not be forked.
+    pub(super) fn has_to_wait_until_loaded(&mut self, state: &StateId) -> bool {
+        if self.forks(state) {
+            self.load(state);
+        }
+        self.forks(state) && self.loads.values().any(|loading| loading == state)
+    }
+
+    /// A run waits until its state is loaded.
+    pub(super) fn wait_until_loaded(&mut self, exec_id: &ExecId, state: &StateId) {
+        self.late_runs.entry(state.clone()).or_default().push(exec_id.clone());
+    }
+
+    /// Begins the runs that have waited until a state is loaded, or cannot be any more.
+    pub(super) fn begin_late_runs(&mut self, state: &StateId) {
+        for run in self.late_runs.remove(state).unwrap_or_default() {
+            self.begin(&run, state);
+        }
     }
 
     /// Whether a branch has to come from a checkpoint that is not there yet.
@@ -95,6 +119,9 @@ impl Machine {
             },
         };
         self.effects.push(Effect::Kill(process));
+        for run in self.late_runs.remove(&state).unwrap_or_default() {
+            self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
+        }
         for head in self.heads.coming_to(&state) {
             let doing = self.heads.remove(head).map(|h| h.doing);
             self.effects.push(Effect::Kill(head));

@@ -109,7 +109,7 @@ impl Machine {
     }
 
     /// A process says that it is what it was forked to be.
-    pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>) {
+    pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
         self.answerer_is_ready(process);
         if let Some(head) = self.heads.get_mut(process) {
             head.is_ready = true;
@@ -120,9 +120,11 @@ impl Machine {
         } else if let Some(state) = self.state_of(process) {
             if self.loads.remove(&process).is_some() {
                 self.set_revival(&state, missing);
+                self.note_hazard(&state, hazard);
             }
             self.note_whether_kept(&state, true);
             self.set_living(&state, Living::Memory);
+            self.begin_late_runs(&state);
             self.compare_soon(&state);
             self.let_idle_heads_go();
             self.measure_soon(&state);
@@ -301,7 +303,8 @@ impl Machine {
 
     /// A state could not be frozen. While its head rests there nothing is lost: it is tried again before the next cell.
     fn not_kept(&mut self, state: &StateId) {
-        if let Some(process) = self.frozen.remove(state) {
+        let process = self.frozen.remove(state);
+        if let Some(process) = process {
             self.loads.remove(&process);
         }
         let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
@@ -310,6 +313,11 @@ impl Machine {
         self.note_whether_kept(state, state.is_root() || !self.heads.hold(state));
         self.set_living(state, Living::Freezing);
         self.left(state);
+        if let Some(process) = process {
+            for run in self.late_runs.remove(state).unwrap_or_default() {
+                self.begin_again(&run, process, state);
+            }
+        }
     }
 
     /// A state that only its head holds says so: a run against it has to freeze it first.
@@ -416,6 +424,8 @@ impl Machine {
             None => return Reply::Refused(not_found("state", id)),
         }
         self.sweep_imported();
+        // What was being saved may have been what others waited for.
+        self.save_next();
         Reply::Done
     }
 
@@ -446,6 +456,7 @@ impl Machine {
         self.publish_removed(&before, states, runs);
         self.sweep_imported();
         self.serve_backlog();
+        self.save_next();
         Reply::Done
     }
 
@@ -461,6 +472,7 @@ impl Machine {
         while let Some(head) = self.heads.resting_at(id) {
             self.discard(head);
         }
+        self.begin_late_runs(id);
         self.requests.forget(&runs);
         self.stop_saving(id);
         self.end_looks(id, &not_found("state", id));
@@ -515,6 +527,7 @@ impl Machine {
             self.answer(ticket, Reply::Refused(refused));
         }
         self.loads.clear();
+        self.late_runs.clear();
         self.end_all_runs();
         self.effects.push(Effect::EndCells);
         for head in self.heads.take_all() {

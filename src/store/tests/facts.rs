@@ -28,6 +28,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         prose: vec![],
         warnings: vec![],
         forks: true,
+        fork_anyway: false,
         pinned: false,
         living: Living::Freezing,
         checkpoint: None,
@@ -225,6 +226,7 @@ impl Story {
         let n = self.dice.roll(100);
         let state = self.notebook.state_mut(&id).unwrap();
         (state.label, state.prose, state.pinned) = (Some(format!("l{n}")), vec!["# p".into()], n > 50);
+        state.fork_anyway = n > 30;
         (state.living, state.memory_bytes) = (Living::Memory, Some(5));
         let state = state.clone();
         self.facts.push(Event::StateChanged { state });

@@ -205,11 +205,11 @@ fn a_state_beyond_the_budget_is_let_go_and_comes_back_when_it_is_used() {
         run c on s1
             p1 forks p6, frozen from c-s1 (Environment)
             s1 is in Freezing
-            p6 forks p7, head
-            p7 runs c
         p6 ready
             s1 is in Freezing
             s1 is in Memory
+            p6 forks p7, head
+            p7 runs c
         p7 ready
         p7 began
             c began
@@ -255,32 +255,29 @@ fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
         run c on s1
             p1 forks p6, frozen from c-s1 (Environment)
             s1 is in Freezing
-            p6 forks p7, head
-            p7 runs c
         look s1
-            p6 forks p8, look
+            p6 forks p7, look
         p6 cannot load
             kill p6
-            kill p7
             answer 15: c Error RestoreFailed: a blob is damaged
-            kill p8
+            kill p7
             answer 16: refused, kernel: look at state s1: a blob is damaged
             s1 is in Replay
             s1 saving: Failed { why: "its checkpoint could not be loaded: a blob is damaged" }
         run d on s1
             answer 18: refused, lost: run against state s1: it has no process, and its checkpoint could not be loaded
         replay s1
-            p1 forks p9, head
+            p1 forks p8, head
             replaying s1: 0 of 1
-            p9 runs replay:s1
-        p9 ready
-        p9 began
-        p9 ok
-            p9 forks p10, frozen
+            p8 runs replay:s1
+        p8 ready
+        p8 began
+        p8 ok
+            p8 forks p9, frozen
             s1 is in Freezing
             replaying s1: 1 of 1
             answer 19: done
-        p10 ready
+        p9 ready
             s1 is in Memory
         initial
         └─ s1 (a)
@@ -298,10 +295,10 @@ fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
         p6 cannot load
         run d on s1
         replay s1
+        p8 ready
+        p8 began
+        p8 ok
         p9 ready
-        p9 began
-        p9 ok
-        p10 ready
         ",
     ));
 }
@@ -503,11 +500,11 @@ fn of_a_foreign_checkpoint_only_values_are_loaded_until_it_is_trusted() {
         run c on s1
             p1 forks p6, frozen from c-s1 (Data)
             s1 is in Freezing
-            p6 forks p7, head
-            p7 runs c
         p6 ready without f
             s1 is in Freezing
             s1 is in Memory
+            p6 forks p7, head
+            p7 runs c
         trust
             trust all
         trusted s1
@@ -726,11 +723,11 @@ fn a_state_from_a_file_is_there_when_its_checkpoint_is_and_its_values_are_not_sa
         run a on s2
             p1 forks p2, frozen from c-s2 (Data)
             s2 is in Freezing label mine
-            p2 forks p3, head
-            p3 runs a
         p2 ready without f
             s2 is in Freezing label mine
             s2 is in Memory label mine
+            p2 forks p3, head
+            p3 runs a
         checkpoint s2
             answer 8: refused, conflict: save state s2: its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest
         initial
@@ -769,4 +766,94 @@ fn a_state_from_a_file_that_cannot_be_kept_is_no_state() {
         initial
     "#]]
     .assert_eq(&told(story));
+}
+
+#[test]
+fn a_loaded_process_with_threads_is_not_forked_for_a_run() {
+    let script = "open\n p1 ready\n run a\n p2 ok\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n p2 ok\n p5 ready\n
+        p3 gone\n run c on s1\n run d on s1\n p6 ready with threads\n run e on s1\n look s1";
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 ok
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        p3 ready
+            s1 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p4, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p4 saved c
+            keep checkpoint c of s1
+        kept s1
+            s1 is in Memory
+            answer 6: checkpoint c-s1
+        run b on s1
+            p2 runs b
+        p2 ok
+            answer 9: b Ok s2
+            p2 forks p5, frozen
+        p5 ready
+            s2 is in Memory
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        run d on s1
+        p6 ready with threads
+            s1 is in Freezing
+            s1 is in Freezing
+            s1 is in Memory
+            p1 forks p7, head from c-s1 (Environment)
+            p7 runs c
+            p1 forks p8, head from c-s1 (Environment)
+            p8 runs d
+        run e on s1
+            p1 forks p9, head from c-s1 (Environment)
+            p9 runs e
+        look s1
+            p6 forks p10, look
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           ├─ × c Queued
+           ├─ × d Queued
+           └─ × e Queued
+    "#]]
+    .assert_eq(&told(script));
+}
+
+#[test]
+fn a_run_that_waits_until_its_state_is_loaded_is_told_when_that_fails() {
+    let start = "open\n p1 ready\n run a\n p2 ok\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n p2 ok\n p5 ready\n
+        p3 gone\n run c on s1\n run d on s1\n";
+    for (how, ends) in [
+        ("p6 cannot load", "c Error RestoreFailed"),
+        ("p6 gone\n p7 gone", "c Error ForkFailed"),
+        ("interrupt c\n p6 ready", "c Interrupted"),
+        ("delete s1", "c Crashed StateLost"),
+        ("reset", "c Interrupted"),
+        ("closing", "c Interrupted"),
+    ] {
+        let told = told(&format!("{start}{how}"));
+        assert!(told.contains(ends), "{how}: {told}");
+        assert!(!told.contains("runs c"), "{how}: {told}");
+    }
+}
+
+#[test]
+fn a_state_that_would_not_be_forked_is_when_the_user_says_so() {
+    let start =
+        "open\n p1 ready\n run a\n p2 ok hangs\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n";
+    let told = told(&format!("{start} run c on s1\n fork s1 anyway\n run d on s1"));
+    assert!(told.contains("p1 forks p5, head from c-s1"), "{told}");
+    assert!(told.contains("p3 forks p6, head"), "{told}");
 }

@@ -167,6 +167,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
         ["reset"] => command(Command::Reset),
         ["pin", id] => command(Command::Pin { state: state(id), pinned: true }),
+        ["fork", id, "anyway"] => command(Command::ForkAnyway { state: state(id), anyway: true }),
         ["replay", id] => command(Command::Replay { state: state(id) }),
         ["trust"] => command(Command::Trust),
         ["checkpoint", id, rest @ ..] => command(Command::Checkpoint {
@@ -222,7 +223,12 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
         ["alarm", "looked", id] => Input::Rang(Alarm::Looked(proc(id))),
-        [_, "ready", "without", name] => reported(Report::Ready { pid: 0, missing: vec![missing(name)] }),
+        [_, "ready", "without", name] => {
+            reported(Report::Ready { pid: 0, missing: vec![missing(name)], hazard: None })
+        }
+        [_, "ready", "with", "threads"] => {
+            reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: Some("native threads".into()) })
+        }
         [_, "cannot", "load"] => reported(Report::LoadFailed { why: "a blob is damaged".into() }),
         [_, "cannot", "save"] => reported(Report::SaveFailed { why: "no space left".into() }),
         [_, "saving", percent] => reported(Report::Saving { percent: percent.parse().expect("a number") }),
@@ -242,7 +248,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             forks: false,
             is_alone: true,
         }),
-        [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new() }),
+        [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: None }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
         [_, "holds", anonymous, own] => reported(Report::Holds(weight(anonymous, own))),
         [run, "weighs", anonymous, own, below, rest @ ..] => {

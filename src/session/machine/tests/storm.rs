@@ -228,7 +228,8 @@ impl World {
             self.feed(Input::Gone(id, Some(Exit::Signal(11))));
             return true;
         }
-        let report = match self.processes[&id].clone() {
+        let life = self.processes[&id].clone();
+        let report = match life.clone() {
             Life::Waits => return true,
             Life::BecomesReady(Role::Look) => {
                 self.processes.remove(&id);
@@ -275,7 +276,9 @@ impl World {
                 return true;
             }
             Life::BecomesReady(_) | Life::Loads => {
-                (Life::Waits, Report::Ready { pid: 0, missing: Vec::new() })
+                let has_threads = life == Life::Loads && chance.below(3) == 0;
+                let hazard = has_threads.then(|| "native threads".to_owned());
+                (Life::Waits, Report::Ready { pid: 0, missing: Vec::new(), hazard })
             }
             Life::Begins => (Life::Runs, Report::Started),
             Life::Runs => {

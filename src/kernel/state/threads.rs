@@ -1,0 +1,303 @@
+//! Native threads of a process that its branches would lack.
+//!
+//! A fork takes one thread along. A library whose workers ran in the state waits in a branch for workers that are gone: for
+//! ever, and without an error. So every thread counts that Python does not know and that is not proven to be started anew
+//! after a fork. The list of what is proven is short on purpose: a library that nobody has heard of counts.
+//!
+//! Most threads have no name of their own. What started one is told by its stack: `get_robust_list(2)` gives an address in
+//! glibc's `struct pthread`, which lies at the top of the stack, also of a thread that runs. The function that the thread
+//! began with stands there, and the outermost return addresses stand right below it.
+
+#![allow(unsafe_code)]
+
+use super::fork;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+/// What is proven right in branches: how the thread is called, or a part of the path of the file whose function it began
+/// with. docs/branches.md names the tests.
+const PROVEN: &[Proven] = &[
+    // Ended by OpenBLAS before each fork, and started with the next large product.
+    Proven { name: None, file: "openblas" },
+    Proven { name: None, file: "libarrow" },
+    Proven { name: None, file: "_duckdb." },
+    // numba's own pool starts anew when the process id is another.
+    Proven { name: None, file: "/workqueue." },
+    // Computes without its pool after a fork (TOKENIZERS_PARALLELISM).
+    Proven { name: None, file: "/tokenizers." },
+    // OpenMP of LLVM and Intel starts anew in a child (KMP_INIT_AT_FORK).
+    Proven { name: None, file: "/libomp" },
+    Proven { name: None, file: "/libiomp" },
+    // Only gives memory back.
+    Proven { name: Some("jemalloc_bg_thd"), file: "" },
+    // Started by the import of polars; only removes files of queries that ran out of memory.
+    Proven { name: Some("polars-ooc-clea"), file: "polars" },
+    Proven { name: Some("ZMQbg/"), file: "libzmq" },
+];
+/// libgomp is proven too, where it can be told before a fork to end its threads (`fork::pause_openmp`).
+const LIBGOMP: &str = "/libgomp";
+/// Threads that began in these are Python's own: told by `shell.py`.
+const PYTHON: &str = "/libpython";
+/// What starts threads for others. Names of files begin so.
+const RUNTIMES: &[&str] =
+    &["libc.so", "libc-", "ld-", "libstdc++", "libc++", "libgcc_s", "libpthread", "libm."];
+
+/// What is read below the address in `struct pthread`: static thread-local storage, then the outermost frames, in bytes.
+const BELOW: u64 = 16 * 1024;
+/// What is read above it: the rest of `struct pthread`, in bytes.
+const ABOVE: u64 = 4096;
+/// How often, and how far apart in milliseconds, it is looked for what a thread began with: one that has just been started and has not run
+/// yet does not say it.
+const LOOKS: u32 = 50;
+const BETWEEN_LOOKS: u8 = 1;
+/// How many names a warning holds.
+const MAX_NAMES: usize = 5;
+
+struct Proven {
+    /// None: a thread without a name of its own.
+    name: Option<&'static str>,
+    file: &'static str,
+}
+
+/// A thread that neither Python nor we know.
+#[derive(Debug, PartialEq, Eq)]
+struct Thread {
+    /// None when it carries the name of the thread that started it.
+    name: Option<String>,
+    /// The file whose function it began with.
+    file: Option<String>,
+}
+
+/// A sentence about the threads of this process that its branches would lack; none when there are none, which mostly costs
+/// one system call. `of_python` are the ids of the threads that Python knows.
+pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
+    if count() <= 1 {
+        return None;
+    }
+    let can_pause = fork::pause_openmp();
+    let mut known = of_python();
+    known.push(std::process::id().cast_signed());
+    let others: Vec<i32> = ids().into_iter().filter(|id| !known.contains(id)).collect();
+    if others.is_empty() {
+        return None;
+    }
+    for _ in 0..LOOKS {
+        if others.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
+            break;
+        }
+        // Nothing to wait for but the time.
+        let _ = nix::poll::poll(&mut [], BETWEEN_LOOKS);
+    }
+    let maps = Maps::read();
+    let borrowed: Vec<String> = known.iter().filter_map(|id| name_of(*id)).collect();
+    let threads = others.into_iter().filter_map(|id| {
+        let name = name_of(id).filter(|_| !is_ending(id))?;
+        Some(Thread { name: Some(name).filter(|name| !borrowed.contains(name)), file: began_in(id, &maps) })
+    });
+    sentence(threads.filter(|thread| !is_proven(thread, can_pause)))
+}
+
+fn is_proven(thread: &Thread, can_pause: bool) -> bool {
+    let Some(file) = thread.file.as_deref() else { return false };
+    let is_it = |proven: &&Proven| {
+        let is_called_so = match (proven.name, thread.name.as_deref()) {
+            (None, own) => own.is_none(),
+            (Some(start), own) => own.is_some_and(|own| own.starts_with(start)),
+        };
+        is_called_so && file.contains(proven.file)
+    };
+    file.contains(PYTHON) || can_pause && file.contains(LIBGOMP) || PROVEN.iter().any(|p| is_it(&p))
+}
+
+fn sentence(threads: impl Iterator<Item = Thread>) -> Option<String> {
+    let mut counts: BTreeMap<(bool, String), usize> = BTreeMap::new();
+    for Thread { name, file } in threads {
+        let file = file.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path));
+        let known = match (name, file) {
+            (Some(name), Some(file)) => (false, format!("{name} ({file})")),
+            (Some(name), None) => (false, name),
+            (None, Some(file)) => (true, format!("of {file}")),
+            (None, None) => (true, "without a name".to_owned()),
+        };
+        *counts.entry(known).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return None;
+    }
+    let left_out = counts.len().saturating_sub(MAX_NAMES);
+    let name = |((is_nameless, text), count): ((bool, String), usize)| match (is_nameless, count) {
+        (true, 1) => format!("one {text}"),
+        (true, count) => format!("{count} {text}"),
+        (false, _) => text,
+    };
+    let names: Vec<String> = counts.into_iter().take(MAX_NAMES).map(name).collect();
+    let more = if left_out == 0 { String::new() } else { format!(", and {left_out} more") };
+    Some(format!(
+        "native threads do not survive a fork, so branches come from the checkpoint: {}{more}",
+        names.join(", ")
+    ))
+}
+
+/// How many threads this process has.
+fn count() -> u64 {
+    // Linux counts a link for each thread, beside `.` and the name.
+    let links = std::fs::metadata("/proc/self/task").map_or(0, |about| about.nlink());
+    if links > 2 { links - 2 } else { ids().len() as u64 }
+}
+
+fn ids() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// None: it has ended.
+fn name_of(id: i32) -> Option<String> {
+    let name = std::fs::read(format!("/proc/self/task/{id}/comm")).ok()?;
+    Some(String::from_utf8_lossy(&name).trim_end().to_owned())
+}
+
+/// Whether a thread is on its way out (`PF_EXITING`, include/linux/sched.h): one that was joined may still be seen.
+fn is_ending(id: i32) -> bool {
+    const EXITING: u32 = 0x4;
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let flags = rest.split_whitespace().nth(6).and_then(|flags| flags.parse::<u32>().ok());
+    flags.is_none_or(|flags| flags & EXITING != 0)
+}
+
+/// The file whose function a thread began with.
+fn began_in(id: i32, maps: &Maps) -> Option<String> {
+    let head = robust_list(id)?;
+    let (start, end) = maps.around(head)?;
+    let from = start.max(head.saturating_sub(BELOW)).next_multiple_of(8);
+    let to = end.min(head + ABOVE);
+    let mut stack = vec![0; usize::try_from(to.checked_sub(from)?).ok()?];
+    // Read through the system: what has gone meanwhile is an error, and no crash.
+    File::open("/proc/self/mem").ok()?.read_exact_at(&mut stack, from).ok()?;
+    let words = stack.rchunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    let mut files = words.filter_map(|word| maps.code_at(word));
+    files.find(|file| !is_runtime(file)).map(str::to_owned)
+}
+
+/// An address in the `struct pthread` of a thread; none before it runs.
+fn robust_list(id: i32) -> Option<u64> {
+    let mut head: *mut libc::c_void = std::ptr::null_mut();
+    let mut length: libc::size_t = 0;
+    // SAFETY: the kernel writes an address and a length into these two; the address is not followed here.
+    let answer = unsafe { libc::syscall(libc::SYS_get_robust_list, id, &raw mut head, &raw mut length) };
+    (answer == 0 && !head.is_null()).then_some(head as u64)
+}
+
+fn is_runtime(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    RUNTIMES.iter().any(|start| name.starts_with(start))
+}
+
+/// The mappings of this process (proc_pid_maps(5)), by address.
+struct Maps(Vec<Mapping>);
+
+struct Mapping {
+    start: u64,
+    end: u64,
+    /// The file, when it is code.
+    code: Option<String>,
+}
+
+impl Maps {
+    fn read() -> Self {
+        let text = std::fs::read("/proc/self/maps").unwrap_or_default();
+        Self(String::from_utf8_lossy(&text).lines().filter_map(mapping).collect())
+    }
+
+    fn at(&self, address: u64) -> Option<&Mapping> {
+        let place = self.0.partition_point(|mapping| mapping.end <= address);
+        self.0.get(place).filter(|mapping| mapping.start <= address)
+    }
+
+    fn around(&self, address: u64) -> Option<(u64, u64)> {
+        self.at(address).map(|mapping| (mapping.start, mapping.end))
+    }
+
+    fn code_at(&self, address: u64) -> Option<&str> {
+        self.at(address)?.code.as_deref()
+    }
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut fields = line.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let is_code = fields.next()?.as_bytes().get(2) == Some(&b'x');
+    let path = fields.nth(3).unwrap_or_default().trim_start();
+    Some(Mapping {
+        start: u64::from_str_radix(start, 16).ok()?,
+        end: u64::from_str_radix(end, 16).ok()?,
+        code: (is_code && path.starts_with('/')).then(|| path.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(name: Option<&str>, file: Option<&str>) -> Thread {
+        Thread { name: name.map(str::to_owned), file: file.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_is_not_proven_counts() {
+        let blas = Some("/x/numpy.libs/libscipy_openblas64_-32a4.so");
+        for (name, file, is_fine) in [
+            (None, blas, true),
+            // OpenBLAS gives its threads no names: this is something else's.
+            (Some("server"), blas, false),
+            (Some("jemalloc_bg_thd"), Some("/x/_polars_runtime.abi3.so"), true),
+            (Some("polars-ooc-clea"), Some("/x/_polars_runtime.abi3.so"), true),
+            (Some("polars-0"), Some("/x/_polars_runtime.abi3.so"), false),
+            (Some("tf_XLAEigen"), Some("/x/jaxlib/libjax_common.so"), false),
+            (None, Some("/x/libpython3.11.so.1.0"), true),
+            (None, Some("/x/libgomp.so.1.0.0"), true),
+            (None, None, false),
+        ] {
+            assert_eq!(is_proven(&thread(name, file), true), is_fine, "{name:?} {file:?}");
+        }
+        assert!(!is_proven(&thread(None, Some("/x/libgomp.so.1.0.0")), false));
+    }
+
+    #[test]
+    fn threads_are_named_by_what_is_known_of_them() {
+        assert_eq!(sentence(std::iter::empty()), None);
+        let all = [
+            thread(Some("tf_XLAEigen"), Some("/x/libjax_common.so")),
+            thread(None, Some("/x/libjax_common.so")),
+            thread(None, Some("/x/libjax_common.so")),
+            thread(Some("tf_XLAEigen"), Some("/x/libjax_common.so")),
+            thread(None, None),
+        ];
+        let told = sentence(all.into_iter()).unwrap_or_default();
+        assert!(
+            told.ends_with(": tf_XLAEigen (libjax_common.so), 2 of libjax_common.so, one without a name"),
+            "{told}"
+        );
+        let many = (1..=7).map(|n| thread(Some(&format!("t{n}")), None));
+        assert!(sentence(many).unwrap_or_default().ends_with("t5, and 2 more"));
+    }
+
+    #[test]
+    fn a_thread_is_known_by_the_file_that_it_began_in() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let waiting = std::thread::Builder::new().name("some-worker".into()).spawn(move || {
+            // SAFETY: gettid only answers a number.
+            let _ = tell.send(unsafe { libc::gettid() });
+            let _ = wait.recv();
+        });
+        let id = told.recv().unwrap_or_default();
+        let own = std::env::current_exe().unwrap_or_default();
+        assert_eq!(began_in(id, &Maps::read()).as_deref(), own.to_str());
+        assert_eq!((name_of(id).as_deref(), is_ending(id)), (Some("some-worker"), false));
+        assert!(count() >= 2 && ids().contains(&id));
+        drop(go);
+        assert!(waiting.is_ok_and(|thread| thread.join().is_ok()));
+    }
+}

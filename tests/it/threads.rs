@@ -1,0 +1,205 @@
+//! Threads of libraries that nobody has heard of: a state that has them is not forked for its branches.
+
+use crate::cells::Room;
+use crate::checkpoints::wait_for_checkpoints;
+use crate::request::Request;
+use crate::restarts::state_of;
+use crate::server::TestServer;
+use serde_json::json;
+use std::process::Command;
+
+/// A pool of one worker: `ask` wakes it and waits for its answer, for ever where there is none.
+const POOL: &str = r#"#define _GNU_SOURCE
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t asked_now = PTHREAD_COND_INITIALIZER, answered_now = PTHREAD_COND_INITIALIZER;
+static int asked, answered, has_worker;
+static void *work(void *name) {
+    if (name) pthread_setname_np(pthread_self(), name);
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (answered == asked) pthread_cond_wait(&asked_now, &lock);
+        answered = asked;
+        pthread_cond_signal(&answered_now);
+    }
+}
+int ask(char *name) {
+    pthread_t worker;
+    pthread_mutex_lock(&lock);
+    if (!has_worker) has_worker = !pthread_create(&worker, 0, work, name);
+    int number = ++asked;
+    pthread_cond_signal(&asked_now);
+    while (answered < number) pthread_cond_wait(&answered_now, &lock);
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+"#;
+
+/// A module with the pool in it, and values that start it when they are unpickled, as arrays of some libraries do.
+const MODULE: &str = "import ctypes, os
+_pool = ctypes.CDLL(os.path.abspath('libpool.so'))
+_name = ctypes.create_string_buffer(b'pool-worker')
+def ask(is_named=False): return _pool.ask(_name if is_named else None)
+class Array:
+    def __reduce__(self): return _new, ()
+    def __repr__(self): return f'array {ask()}'
+def _new():
+    ask()
+    return Array()
+";
+
+fn room() -> Room {
+    let room = Room::new();
+    std::fs::write(room.file("pool.c"), POOL).unwrap();
+    std::fs::write(room.file("pool.py"), MODULE).unwrap();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-pthread", "-o", "libpool.so", "pool.c"])
+        .current_dir(room.path())
+        .status();
+    assert!(built.unwrap().success(), "cc could not build the library");
+    room
+}
+
+fn warnings(server: &TestServer, state: &str) -> String {
+    let warnings: Vec<String> = serde_json::from_value(state_of(server, state)["warnings"].clone()).unwrap();
+    warnings.join("\n")
+}
+
+/// The state is asked in every way but by a cell; each is answered, or told that it is not.
+fn looks_end(server: &TestServer, state: &str) {
+    for asked in [
+        json!({"do": "look_at_variables", "state": state}),
+        json!({"do": "complete", "state": state, "code": "pool.a", "cursor": 6}),
+    ] {
+        // The connection itself has a limit: without an answer this fails.
+        let answer = server.owner(Request::post("/api/notebooks/main/commands", &asked.to_string()));
+        assert!(answer.json().is_object(), "{asked}: {}", answer.text());
+    }
+}
+
+fn printed(server: &TestServer, state: &str, code: &str) -> String {
+    let ran = server.run(state, code);
+    assert_eq!(ran.ename(), "", "{code}: {}", ran.evalue());
+    ran.text()
+}
+
+#[test]
+fn a_library_that_nobody_knows_does_not_hang_its_branches() {
+    let room = room();
+    let mut server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import pool; g = iter([1]); print(pool.ask())");
+    assert_eq!(state.text(), "1\n", "{state:?}");
+    let says =
+        "native threads do not survive a fork, so branches come from the checkpoint: one of libpool.so";
+    assert_eq!(warnings(&server, state.state()), says);
+    assert_eq!(state_of(&server, state.state())["forks"], false);
+    // The line goes on with its worker; two branches at once have one of their own each.
+    assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "2\n");
+    let branches = [0; 2].map(|_| server.begin(state.state(), "print(pool.ask(), pool.ask())"));
+    for branch in branches {
+        let ran = branch.end();
+        assert_eq!(ran.text(), "1 2\n", "{ran:?}");
+        assert_eq!(printed(&server, ran.state(), "print(pool.ask())"), "3\n");
+        assert!(warnings(&server, ran.state()).contains("libpool.so"));
+    }
+    looks_end(&server, state.state());
+    server.restart();
+    for _ in 0..2 {
+        assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "1\n");
+    }
+    looks_end(&server, state.state());
+}
+
+#[test]
+fn threads_are_told_by_their_names() {
+    let room = room();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import pool; pool.ask(True)");
+    assert!(warnings(&server, state.state()).ends_with(": pool-worker (libpool.so)"));
+    // Threads that Python knows are told as such, and do not keep a state from being forked.
+    let code = "import _thread, threading, time; _thread.start_new_thread(time.sleep, (1000,))
+threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True).start()";
+    let state = server.run("initial", code);
+    assert_eq!(warnings(&server, state.state()), "threads do not go on in a branch: sleeper");
+    assert_eq!(state_of(&server, state.state())["forks"], true);
+}
+
+#[test]
+fn what_a_checkpoint_cannot_hold_is_refused_in_a_sentence_or_forked_when_the_user_says_so() {
+    let room = room();
+    let mut server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import pool; pool.ask(); g = (n for n in range(9)); next(g)");
+    server.run(state.state(), "pass");
+    let ran = server.run(state.state(), "next(g)");
+    assert!(ran.evalue().contains("Replay the cells of this state to have it again"), "{ran:?}");
+    let anyway = |anyway: bool| {
+        let wish = json!({ "anyway": anyway }).to_string();
+        let path = format!("/api/states/{}/fork_anyway", state.state());
+        server.owner(Request::post(&path, &wish)).json()
+    };
+    assert_eq!(anyway(true)["fork_anyway"], true);
+    for _ in 0..2 {
+        assert_eq!(printed(&server, state.state(), "print(next(g))"), "1\n");
+    }
+    assert_eq!(anyway(false)["fork_anyway"], false);
+    assert_eq!(server.run(state.state(), "next(g)").ename(), "NameError");
+    anyway(true);
+    server.restart();
+    let told = state_of(&server, state.state());
+    assert_eq!((&told["forks"], &told["fork_anyway"]), (&json!(false), &json!(true)));
+}
+
+#[test]
+fn threads_that_loading_a_checkpoint_has_started_are_not_forked() {
+    let room = room();
+    let mut server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import pool; x = pool.Array(); n = 1");
+    let next = server.run(state.state(), "n = 2");
+    assert_eq!(state_of(&server, state.state())["forks"], true);
+    assert_eq!(printed(&server, state.state(), "print(x)"), "array 1\n");
+    let states = [state.state().to_owned(), next.state().to_owned()];
+    wait_for_checkpoints(&server, &states);
+    server.restart();
+    let runs: Vec<_> = (0..2).map(|_| server.begin(state.state(), "print(x, n)")).collect();
+    for run in runs {
+        let ran = run.end();
+        assert_eq!(ran.text(), "array 2 1\n", "{ran:?}");
+    }
+    assert_eq!(state_of(&server, state.state())["forks"], false);
+    assert!(warnings(&server, state.state()).ends_with("one of libpool.so"));
+    // A look at variables asks them, in a fork of what was loaded: it ends all the same.
+    looks_end(&server, next.state());
+    assert_eq!(printed(&server, next.state(), "print(x, n)"), "array 2 2\n");
+    assert_eq!(printed(&server, next.state(), "print(pool.ask(), n)"), "2 2\n");
+}
+
+#[test]
+fn an_import_of_polars_leaves_its_state_to_be_forked() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let state = server.run("initial", "import polars as pl; g = (n for n in range(9)); print(next(g))");
+    assert_eq!((state.text().as_str(), warnings(&server, state.state()).as_str()), ("0\n", ""));
+    for _ in 0..3 {
+        let ran = printed(&server, state.state(), "print(next(g), pl.DataFrame({'a': [1, 2]}).height)");
+        assert_eq!(ran, "1 2\n");
+    }
+}
+
+#[test]
+fn pools_that_are_proven_right_after_a_fork_leave_their_state_to_be_forked() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let code = "import numpy as np, pyarrow as pa, pyarrow.parquet as pq, duckdb\nfrom sklearn.cluster import KMeans
+a = np.ones((600, 600)); b = a @ a; t = pa.table({'a': list(range(100_000)), 'b': list(range(100_000))})
+pq.write_table(t, 'x.parquet'); pq.read_table('x.parquet'); con = duckdb.connect()
+query = lambda: con.sql('select sum(i) from range(3000000) t(i)').fetchall(); query(); KMeans(3, n_init=1).fit(a)
+import os; threads = len(os.listdir('/proc/self/task')); g = (n for n in range(9)); next(g)";
+    let state = server.run("initial", code);
+    assert_eq!((state.ename(), warnings(&server, state.state()).as_str()), ("", ""), "{state:?}");
+    let use_them = "print(next(g), threads > 4, (a @ a)[0, 0], pq.read_table('x.parquet').num_rows, query(), KMeans(3, n_init=1).fit(a).n_clusters)";
+    for _ in 0..3 {
+        let ran = server.run(state.state(), use_them);
+        assert!(ran.text().starts_with("1 "), "{ran:?}");
+        assert!(ran.text().ends_with(" 600.0 100000 [(4499998500000,)] 3\n"), "{ran:?}");
+    }
+}
