@@ -18,14 +18,21 @@ export function withLinks(text) {
     return pieces;
 }
 
-/** Without the marks that end a sentence or a bracket around it. @param {string} address */
-function trimmed(address) {
-    let end = address.replace(/[.,;:!?…]+$/, '');
-    for (const [open, close] of ['()', '[]', '{}']) {
-        while (end.endsWith(close) && count(end, close) > count(end, open)) end = end.slice(0, -1).replace(/[.,;:!?]+$/, '');
-    }
-    return end;
-}
+/** Marks that end a sentence, and what closes a bracket around an address, with what opened it. */
+const MARKS = '.,;:!?…';
+const BRACKETS = /** @type {Record<string, string>} */ ({ ')': '(', ']': '[', '}': '{' });
 
-/** @param {string} text @param {string} one */
-const count = (text, one) => text.split(one).length - 1;
+/** Without the marks that end a sentence or a bracket around it. Each character is looked at once. @param {string} address */
+function trimmed(address) {
+    /** How often each bracket stands in what is left. @type {Record<string, number>} */
+    const count = { '(': 0, ')': 0, '[': 0, ']': 0, '{': 0, '}': 0 };
+    for (const one of address) if (one in count) count[one] += 1;
+    let end = address.length;
+    for (; end > 0; end -= 1) {
+        const last = address[end - 1];
+        const isOpen = last in BRACKETS && count[last] > count[BRACKETS[last]];
+        if (isOpen) count[last] -= 1;
+        else if (!MARKS.includes(last)) break;
+    }
+    return address.slice(0, end);
+}

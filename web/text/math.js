@@ -6,11 +6,79 @@
 /** Longer ones are text: nobody reads them, and the typesetter would take its time. In characters. */
 const LONGEST = 20_000;
 
+/**
+ * How deep a formula may be nested. The browser lays it out by recursion, each level as several elements: at some 150 levels the
+ * tab is gone, again whenever the notebook is opened.
+ */
+const DEEPEST = 50;
+
 /** Opening, closing, whether it stands by itself. The doubled backslash is how Jupyter's users write it in Markdown. */
 const PAIRS = /** @type {[string, string, boolean][]} */ ([
     ['$$', '$$', true], ['\\\\[', '\\\\]', true], ['\\\\(', '\\\\)', false], ['\\[', '\\]', true], ['\\(', '\\)', false],
 ]);
-const BEGIN = /\\begin\{([a-zA-Z]+\*?)\}/y;
+const BEGIN = /\\begin\{([a-zA-Z]{1,40}\*?)\}/y;
+const END = /\\end\{([a-zA-Z]{1,40}\*?)\}/g;
+
+/** Where something stands in a text that is read from its beginning: each place is found once, however often it is asked for. */
+class Places {
+    /** @param {string} text */
+    constructor(text) {
+        this.text = text;
+        /** The place that was found last, and from where on. @type {Map<string, {from: number, at: number}>} */
+        this.found = new Map();
+        /** Where environments end, by their names. @type {Map<string, number[]> | null} */
+        this.ends = null;
+    }
+
+    /** @param {string} what @param {number} from @returns {number} the first place from there on, or -1 */
+    next(what, from) {
+        const last = this.found.get(what);
+        if (last && last.from <= from && (last.at < 0 || last.at >= from)) return last.at;
+        const at = this.text.indexOf(what, from);
+        this.found.set(what, { from, at });
+        return at;
+    }
+
+    /** @param {string} name of an environment @param {number} from @returns {number} */
+    end(name, from) {
+        if (!this.ends) {
+            this.ends = new Map();
+            for (const { 1: one, index } of this.text.matchAll(END)) {
+                const known = this.ends.get(one);
+                if (known) known.push(index);
+                else this.ends.set(one, [index]);
+            }
+        }
+        const all = this.ends.get(name) ?? [];
+        let [low, high] = [0, all.length];
+        while (low < high) {
+            const middle = (low + high) >> 1;
+            if (all[middle] < from) low = middle + 1;
+            else high = middle;
+        }
+        return all[low] ?? -1;
+    }
+
+    /** Where what a dollar opened ends: at the next that is not escaped, at the paragraph's end, or at the text's. @param {number} from @returns {number} */
+    dollar(from) {
+        const last = this.found.get('$');
+        if (last && last.from <= from && last.at >= from) return last.at;
+        const { text } = this;
+        let at = from;
+        while (at < text.length && text[at] !== '$' && !(text[at] === '\n' && text[at + 1] === '\n')) at += text[at] === '\\' ? 2 : 1;
+        this.found.set('$', { from, at });
+        return at;
+    }
+}
+
+/** Of the text that was looked at last. */
+let places = new Places('');
+
+/** @param {string} text */
+function placesOf(text) {
+    if (places.text !== text) places = new Places(text);
+    return places;
+}
 
 /**
  * The formula that begins at a place of a text, and where it ends; null where there is none.
@@ -19,50 +87,58 @@ const BEGIN = /\\begin\{([a-zA-Z]+\*?)\}/y;
 export function formulaAt(text, at) {
     const first = text[at];
     if (first !== '$' && first !== '\\') return null;
+    const known = placesOf(text);
     for (const [open, close, isDisplay] of PAIRS) {
         if (!text.startsWith(open, at)) continue;
-        const end = text.indexOf(close, at + open.length);
+        const end = known.next(close, at + open.length);
         if (end > at + open.length && end - at < LONGEST) return { tex: text.slice(at + open.length, end).trim(), isDisplay, end: end + close.length };
         return null;
     }
     BEGIN.lastIndex = at;
     const found = BEGIN.exec(text);
     if (found) {
-        const close = `\\end{${found[1]}}`;
-        const end = text.indexOf(close, BEGIN.lastIndex);
-        return end < 0 || end - at > LONGEST ? null : { tex: text.slice(at, end + close.length), isDisplay: true, end: end + close.length };
+        const end = known.end(found[1], BEGIN.lastIndex);
+        const after = end + found[1].length + '\\end{}'.length;
+        return end < 0 || end - at > LONGEST ? null : { tex: text.slice(at, after), isDisplay: true, end: after };
     }
-    return first === '$' ? dollars(text, at) : null;
+    return first === '$' ? dollars(text, at, known) : null;
 }
 
-/** `$x$`, not `$5 and $6`: no space inside, no digit after. @param {string} text @param {number} at */
-function dollars(text, at) {
+/** `$x$`, not `$5 and $6`: no space inside, no digit after. @param {string} text @param {number} at @param {Places} known */
+function dollars(text, at, known) {
     if (/[\s$]/.test(text[at + 1] ?? ' ')) return null;
-    for (let end = at + 1; end < text.length && end - at < LONGEST; end += 1) {
-        if (text[end] === '\\') end += 1;
-        else if (text[end] === '\n' && text[end + 1] === '\n') return null;
-        else if (text[end] === '$') return /\s/.test(text[end - 1]) || /\d/.test(text[end + 1] ?? '') ? null : { tex: text.slice(at + 1, end), isDisplay: false, end: end + 1 };
+    const end = known.dollar(at + 1);
+    if (text[end] !== '$' || end - at >= LONGEST) return null;
+    return /\s/.test(text[end - 1]) || /\d/.test(text[end + 1] ?? '') ? null : { tex: text.slice(at + 1, end), isDisplay: false, end: end + 1 };
+}
+
+/** Whether a formula can be typeset: not too long, its braces and environments not nested too deep. @param {string} tex */
+export function canBeSet(tex) {
+    if (tex.length > LONGEST) return false;
+    let depth = 0;
+    for (const [one, sign] of tex.matchAll(/\\(begin|end|left|right)\b|\\[^a-zA-Z]|[{}]/g)) {
+        if (one === '{' || sign === 'begin' || sign === 'left') depth += 1;
+        else if (one === '}' || sign === 'end' || sign === 'right') depth = Math.max(0, depth - 1);
+        if (depth > DEEPEST) return false;
     }
-    return null;
+    return true;
 }
 
 /** Text and formulas in turn. @param {string} text @returns {(string | Formula)[]} */
 export function withFormulas(text) {
     /** @type {(string | Formula)[]} */
     const parts = [];
-    let plain = '';
+    let from = 0;
     for (let at = 0; at < text.length;) {
         const found = formulaAt(text, at);
         if (found) {
-            if (plain) parts.push(plain);
-            plain = '';
+            if (at > from) parts.push(text.slice(from, at));
             parts.push({ tex: found.tex, isDisplay: found.isDisplay });
-            at = found.end;
+            from = at = found.end;
         } else {
-            plain += text[at];
             at += 1;
         }
     }
-    if (plain) parts.push(plain);
+    if (from < text.length) parts.push(text.slice(from));
     return parts;
 }

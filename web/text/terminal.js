@@ -33,15 +33,34 @@ const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/g;
 // CSI … final byte; OSC … BEL or ST; any other two-character escape.
 const ESCAPE = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]])/y;
 
+/** A line that was written over: each character with its style. @typedef {{chars: string[], styles: (Style | null)[], blank: number}} Cells `blank`: up to where it is known to be blank */
+
+/**
+ * Each character of the text, and each control, costs the same, however long the lines are: a line is a list of pieces while text is only
+ * added to it, and becomes a list of characters when something is written over.
+ */
 export class Terminal {
     constructor() {
         /** @type {Piece[][]} */
-        this.lines = [[]];
+        this.pieces = [[]];
+        /** How long each line is. */
+        this.lengths = [0];
+        /** Lines that were written over. @type {Map<number, Cells>} */
+        this.cells = new Map();
+        /** Those of them whose pieces are to be made anew. @type {Set<number>} */
+        this.stale = new Set();
         this.row = 0;
         this.column = 0;
         /** @type {Style | null} */
         this.style = null;
         this.waiting = '';
+    }
+
+    /** The lines as they are to be painted. @returns {Piece[][]} */
+    get lines() {
+        for (const row of this.stale) this.pieces[row] = piecesOf(this.cells.get(row));
+        this.stale.clear();
+        return this.pieces;
     }
 
     /** Takes more text; answers the first line that may look different now. @param {string} more @returns {number} */
@@ -91,7 +110,7 @@ export class Terminal {
         const count = Math.max(1, first);
         if (final === 'm') this.style = restyle(this.style, parameters);
         else if (final === 'A') this.#moveTo(Math.max(0, this.row - count), this.column);
-        else if (final === 'B') this.#moveTo(Math.min(this.lines.length - 1, this.row + count), this.column);
+        else if (final === 'B') this.#moveTo(Math.min(this.pieces.length - 1, this.row + count), this.column);
         else if (final === 'C') this.column = Math.min(WIDEST, this.column + count);
         else if (final === 'D') this.column = Math.max(0, this.column - count);
         else if (final === 'G') this.column = Math.min(WIDEST, count - 1);
@@ -101,7 +120,10 @@ export class Terminal {
 
     /** @param {number} row @param {number} column */
     #moveTo(row, column) {
-        if (row === this.lines.length) this.lines.push([]);
+        if (row === this.pieces.length) {
+            this.pieces.push([]);
+            this.lengths.push(0);
+        }
         this.row = row;
         this.column = column;
         this.touched = Math.min(this.touched ?? row, row);
@@ -109,39 +131,69 @@ export class Terminal {
 
     /** @param {number} mode 0: to the end of the line; 1: to its beginning; 2: all of it */
     #erase(mode) {
-        const line = this.lines[this.row];
-        const blank = { text: ' '.repeat(this.column), style: null };
-        if (mode === 0) this.lines[this.row] = cut(line, 0, this.column);
-        else if (mode === 1) this.lines[this.row] = [blank, ...cut(line, this.column, Infinity)];
-        else if (mode === 2) this.lines[this.row] = [];
+        const { row, column } = this;
+        if (mode === 2) {
+            this.cells.delete(row);
+            this.stale.delete(row);
+            this.pieces[row] = [];
+            this.lengths[row] = 0;
+        } else if (mode === 0 && column < this.lengths[row]) {
+            const cells = this.#open();
+            cells.chars.length = cells.styles.length = this.lengths[row] = column;
+            cells.blank = Math.min(cells.blank, column);
+        } else if (mode === 1 && column > 0) {
+            const cells = this.#open();
+            if (cells.blank >= column) return;
+            this.#fill(cells, cells.blank, column);
+            cells.blank = column;
+        }
+    }
+
+    /** Makes part of a line blank. @param {Cells} cells @param {number} from @param {number} to */
+    #fill(cells, from, to) {
+        for (let at = from; at < to; at += 1) {
+            cells.chars[at] = ' ';
+            cells.styles[at] = null;
+        }
+        this.lengths[this.row] = cells.chars.length;
     }
 
     #clear() {
-        this.lines = [[]];
+        this.pieces = [[]];
+        this.lengths = [0];
+        this.cells.clear();
+        this.stale.clear();
         this.#moveTo(0, 0);
+    }
+
+    /** The line that the cursor is in, as characters. @returns {Cells} */
+    #open() {
+        const { row } = this;
+        const cells = this.cells.get(row) ?? cellsOf(this.pieces[row]);
+        this.cells.set(row, cells);
+        this.stale.add(row);
+        return cells;
     }
 
     /** @param {string} text */
     #write(text) {
-        const line = this.lines[this.row];
-        const length = lengthOf(line);
-        if (this.column === length) {
-            append(line, text, this.style);
-        } else {
-            const before = cut(line, 0, this.column);
-            if (this.column > length) append(before, ' '.repeat(this.column - length), null);
-            append(before, text, this.style);
-            this.lines[this.row] = [...before, ...cut(line, this.column + text.length, Infinity)];
-        }
+        const { row, column, style } = this;
+        const length = this.lengths[row];
         this.column += text.length;
+        if (column === length && !this.cells.has(row)) {
+            append(this.pieces[row], text, style);
+            this.lengths[row] += text.length;
+            return;
+        }
+        const cells = this.#open();
+        if (column > length) this.#fill(cells, length, column);
+        cells.blank = Math.min(cells.blank, column);
+        for (let i = 0; i < text.length; i += 1) {
+            cells.chars[column + i] = text[i];
+            cells.styles[column + i] = style;
+        }
+        this.lengths[row] = cells.chars.length;
     }
-}
-
-/** @param {Piece[]} line */
-function lengthOf(line) {
-    let length = 0;
-    for (const piece of line) length += piece.text.length;
-    return length;
 }
 
 /** @param {Piece[]} line @param {string} text @param {Style | null} style */
@@ -151,16 +203,31 @@ function append(line, text, style) {
     else line.push({ text, style });
 }
 
-/** The part of a line between two columns. @param {Piece[]} line @param {number} from @param {number} to @returns {Piece[]} */
-function cut(line, from, to) {
-    const part = [];
-    let at = 0;
+/** @param {Piece[]} line @returns {Cells} */
+function cellsOf(line) {
+    /** @type {Cells} */
+    const cells = { chars: [], styles: [], blank: 0 };
     for (const { text, style } of line) {
-        const inside = text.slice(Math.max(0, from - at), Math.max(0, to - at));
-        if (inside) part.push({ text: inside, style });
-        at += text.length;
+        for (let i = 0; i < text.length; i += 1) {
+            cells.chars.push(text[i]);
+            cells.styles.push(style);
+        }
     }
-    return part;
+    return cells;
+}
+
+/** @param {Cells | undefined} cells @returns {Piece[]} */
+function piecesOf(cells) {
+    /** @type {Piece[]} */
+    const line = [];
+    const { chars = [], styles = [] } = cells ?? {};
+    for (let from = 0; from < chars.length;) {
+        let to = from + 1;
+        while (to < chars.length && styles[to] === styles[from]) to += 1;
+        line.push({ text: chars.slice(from, to).join(''), style: styles[from] });
+        from = to;
+    }
+    return line;
 }
 
 /** @param {Style | null} before @param {string} parameters of an SGR sequence @returns {Style | null} */
@@ -177,7 +244,22 @@ function restyle(before, parameters) {
             setOne(style, code);
         }
     }
+    return theOne(style);
+}
+
+/** Styles by what they are. @type {Map<string, Style | null>} */
+const known = new Map();
+/** How many are known; a text may name millions of colours. */
+const MOST_KNOWN = 1000;
+
+/** The same object for the same style, so that text of one style is one piece; null for none. @param {Style} style @returns {Style | null} */
+function theOne(style) {
+    const name = Object.values(style).join();
+    const one = known.get(name);
+    if (one !== undefined) return one;
     const isPlain = Object.entries(PLAIN).every(([key, value]) => style[/** @type {keyof Style} */ (key)] === value);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(name, isPlain ? null : style);
     return isPlain ? null : style;
 }
 

@@ -15,10 +15,17 @@ const LEAD = /^-{20,}$|^\S+\s+Traceback \(most recent call last\)$/;
 /** @param {string} text */
 export const withoutColours = (text) => text.replace(COLOURS, '');
 
+/** Without the ends of lines after it. A pattern would look at each of them again from each. @param {string} text */
+function withoutLastEnds(text) {
+    let end = text.length;
+    while (text[end - 1] === '\n') end -= 1;
+    return text.slice(0, end);
+}
+
 /** @param {import('../protocol.js').RunError} error @returns {Trace} */
 export function taken({ ename, evalue, traceback }) {
     const title = evalue ? `${ename}: ${evalue}` : ename;
-    const items = traceback.map((item) => item.replace(/\n+$/, '')).filter((item) => !LEAD.test(withoutColours(item).trim()));
+    const items = traceback.map(withoutLastEnds).filter((item) => !LEAD.test(withoutColours(item).trim()));
     const last = items.length > 0 ? withoutColours(items[items.length - 1]) : '';
     let after = '';
     // The last item says the title again; a note may follow it.

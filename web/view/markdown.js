@@ -4,7 +4,7 @@
 
 import { formulaAt } from '../text/math.js';
 import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
-import { formulaElement } from './math.js';
+import { formulaElement, showsTooLong } from './math.js';
 
 /** @typedef {import('../text/math.js').Formula} Formula */
 
@@ -12,7 +12,10 @@ import { formulaElement } from './math.js';
 const [OPEN, CLOSE] = ['\ue000', '\ue001'];
 const MARKS = /[\ue000\ue001]/g;
 
-const markdown = new MarkdownIt({ html: true, linkify: true });
+/** How deep quotes, lists and emphasis may be nested. Each line of a text costs as many steps as there are quotes around it. */
+const DEEPEST = 50;
+
+const markdown = new MarkdownIt({ html: true, linkify: true, maxNesting: DEEPEST });
 withMath(markdown);
 // Links never hand this page to what they open, and lead only where a browser goes.
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
@@ -54,8 +57,9 @@ function withMath(markdown) {
         const start = state.bMarks[from] + state.tShift[from];
         const found = formulaAt(state.src, start);
         if (!found?.isDisplay) return false;
-        const last = state.bMarks.findIndex((/** @type {number} */ _, /** @type {number} */ line) => line >= from && state.eMarks[line] >= found.end);
-        if (last < 0 || state.src.slice(found.end, state.eMarks[last]).trim()) return false;
+        let last = from;
+        while (last < state.eMarks.length && state.eMarks[last] < found.end) last += 1;
+        if (last === state.eMarks.length || state.src.slice(found.end, state.eMarks[last]).trim()) return false;
         if (isSilent) return true;
         keep(state, found);
         state.line = last + 1;
@@ -77,14 +81,16 @@ function putFormulas(place, formulas) {
     const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     const found = [];
     for (let node = texts.nextNode(); node; node = texts.nextNode()) if (node.nodeValue?.includes(OPEN)) found.push(/** @type {Text} */ (node));
+    let count = 0;
     for (const node of found) {
         const parts = (node.nodeValue ?? '').split(/\ue000(\d+)\ue001/);
-        node.replaceWith(...parts.map((part, i) => (i % 2 && formulas[Number(part)] ? formulaElement(formulas[Number(part)]) : document.createTextNode(part))));
+        node.replaceWith(...parts.map((part, i) => (i % 2 && formulas[Number(part)] ? formulaElement(formulas[Number(part)], (count += 1) - 1) : document.createTextNode(part))));
     }
 }
 
 /** Puts a text into its place. @param {HTMLElement} place @param {string} text */
 export function paintMarkdown(place, text) {
+    if (showsTooLong(place, text)) return;
     /** @type {Formula[]} */
     const formulas = [];
     place.innerHTML = rendered(text, formulas);

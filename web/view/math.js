@@ -1,12 +1,31 @@
 // @ts-check
 // Formulas, set by KaTeX as elements of the page. It, its style and its fonts are fetched when the first one is shown.
 
-import { withFormulas } from '../text/math.js';
+import { canBeSet, withFormulas } from '../text/math.js';
 
 /** @typedef {import('../text/math.js').Formula} Formula */
 
 /** What a formula may be: nothing that leads elsewhere, no size or repetition that fills the page. */
 const OPTIONS = Object.freeze({ throwOnError: false, trust: false, strict: 'ignore', maxSize: 40, maxExpand: 1000, errorColor: 'var(--bad)' });
+
+/** How deep the elements of one formula may be nested: 50 boxes in each other. Macros and colours nest without a brace in the source. */
+const DEEPEST = 420;
+/** How many formulas of one text are set; books have fewer in a chapter. */
+const MOST = 1000;
+/** Longer texts are shown as they are, in characters, but for pictures in them: their markup alone would keep the page busy for seconds. */
+const LONGEST_TEXT = 200_000;
+/** How long formulas are set in one picture, in milliseconds. */
+const BUDGET_MS = 8;
+
+const PICTURE = /data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+/g;
+
+/** Shows a text as it is where it is too long to be anything else; answers whether it did. @param {HTMLElement} place @param {string} text */
+export function showsTooLong(place, text) {
+    const isTooLong = text.length > LONGEST_TEXT && text.replace(PICTURE, '').length > LONGEST_TEXT;
+    place.toggleAttribute('data-source', isTooLong);
+    if (isTooLong) place.textContent = text;
+    return isTooLong;
+}
 
 /** @type {Promise<typeof import('../vendor/katex.js').katex> | null} */
 let loading = null;
@@ -27,19 +46,86 @@ function styled() {
     });
 }
 
-/** A formula as an element; it reads as its source until it is set. @param {Formula} formula @returns {HTMLElement} */
-export function formulaElement({ tex, isDisplay }) {
+/** Those that wait to be set. @type {{place: HTMLElement, formula: Formula}[]} */
+const waiting = [];
+let isAtWork = false;
+
+/** Sets what waits, as much as one picture has time for. @param {typeof import('../vendor/katex.js').katex} katex */
+function setSome(katex) {
+    const end = performance.now() + BUDGET_MS;
+    do {
+        const next = waiting.shift();
+        if (next) set(katex, next.place, next.formula);
+    } while (waiting.length > 0 && performance.now() < end);
+    isAtWork = waiting.length > 0;
+    if (isAtWork) requestAnimationFrame(() => setSome(katex));
+}
+
+/** @param {typeof import('../vendor/katex.js').katex} katex @param {HTMLElement} place @param {Formula} formula */
+function set(katex, place, formula) {
+    // Beside the page: what is nested too deep must not be laid out.
+    const draft = document.createElement('span');
+    try {
+        katex.render(formula.tex, draft, { ...OPTIONS, displayMode: formula.isDisplay });
+    } catch {
+        return showSource(place, formula);
+    }
+    if (depthOf(draft) > DEEPEST) return showSource(place, formula);
+    return place.replaceChildren(...draft.childNodes);
+}
+
+/** How deep elements are nested, found without recursion. @param {Element} root */
+function depthOf(root) {
+    let [depth, deepest] = [0, 0];
+    for (let at = /** @type {Element | null} */ (root); at;) {
+        deepest = Math.max(deepest, depth);
+        if (at.firstElementChild) {
+            at = at.firstElementChild;
+            depth += 1;
+            continue;
+        }
+        while (at && at !== root && !at.nextElementSibling) {
+            at = at.parentElement;
+            depth -= 1;
+        }
+        at = at && at !== root ? at.nextElementSibling : null;
+    }
+    return deepest;
+}
+
+/** @param {HTMLElement} place @param {Formula} formula */
+function showSource(place, { tex, isDisplay }) {
+    place.dataset.source = '';
+    place.textContent = isDisplay ? `$$${tex}$$` : `$${tex}$`;
+}
+
+/**
+ * A formula as an element; it reads as its source until it is set, and for good where it is one too many or cannot be set.
+ * @param {Formula} formula @param {number} nth of its text @returns {HTMLElement}
+ */
+export function formulaElement(formula, nth) {
     const place = document.createElement('span');
-    place.className = isDisplay ? 'formula display' : 'formula';
-    place.textContent = tex;
-    load().then((katex) => katex.render(tex, place, { ...OPTIONS, displayMode: isDisplay })).catch(() => {});
+    place.className = formula.isDisplay ? 'formula display' : 'formula';
+    place.textContent = formula.tex;
+    if (nth >= MOST || !canBeSet(formula.tex)) {
+        showSource(place, formula);
+        return place;
+    }
+    waiting.push({ place, formula });
+    if (!isAtWork) {
+        isAtWork = true;
+        // Without a connection they read as their source, until another is shown.
+        load().then(setSome, () => (isAtWork = false));
+    }
     return place;
 }
 
 /** Puts a text with formulas in it, as `text/latex` brings it, into its place. @param {HTMLElement} place @param {string} text */
 export function paintLatex(place, text) {
+    if (showsTooLong(place, text)) return;
     const parts = withFormulas(text.trim());
     // Without marks around it, all of it is a formula.
     const all = parts.every((part) => typeof part === 'string') ? [{ tex: text.trim(), isDisplay: true }] : parts;
-    place.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaElement(part))));
+    let count = 0;
+    place.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaElement(part, (count += 1) - 1))));
 }

@@ -109,10 +109,10 @@ export class Outputs extends Component {
         }
         const chosen = choose(item.data);
         const { how, mime, data } = chosen;
-        const text = how === 'markdown' || how === 'latex' || how === 'text' ? data : how === 'json' ? JSON.stringify(data, null, 2) : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
+        const text = how === 'markdown' || how === 'latex' || how === 'text' ? data : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
         // An image that takes the place of another is the same element: it changes without a gap.
         return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isHeld(run, item) ? html`<${Held} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
-            <${OutputTools} page=${acts.page} text=${text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
+            <${OutputTools} page=${acts.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
     }
 
     /** @param {import('../protocol.js').RunError} error */

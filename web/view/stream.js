@@ -15,6 +15,8 @@ const LONG = 200;
 /** How much text is taken at a time, in characters, and for how long in one picture, in milliseconds. */
 const SLICE = 32_768;
 const BUDGET_MS = 8;
+/** Where a picture takes long, because of what is painted again with it, more text is taken for each: at most for so long, in milliseconds. */
+const LONGEST_BUDGET_MS = 250;
 /** The height of a line in px, for blocks that were never on the screen. */
 const LINE_PX = 20;
 
@@ -29,6 +31,8 @@ export class Stream extends Component {
     /** Pieces that were painted, and how much of the next one. */
     painted = 0;
     offset = 0;
+    /** When the last picture was begun. */
+    began = Infinity;
     /** @type {number | undefined} the picture in which the rest is painted */
     next = undefined;
     /** @type {boolean | undefined} whether more was to come when it was painted last */
@@ -65,12 +69,16 @@ export class Stream extends Component {
         };
         if (lines !== this.state.lines && lines > LONG) this.setState({ lines }, follow);
         else follow();
-        if (this.painted < pieces.length) this.next = requestAnimationFrame(() => this.#paint());
+        // Nothing waits: how long the next text is in coming says nothing about pictures.
+        if (this.painted === pieces.length) this.began = Infinity;
+        else this.next = requestAnimationFrame(() => this.#paint());
     }
 
     /** Takes as much text as one picture has time for. @param {string[]} pieces @returns {number} the first line that changed */
     #feed(pieces) {
-        const end = performance.now() + BUDGET_MS;
+        const now = performance.now();
+        const end = now + Math.max(BUDGET_MS, Math.min(LONGEST_BUDGET_MS, (now - this.began) / 2));
+        this.began = now;
         let from = Infinity;
         while (this.painted < pieces.length && (from === Infinity || performance.now() < end)) {
             const piece = pieces[this.painted];
