@@ -4,7 +4,7 @@
 
 import { formulaAt } from '../text/math.js';
 import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
-import { formulaElement, showsTooLong } from './math.js';
+import { formulaNode, showsTooLong } from './math.js';
 
 /** @typedef {import('../text/math.js').Formula} Formula */
 
@@ -84,8 +84,9 @@ function putFormulas(place, formulas) {
     let count = 0;
     for (const node of found) {
         const parts = (node.nodeValue ?? '').split(/\ue000(\d+)\ue001/);
-        node.replaceWith(...parts.map((part, i) => (i % 2 && formulas[Number(part)] ? formulaElement(formulas[Number(part)], (count += 1) - 1) : document.createTextNode(part))));
+        node.replaceWith(...parts.map((part, i) => (i % 2 && formulas[Number(part)] ? formulaNode(formulas[Number(part)], (count += 1) - 1) : document.createTextNode(part))));
     }
+    place.normalize();
 }
 
 /** Puts a text into its place. @param {HTMLElement} place @param {string} text */

@@ -14,8 +14,9 @@ const DEEPEST = 420;
 const MOST = 1000;
 /** Longer texts are shown as they are, in characters, but for pictures in them: their markup alone would keep the page busy for seconds. */
 const LONGEST_TEXT = 200_000;
-/** How long formulas are set in one picture, in milliseconds. */
+/** How long formulas are set in one picture, in milliseconds: longer where a picture takes long, as each lays out the text around them again. */
 const BUDGET_MS = 8;
+const LONGEST_BUDGET_MS = 250;
 
 const PICTURE = /data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+/g;
 
@@ -50,15 +51,16 @@ function styled() {
 const waiting = [];
 let isAtWork = false;
 
-/** Sets what waits, as much as one picture has time for. @param {typeof import('../vendor/katex.js').katex} katex */
-function setSome(katex) {
-    const end = performance.now() + BUDGET_MS;
+/** Sets what waits, as much as one picture has time for. @param {typeof import('../vendor/katex.js').katex} katex @param {number} [before] when the last picture was begun */
+function setSome(katex, before = Infinity) {
+    const now = performance.now();
+    const end = now + Math.max(BUDGET_MS, Math.min(LONGEST_BUDGET_MS, (now - before) / 2));
     do {
         const next = waiting.shift();
         if (next) set(katex, next.place, next.formula);
     } while (waiting.length > 0 && performance.now() < end);
     isAtWork = waiting.length > 0;
-    if (isAtWork) requestAnimationFrame(() => setSome(katex));
+    if (isAtWork) requestAnimationFrame(() => setSome(katex, now));
 }
 
 /** @param {typeof import('../vendor/katex.js').katex} katex @param {HTMLElement} place @param {Formula} formula */
@@ -94,20 +96,24 @@ function depthOf(root) {
 }
 
 /** @param {HTMLElement} place @param {Formula} formula */
-function showSource(place, { tex, isDisplay }) {
+function showSource(place, formula) {
     place.dataset.source = '';
-    place.textContent = isDisplay ? `$$${tex}$$` : `$${tex}$`;
+    place.textContent = sourceOf(formula);
 }
 
+/** @param {Formula} formula */
+const sourceOf = ({ tex, isDisplay }) => (isDisplay ? `$$${tex}$$` : `$${tex}$`);
+
 /**
- * A formula as an element; it reads as its source until it is set, and for good where it is one too many or cannot be set.
- * @param {Formula} formula @param {number} nth of its text @returns {HTMLElement}
+ * A formula as an element; it reads as its source until it is set, and for good where it cannot be set. One too many is only text.
+ * @param {Formula} formula @param {number} nth of its text @returns {Node}
  */
-export function formulaElement(formula, nth) {
+export function formulaNode(formula, nth) {
+    if (nth >= MOST) return document.createTextNode(sourceOf(formula));
     const place = document.createElement('span');
     place.className = formula.isDisplay ? 'formula display' : 'formula';
     place.textContent = formula.tex;
-    if (nth >= MOST || !canBeSet(formula.tex)) {
+    if (!canBeSet(formula.tex)) {
         showSource(place, formula);
         return place;
     }
@@ -115,7 +121,7 @@ export function formulaElement(formula, nth) {
     if (!isAtWork) {
         isAtWork = true;
         // Without a connection they read as their source, until another is shown.
-        load().then(setSome, () => (isAtWork = false));
+        load().then((katex) => setSome(katex), () => (isAtWork = false));
     }
     return place;
 }
@@ -127,5 +133,6 @@ export function paintLatex(place, text) {
     // Without marks around it, all of it is a formula.
     const all = parts.every((part) => typeof part === 'string') ? [{ tex: text.trim(), isDisplay: true }] : parts;
     let count = 0;
-    place.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaElement(part, (count += 1) - 1))));
+    place.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaNode(part, (count += 1) - 1))));
+    place.normalize();
 }
