@@ -37,25 +37,28 @@ pub use pages::in_path;
 use crate::notebook::{Command, Refused};
 use crate::session::{Session, Sessions};
 use crate::threads::Threads;
-use actix_web::dev::Server;
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Protocol};
+use actix_server::Server;
+use actix_service::{IntoServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::dev::AppConfig;
 use actix_web::http::KeepAlive;
 use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::rt::net::TcpStream;
+use actix_web::{App, web};
 use auth::{Access, Keys, Now, Scope};
 use guard::{Hosts, Throttle};
-use room::Room;
+use room::{Connection, HEAD_TIMEOUT, IDLE_TIMEOUT, Room};
 use std::collections::BTreeSet;
+use std::future::ready;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the head of a first request may take.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long a connection may stay without a request.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the end of a connection may take.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long what was sent may stay unread before the connection is given up. Without it, a client that has stopped
 /// reading would hold its memory for a quarter of an hour.
@@ -248,32 +251,46 @@ pub fn serve(listener: TcpListener, door: Door) -> io::Result<Server> {
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
     let room = door.room.clone();
     let door = web::Data::new(door);
-    let app =
-        move || App::new().app_data(door.clone()).configure(routes::register).wrap(from_fn(guard::guard));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
-    Ok(HttpServer::new(app)
+    let server = Server::build()
         .workers(workers)
-        .max_connections(room.of_each(workers))
-        .client_request_timeout(HEAD_TIMEOUT)
-        .keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT))
-        .tcp_nodelay(true)
-        .on_connect(move |connection, data| {
-            give_up_unread(connection);
-            data.insert(room.take());
-        })
+        .max_concurrent_connections(room.of_each(workers))
         .disable_signals()
-        .shutdown_timeout(1)
-        .listen(listener)?
-        .run())
+        .shutdown_timeout(1);
+    let stopping = server.graceful_shutdown_signal();
+    // As `HttpServer` does it, but for the connections, which are ours.
+    let service = move || {
+        let app = App::new().app_data(door.clone()).configure(routes::register).wrap(from_fn(guard::guard));
+        let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
+        let (room, stopping) = (room.clone(), stopping.clone());
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(HEAD_TIMEOUT)
+            .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+            .keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT))
+            .on_connect_ext(|connection: &Connection, data| {
+                data.insert(connection.line().clone());
+            })
+            .finish(map_config(app, |()| AppConfig::default()));
+        fn_service(move |stream: TcpStream| {
+            set_options(&stream);
+            let peer = stream.peer_addr().ok();
+            ready(Ok::<_, DispatchError>((room.admit(stream), Protocol::Http1, peer)))
+        })
+        .and_then(http)
+    };
+    Ok(server.listen("ratoon", listener, service)?.run())
 }
 
-fn give_up_unread(connection: &dyn std::any::Any) {
-    if let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() {
-        // Without it the connection still works, and ends later.
-        let _ = nix::sys::socket::setsockopt(
-            &stream.as_fd(),
-            nix::sys::socket::sockopt::TcpUserTimeout,
-            &UNREAD_TIMEOUT_MS,
-        );
-    }
+fn set_options(stream: &TcpStream) {
+    // Without them the connection still works: slower, and it ends later.
+    let _ = stream.set_nodelay(true);
+    let _ = nix::sys::socket::setsockopt(
+        &stream.as_fd(),
+        nix::sys::socket::sockopt::TcpUserTimeout,
+        &UNREAD_TIMEOUT_MS,
+    );
 }

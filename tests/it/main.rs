@@ -11,6 +11,7 @@ mod care;
 mod cells;
 mod checkpoints;
 mod compat;
+mod connections;
 mod crashes;
 mod disk;
 mod exchange;

@@ -329,8 +329,15 @@ fn a_server_with_many_connections_still_hears_what_ends_things() {
     assert!(has_begun, "{}", server.errors());
     let going = server.begin("initial", "import time; time.sleep(1000)");
     until("it runs", || server.notebook()["runs"][0]["status"] == "running");
-    // Opened, and never asked for anything.
-    let crowd: Vec<Wire> = (0..120).map(|_| Wire::open(server.address)).collect();
+    // Those that wait for a request would make room.
+    let mut crowd = Vec::new();
+    let socket = Wire::handshake("/ws/main").bearer(TOKEN).bytes(&server.host());
+    until("no other socket is opened", || {
+        let mut wire = Wire::open(server.address);
+        let status = wire.ask(&socket).status;
+        crowd.push(wire);
+        status == 503
+    });
     let refused = |answer: &Answer| answer.status == 503 && answer.error_code() == "busy";
     until("it is full", || refused(&server.owner(Request::get("/api/notebooks/main"))));
     let answer = execute(&server, &wish("initial", "1"));

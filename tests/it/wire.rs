@@ -81,6 +81,17 @@ impl Wire {
         self.read.is_empty() && !self.more()
     }
 
+    /// Whether the other side has ended the connection, as far as can be seen without waiting.
+    pub fn has_ended(&mut self) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false).unwrap();
+        match peeked {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+
     fn more(&mut self) -> bool {
         let mut chunk = [0; 65536];
         match self.stream.read(&mut chunk) {

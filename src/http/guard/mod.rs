@@ -17,6 +17,7 @@ use super::Door;
 use super::auth::{Access, Now};
 use super::error::HttpError;
 use super::pages;
+use super::room::{Busy, Line};
 use super::routes::{self, About, Body, Found, Least, Nowhere};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
@@ -57,8 +58,13 @@ pub(crate) async fn guard(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    // It is there with every connection of ours.
+    let mut busy = request.conn_data::<Line>().map(Line::begin);
     let (kind, mut response) = match check(&mut request) {
-        Ok(kind) => (kind, pass(request, next).await?),
+        Ok((kind, is_known)) => {
+            busy.as_mut().filter(|_| is_known).map(Busy::admit);
+            (kind, pass(request, next).await?)
+        }
         Err(denied) => {
             let answer = denied.answer(&request);
             let kind =
@@ -67,7 +73,10 @@ pub(crate) async fn guard(
         }
     };
     headers::harden(response.headers_mut(), kind);
-    Ok(response)
+    Ok(match busy {
+        Some(busy) => response.map_body(|_, body| busy.body(body)),
+        None => response,
+    })
 }
 
 /// Runs the handler. One that panics costs its own request and nothing else.
@@ -128,7 +137,8 @@ impl Denied {
     }
 }
 
-fn check(request: &mut ServiceRequest) -> Result<Kind, Denied> {
+/// What the answer will be to the browser, and whether the request has shown a valid credential.
+fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
     let door =
         request.app_data::<web::Data<Door>>().cloned().ok_or_else(|| HttpError::internal("no door"))?;
     let found = routes::find(request.method(), request.uri().path());
@@ -165,10 +175,10 @@ fn check(request: &mut ServiceRequest) -> Result<Kind, Denied> {
     }
     check_body(request, &found, by_cookie)?;
 
-    let kind = found.route().kind;
+    let (kind, is_known) = (found.route().kind, access.is_some());
     routes::remember(request, found);
     request.extensions_mut().insert(Caller { access, token_in_url });
-    Ok(kind)
+    Ok((kind, is_known))
 }
 
 fn identify(door: &Door, shown: &Shown) -> Result<Access, HttpError> {

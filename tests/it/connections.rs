@@ -1,0 +1,58 @@
+//! Connections that hold a place and ask for nothing: they end, or make room for others.
+
+use crate::request::Request;
+use crate::server::{PATIENCE, TOKEN, TestServer};
+use crate::wire::Wire;
+use std::time::{Duration, Instant};
+
+/// A server that may have 100 connections, and 50 more for what ends things.
+const FEW: &[&str] = &["prlimit", "--nofile=300:300"];
+
+#[test]
+fn a_head_that_never_ends_is_cut_off_on_a_connection_that_was_used_before() {
+    let server = TestServer::start();
+    let health = Request::get("/health").bytes(&server.host());
+    // The second time the beginning of the next head comes in the same packet.
+    for (begun, rest) in [("", "GET /health HTTP/1.1\r\nx: "), ("GET /hea", "lth HTTP/1.1\r\nx: ")] {
+        let first = [health.as_slice(), begun.as_bytes()].concat();
+        let mut wire = Wire::open(server.address);
+        assert_eq!(wire.ask(&first).status, 200);
+        let begun = Instant::now();
+        wire.write(rest.as_bytes());
+        // A byte comes again and again, and the end of the head never.
+        while !wire.has_ended() {
+            assert!(begun.elapsed() < PATIENCE, "it goes on for ever");
+            wire.write(b"y");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        eprintln!("it was cut off after {:?}", begun.elapsed());
+    }
+    let mut wire = Wire::open(server.address);
+    for _ in 0..3 {
+        assert_eq!(wire.ask(&health).status, 200, "one that asks goes on");
+    }
+}
+
+#[test]
+fn connections_that_ask_for_nothing_keep_nobody_out() {
+    let (server, has_begun) = TestServer::start_under(FEW);
+    assert!(has_begun, "{}", server.errors());
+    let state = server.run("initial", "x = 7").state().to_owned();
+    let host = server.host();
+    let list = Request::get("/states").bearer(TOKEN).bytes(&host);
+    let mut owner = Wire::open(server.address);
+    assert_eq!(owner.ask(&list).status, 200);
+    let health = Request::get("/health").bytes(&host);
+    let mut crowd = Vec::new();
+    // Many more than there is room for, and each has begun another head.
+    for _ in 0..400 {
+        let mut wire = Wire::open(server.address);
+        assert_eq!(wire.ask(&health).status, 200, "a newcomer gets in");
+        wire.write(b"GET /health HTTP/1.1\r\n");
+        crowd.push(wire);
+    }
+    assert_eq!(owner.ask(&list).status, 200, "who has shown a token stays");
+    assert_eq!(server.owner(Request::get("/api/notebooks/main")).status, 200);
+    assert_eq!(server.run(&state, "print(x)").text(), "7\n");
+    assert!(crowd[0].ends(), "the first had to go");
+}
