@@ -21,6 +21,11 @@ const CLOSING: Duration = Duration::from_millis(5500);
 /// How long the connections may take after that to hear it and to end.
 const HANGING_UP: Duration = Duration::from_millis(1000);
 
+/// The shortest token that is taken. Wrong ones are answered 20 times a second at most (`http/guard/throttle`), so that
+/// trying all of seven random letters and digits takes a century. Programs make longer ones: plainbook's have 32 characters;
+/// the tests of snapshot-kernel have seven.
+const MIN_TOKEN_CHARS: usize = 7;
+
 /// The exit code for what the user can put right on the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
 
@@ -168,6 +173,13 @@ fn token(options: &Options) -> Result<String, StartError> {
         Some("") => {
             let how = "give one that cannot be guessed, or leave --token out to have one made";
             Err(StartError::new("take the token", "it is empty", how))
+        }
+        Some(given) if given.chars().count() < MIN_TOKEN_CHARS => {
+            let why = format!(
+                "it has less than {MIN_TOKEN_CHARS} characters, and whoever guesses it runs code as you"
+            );
+            let how = "leave --token out to have one made, or make one: `openssl rand -hex 16`";
+            Err(StartError::new("take the token", why, how))
         }
         Some(given) => Ok(given.to_owned()),
         None => http::new_secret()

@@ -4,14 +4,14 @@ use super::Door;
 use super::ask::{ask, param};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError, status_of};
-use super::guard::Caller;
+use super::guard::{Caller, session_cookies};
 use super::links::keep_sessions;
 use super::openapi::ApiDoc;
 use super::routes::Found;
 use crate::notebook::{Command, Reply, StateId};
 use actix_web::http::StatusCode;
 use actix_web::http::header::SET_COOKIE;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
@@ -111,17 +111,25 @@ pub(crate) async fn variables(door: web::Data<Door>, found: Found) -> Result<Htt
     }
 }
 
-/// Ends the caller's browser session.
+/// Ends the caller's browser sessions: the owner's, and those of links that were opened in the same browser.
 #[utoipa::path(delete, path = "/api/session", tag = "server", responses((status = 204, description = "Signed out")))]
 pub(crate) async fn sign_out(
     door: web::Data<Door>,
-    caller: Caller,
+    request: HttpRequest,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    door.keys.end_session(caller.access()?);
+    let cookies = session_cookies(&request, &door);
+    let now = door.keys.now();
+    for access in cookies.iter().filter_map(|(_, id)| door.keys.by_session(id, now)) {
+        door.keys.end_session(&access);
+    }
     keep_sessions(door.clone()).await?;
-    let cookie = format!("{}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict", door.cookie);
-    Ok(HttpResponse::NoContent().insert_header((SET_COOKIE, cookie)).finish())
+    let mut response = HttpResponse::NoContent();
+    for (name, _) in cookies {
+        let cookie = format!("{name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");
+        response.append_header((SET_COOKIE, cookie));
+    }
+    Ok(response.finish())
 }
 
 /// Describes this API.

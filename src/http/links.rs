@@ -1,7 +1,7 @@
 //! Share links: who else may come in. They are kept with their notebook, and outlive the server.
 
 use super::ask::{param, to_its_end};
-use super::auth::{HeldLink, Link, LinkError, NewLink, Now, Scope};
+use super::auth::{HeldLink, Link, LinkError, NewLink, Scope};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::routes::Found;
@@ -14,6 +14,9 @@ use utoipa::ToSchema;
 
 /// The longest time for which a link can be made. Without an end it lasts until it is taken back.
 const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
+
+/// How often the time is kept: by so much a clock that is set back can prolong a link, and a file is written.
+const TIME_EVERY: Duration = Duration::from_secs(60);
 
 /// A share link that is wished.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -53,7 +56,7 @@ pub(crate) struct Links {
 /// Lists the share links.
 #[utoipa::path(get, path = "/api/links", tag = "links", responses((status = 200, body = Links)))]
 pub(crate) async fn links(door: web::Data<Door>) -> HttpResponse {
-    HttpResponse::Ok().json(Links { links: door.keys.links(Now::read()) })
+    HttpResponse::Ok().json(Links { links: door.keys.links(door.keys.now()) })
 }
 
 /// Makes a share link.
@@ -113,15 +116,35 @@ async fn keep(
     without: Option<&str>,
 ) -> Result<(), Refused> {
     if session.name() == door.start.name() {
-        links.extend(door.keys.kept_sessions(session.name(), without, Now::read()));
+        links.extend(door.keys.kept_sessions(session.name(), without, door.keys.now()));
     }
-    session.keep_links(links).await
+    session.keep_links(links).await?;
+    note_time(door).await;
+    Ok(())
+}
+
+/// Keeps the time, so that what has ended by now is not good again when the clock is set back.
+async fn note_time(door: &Door) {
+    let (latest, now) = (door.sessions.latest_time().clone(), door.keys.now().wall_ms);
+    // Where it cannot be written, links end by the clock of the machine.
+    let _ = door.threads.run(move || latest.note(now)).await;
+}
+
+/// Keeps the time again and again, while there is a link that ends: when one ends, and every minute.
+pub(crate) async fn keep_time(door: web::Data<Door>) {
+    loop {
+        let next = door.keys.next_end(door.keys.now());
+        tokio::time::sleep(next.map_or(TIME_EVERY, |end| end.min(TIME_EVERY))).await;
+        if next.is_some() {
+            note_time(&door).await;
+        }
+    }
 }
 
 /// Keeps the browser sessions as they are now.
 pub(crate) async fn keep_sessions(door: web::Data<Door>) -> Result<(), Refused> {
     let _one = door.changes_links.lock().await;
-    let held = door.keys.held(door.start.name(), Now::read());
+    let held = door.keys.held(door.start.name(), door.keys.now());
     keep(&door, &door.start, held.iter().map(HeldLink::to_kept).collect(), None).await
 }
 
@@ -129,7 +152,7 @@ pub(crate) async fn keep_sessions(door: web::Data<Door>) -> Result<(), Refused> 
 async fn keep_and_add(door: web::Data<Door>, new: NewLink) -> Result<(Link, String), HttpError> {
     let session = Door::notebook(&door, &new.notebook).await?;
     let _one = door.changes_links.lock().await;
-    let now = Now::read();
+    let now = door.keys.now();
     let (link, token) = door.keys.make_link(new, now)?;
     let mut held = door.keys.held(session.name(), now);
     held.push(link.clone());
@@ -143,7 +166,7 @@ async fn keep_and_add(door: web::Data<Door>, new: NewLink) -> Result<(Link, Stri
 async fn keep_and_take_back(door: web::Data<Door>, id: String) -> Result<(), HttpError> {
     let no_such =
         || HttpError::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
-    let name = door.keys.notebook_of(&id, Now::read()).ok_or_else(no_such)?;
+    let name = door.keys.notebook_of(&id, door.keys.now()).ok_or_else(no_such)?;
     let session = match Door::notebook(&door, &name).await {
         Ok(session) => Some(session),
         // Its directory is gone, and its links with it.
@@ -152,7 +175,7 @@ async fn keep_and_take_back(door: web::Data<Door>, id: String) -> Result<(), Htt
     };
     let _one = door.changes_links.lock().await;
     if let Some(session) = session {
-        let held = door.keys.held(&name, Now::read());
+        let held = door.keys.held(&name, door.keys.now());
         let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();
         keep(&door, &session, others, Some(&id)).await?;
     }

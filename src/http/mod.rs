@@ -46,7 +46,7 @@ use actix_web::http::KeepAlive;
 use actix_web::middleware::from_fn;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
-use auth::{Access, Keys, Now, Scope};
+use auth::{Access, Keys, Scope};
 use guard::{Hosts, Throttle};
 use room::{Connection, HEAD_TIMEOUT, IDLE_TIMEOUT, Room};
 use std::collections::BTreeSet;
@@ -121,7 +121,8 @@ impl Door {
             Refused::new("kernel", "find out the port that was bound", e.to_string(), "try another --bind")
         })?;
         let start = sessions.open(notebook)?;
-        let (keys, now) = (Keys::new(&options.token, options.token_was_made), Now::read());
+        let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
+        let now = keys.now();
         keys.add_kept(start.name(), &start.home().links, now);
         // Links of the other notebooks are good without somebody opening those first.
         let others = sessions.kept().into_iter().filter(|name| name != notebook);
@@ -195,7 +196,7 @@ impl Door {
             let opened = door.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
                 // Only now: later, what was found on disk may have been taken back.
-                door.keys.add_kept(session.name(), &session.home().links, Now::read());
+                door.keys.add_kept(session.name(), &session.home().links, door.keys.now());
             }
             Ok(opened)
         });
@@ -242,7 +243,7 @@ impl Door {
     }
 }
 
-/// Starts to serve on a listener. The answer is the server's handle and its future.
+/// Starts to serve on a listener. Must be called inside a tokio runtime. The answer is the server's handle and its future.
 ///
 /// # Errors
 /// When the listener cannot be used.
@@ -251,6 +252,7 @@ pub fn serve(listener: TcpListener, door: Door) -> io::Result<Server> {
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
     let room = door.room.clone();
     let door = web::Data::new(door);
+    tokio::spawn(links::keep_time(door.clone()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
     let server = Server::build()
         .workers(workers)

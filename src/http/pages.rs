@@ -2,7 +2,7 @@
 
 use super::Door;
 use super::assets::{NEEDED, PREFIX};
-use super::auth::{Now, SESSION_LASTS};
+use super::auth::SESSION_LASTS;
 use super::error::HttpError;
 use super::guard::Caller;
 use super::links::keep_sessions;
@@ -71,13 +71,14 @@ pub(crate) async fn notebook(
 /// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
 /// a `SameSite=Strict` cookie out of the next request. The page's script goes on to the same path without the token.
 async fn begin_session(door: web::Data<Door>, caller: &Caller) -> Result<HttpResponse, HttpError> {
+    let access = caller.access()?;
     let id = door
         .keys
-        .begin_session(caller.access()?, Now::read())
+        .begin_session(access, door.keys.now())
         .map_err(|_| HttpError::internal("the operating system gives no random numbers"))?;
     // One that cannot be kept is good all the same, until the server is started again.
     let _ = keep_sessions(door.clone()).await;
-    let (name, lasts) = (&door.cookie, SESSION_LASTS.as_secs());
+    let (name, lasts) = (access.cookie(&door.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
     let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });
     let cookie = cookie.parse().map_err(|_| HttpError::internal("the session has no cookie"))?;

@@ -4,7 +4,7 @@ use super::task::Place;
 use super::{Budget, Fate, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook, Refused};
-use crate::store::{self, InstallKey, Shelved, StoreError, Trashed};
+use crate::store::{self, InstallKey, LatestTime, Shelved, StoreError, Trashed};
 use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub struct Keeping {
     pub dir: PathBuf,
     /// By which this install knows what it has written itself.
     pub(super) key: InstallKey,
+    /// The latest time that was seen, by which links end.
+    pub latest_time: LatestTime,
     /// How many of a notebook's states may live in memory.
     pub budget: Budget,
     /// Whether checkpoints are written without being asked for.
@@ -35,7 +37,8 @@ impl Keeping {
     /// # Errors
     /// `Refused` when the key cannot be used.
     pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Refused> {
-        Ok(Self { dir, key: InstallKey::load_or_make(config_dir)?, budget, saves })
+        let key = InstallKey::load_or_make(config_dir)?;
+        Ok(Self { dir, key, latest_time: LatestTime::in_dir(config_dir), budget, saves })
     }
 }
 
@@ -64,6 +67,11 @@ impl Sessions {
         store::sweep_trash(&keeping.dir);
         let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
         Self { launch, keeping, runtime: Handle::current(), threads, open: Arc::default() }
+    }
+
+    /// The latest time that was seen, which is kept beside the key.
+    pub fn latest_time(&self) -> &LatestTime {
+        &self.keeping.latest_time
     }
 
     /// The threads for work that waits for the disk.

@@ -6,6 +6,7 @@
 
 mod care;
 mod checkpoint;
+mod clock;
 mod exchange;
 mod key;
 mod load;
@@ -21,6 +22,7 @@ mod write;
 
 pub use care::{Checked, Trusting, Untrusted, check, gc};
 pub use checkpoint::Holds;
+pub use clock::LatestTime;
 pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
 pub use shelf::{Shelved, create, duplicate, is_open, look, read, rename, sweep};

@@ -31,8 +31,8 @@ const clock = () => performance.timeOrigin + performance.now();
 const CONTESTANTS = {
     Ratoon: {
         async prepare() {},
-        command: (dir, port) => [...options.commands.Ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench'],
-        url: (port) => `http://127.0.0.1:${port}/n/main?token=bench`,
+        command: (dir, port) => [...options.commands.Ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench-token'],
+        url: (port) => `http://127.0.0.1:${port}/n/main?token=bench-token`,
         editor: '.cell[data-fresh] .cm-content',
         // Without the tools at its corner.
         outputs: '.output .text',

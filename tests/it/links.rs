@@ -280,3 +280,81 @@ fn a_notebook_that_is_nowhere_is_not_made_by_asking_for_it() {
     assert!(!room.file("none.ratoon").exists());
     assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"../none"}"#)).status, 400);
 }
+
+#[test]
+fn a_link_that_is_opened_in_the_owners_browser_takes_nothing_from_the_owner() {
+    let server = TestServer::start();
+    server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#));
+    let (id, view) = link(&server, r#"{"scope":"view"}"#);
+    let (_, run) = link(&server, r#"{"scope":"run","notebook":"other"}"#);
+    let open = |(name, token): (&str, &str), jar: &[String], site: Option<&str>| {
+        let request = Request::get(&format!("/n/{name}?token={token}")).by_browser();
+        let request = site.into_iter().fold(request, |r, site| {
+            r.header("sec-fetch-site", site)
+                .header("sec-fetch-mode", "navigate")
+                .header("sec-fetch-dest", "document")
+        });
+        // From another site a browser sends no cookie, and keeps all the same the one that comes back.
+        let jar = if site.is_none() { jar.join("; ") } else { String::new() };
+        let request = if jar.is_empty() { request } else { request.header("cookie", &jar) };
+        server.send(request).cookie()
+    };
+    let name = |cookie: &str| cookie.split('=').next().unwrap().to_owned();
+    let status =
+        |jar: &[String], request: Request| server.send(request.header("cookie", &jar.join("; "))).status;
+    let wish = || Request::post("/api/links", r#"{"scope":"view"}"#);
+    let mut jar = vec![open(("main", crate::server::TOKEN), &[], None)];
+    for site in [None, Some("cross-site"), Some("same-site")] {
+        for link in [("main", view.as_str()), ("other", run.as_str())] {
+            let cookie = open(link, &jar, site);
+            jar.retain(|own| name(own) != name(&cookie));
+            jar.push(cookie);
+        }
+        assert_eq!(jar.len(), 3, "{jar:?}");
+        assert_eq!(status(&jar, wish()), 201, "the owner is still the owner: {site:?}");
+    }
+    // Without the owner's, each link opens its own notebook, and does what it may.
+    let links: Vec<String> = jar[1..].to_vec();
+    let run_in = |name: &str| {
+        Request::post(&format!("/api/notebooks/{name}/commands"), r#"{"do":"interrupt","exec_id":"none"}"#)
+    };
+    assert_eq!(status(&links, Request::get("/api/notebooks/main")), 200);
+    assert_eq!((status(&links, run_in("main")), status(&links, run_in("other"))), (403, 200));
+    assert_eq!(status(&links, wish()), 403);
+    // The owner's token in a browser of a guest makes it the owner's.
+    let mut guest = vec![links[0].clone()];
+    guest.push(open(("main", crate::server::TOKEN), &guest, None));
+    assert_eq!(status(&guest, wish()), 201);
+    // Who signs out is out, and the link that is taken back is out everywhere.
+    assert_eq!(server.owner(Request::new("DELETE", &format!("/api/links/{id}"))).status, 204);
+    assert_eq!(status(&jar, Request::new("DELETE", "/api/session")), 204);
+    for cookie in &jar {
+        assert_eq!(status(std::slice::from_ref(cookie), Request::get("/states")), 401);
+    }
+}
+
+#[test]
+fn a_link_that_has_ended_is_not_good_again_when_the_clock_is_set_back() {
+    let config = Room::new();
+    let home = format!("XDG_CONFIG_HOME={}", config.path().display());
+    let under = ["env", home.as_str()];
+    let (mut server, has_begun) = TestServer::start_under(&under);
+    assert!(has_begun, "{}", server.errors());
+    let made = server.owner(Request::post("/api/links", r#"{"scope":"view","expires_in":3600}"#)).json();
+    let (token, ends) = (made["token"].as_str().unwrap().to_owned(), made["expires_at"].as_u64().unwrap());
+    let states = |server: &TestServer| server.send(Request::get("/states").bearer(&token)).status;
+    let file = config.path().join("ratoon/latest-time");
+    let seen: u64 = std::fs::read_to_string(&file).unwrap().parse().unwrap();
+    assert!(ends - 3_600_000 <= seen && seen < ends, "the time is kept with the link: {seen} {ends}");
+    assert_eq!(states(&server), 200);
+    // A server has seen the link end since. Then the clock was set back to now.
+    for (latest, status) in [(ends - 1_000_000, 200), (ends + 1, 401)] {
+        server.kill();
+        std::fs::write(&file, latest.to_string()).unwrap();
+        assert!(server.start_again(&under), "{}", server.errors());
+        assert_eq!(states(&server), status);
+        let fresh = server.owner(Request::post("/api/links", r#"{"scope":"view","expires_in":60}"#)).json();
+        let fresh = fresh["token"].as_str().unwrap().to_owned();
+        assert_eq!(server.send(Request::get("/states").bearer(&fresh)).status, 200, "a new one is good");
+    }
+}

@@ -27,6 +27,8 @@ fn what_cannot_work_is_said_with_a_way_out() {
         (&["--bind", "127.0.0.1:0", "--dir", "/dev/null"], "not a directory", "--dir"),
         (&["--bind", "127.0.0.1:0", "--python", "/no/python"], "/no/python", "--python"),
         (&["--bind", "127.0.0.1:0", "--token", ""], "it is empty", "--token"),
+        (&["--bind", "127.0.0.1:0", "--token", "a"], "less than 7 characters", "leave --token out"),
+        (&["--bind", "127.0.0.1:0", "--token", "secret"], "less than 7 characters", "openssl rand"),
         (&["--bind", "127.0.0.1:0", "--timeout", "0"], "no time to wait", "--timeout"),
         (&["--bind", "127.0.0.1:0", "../x"], "name a notebook", "dot"),
         (&["--nonsense"], "--nonsense", "--help"),

@@ -31,6 +31,9 @@ const MAX_SESSIONS_EACH: usize = 64;
 /// Share links at a time; each is compared with on every request.
 const MAX_LINKS: usize = 256;
 
+/// What stands in the name of a link's cookie between the owner's and the link's id.
+pub(crate) const LINK_COOKIE: &str = "_";
+
 /// Letters of a link's id. It is no secret, and only has to differ.
 const ID_LETTERS: usize = 12;
 
@@ -48,6 +51,13 @@ impl Now {
     pub(crate) fn read() -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { at: Instant::now(), wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    /// The same moment, on a clock that is not set back behind what it has shown: `latest_ms` at the moment `since`.
+    fn not_before(self, latest_ms: u64, since: Instant) -> Self {
+        let gone = self.at.saturating_duration_since(since);
+        let least = latest_ms.saturating_add(u64::try_from(gone.as_millis()).unwrap_or(u64::MAX));
+        Self { wall_ms: self.wall_ms.max(least), ..self }
     }
 
     fn after(self, wait: Duration) -> Self {
@@ -68,6 +78,12 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// The name of the cookie of a browser session with it, from the owner's. Each link has one of its own: so a link that is
+    /// opened in a browser takes no place of the owner's or another link's session there.
+    pub(crate) fn cookie(&self, owners: &str) -> String {
+        self.link.as_ref().map_or_else(|| owners.to_owned(), |link| format!("{owners}{LINK_COOKIE}{link}"))
+    }
+
     /// Whether it is good for a notebook.
     pub(crate) fn opens(&self, notebook: &str) -> bool {
         self.notebook.as_deref().is_none_or(|own| own == notebook)
@@ -93,6 +109,9 @@ pub(crate) struct Keys {
     owner: Fingerprint,
     /// What the owner's browser sessions are good with: the token when somebody chose it, so that another one ends them all.
     owners_word: String,
+    /// The latest time that was seen before this start, and the start.
+    latest_ms: u64,
+    started: Instant,
     kept: Mutex<Kept>,
     /// Counts what was taken back, so that open sockets look again at whether they may stay.
     taken_back: watch::Sender<u64>,
@@ -125,11 +144,24 @@ pub(crate) enum LinkError {
 
 impl Keys {
     /// The owner's token is the only credential. With `was_made` nobody chose it, and each start has another.
-    pub(crate) fn new(owner_token: &str, was_made: bool) -> Self {
+    /// `latest_ms` is the latest time that was seen: nothing that had ended then is good again.
+    pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (taken_back, _) = watch::channel(0);
         let owner = Fingerprint::of(owner_token);
         let owners_word = if was_made { "owner".into() } else { format!("owner {owner}") };
-        Self { owner, owners_word, kept: Mutex::default(), taken_back }
+        let started = Instant::now();
+        Self { owner, owners_word, latest_ms, started, kept: Mutex::default(), taken_back }
+    }
+
+    /// This moment, by which all credentials begin and end.
+    pub(crate) fn now(&self) -> Now {
+        Now::read().not_before(self.latest_ms, self.started)
+    }
+
+    /// How long it is until a link ends; none when none does.
+    pub(crate) fn next_end(&self, now: Now) -> Option<Duration> {
+        let ends = |link: &HeldLink| link.ends.filter(|end| now.at < *end);
+        self.lock().links.iter().filter_map(ends).min().map(|end| end.saturating_duration_since(now.at))
     }
 
     /// What a token gives: the owner's, or a link's.
@@ -138,23 +170,29 @@ impl Keys {
         if token.is(&self.owner) {
             return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: None });
         }
-        let mut kept = self.lock();
-        let link = kept.links.iter_mut().find(|l| l.token.is(&token) && !l.has_ended(now.at))?;
-        link.shown.last_used = Some(now.wall_ms);
+        let kept = self.lock();
+        let link = kept.links.iter().find(|l| l.token.is(&token) && !l.has_ended(now.at))?;
         Some(link.access(None))
     }
 
     /// What a browser session gives.
     pub(crate) fn by_session(&self, id: &str, now: Now) -> Option<Access> {
         let id = Fingerprint::of(id);
-        let mut kept = self.lock();
+        let kept = self.lock();
         let session = kept.sessions.iter().find(|s| s.id.is(&id) && now.at < s.ends)?;
         let Some(link) = session.link.clone() else {
             return Some(Access { scope: Scope::Owner, notebook: None, link: None, session: Some(id) });
         };
-        let link = kept.links.iter_mut().find(|l| l.shown.id == link && !l.has_ended(now.at))?;
-        link.shown.last_used = Some(now.wall_ms);
+        let link = kept.links.iter().find(|l| l.shown.id == link && !l.has_ended(now.at))?;
         Some(link.access(Some(id)))
+    }
+
+    /// Notes that a link was used.
+    pub(crate) fn note_used(&self, access: &Access, now: Now) {
+        let mut kept = self.lock();
+        if let Some(link) = kept.links.iter_mut().find(|l| Some(&l.shown.id) == access.link.as_ref()) {
+            link.shown.last_used = Some(now.wall_ms);
+        }
     }
 
     /// Begins a browser session with what `access` gives; answers the session's id, for the cookie.
@@ -371,7 +409,7 @@ mod tests {
 
     #[test]
     fn only_the_exact_token_is_the_owner() {
-        let (keys, now) = (Keys::new("test123", false), Now::read());
+        let (keys, now) = (Keys::new("test123", false, 0), Now::read());
         assert_eq!(keys.by_token("test123", now).unwrap().scope, Scope::Owner);
         for wrong in ["", "test12", "test1234", "TEST123", " test123", "test123\0"] {
             assert!(keys.by_token(wrong, now).is_none(), "{wrong:?}");
@@ -380,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_link_gives_its_scope_on_its_notebook_until_it_ends() {
-        let (keys, now) = (Keys::new("owner", false), Now::read());
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let access = keys.by_token(&token, now).unwrap();
         assert_eq!((access.scope, access.opens("main"), access.opens("other")), (Scope::View, true, false));
@@ -394,8 +432,31 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_set_back_between_two_starts_does_not_make_an_ended_link_good() {
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
+        let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
+        let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
+        let set_back = Now { wall_ms: now.wall_ms - 3_600_000, ..now };
+        for (seconds_seen, is_good) in [(0, true), (59, true), (60, false), (7200, false)] {
+            let latest = now.wall_ms + seconds_seen * 1000;
+            let then = set_back.not_before(latest, now.at);
+            assert_eq!(then.wall_ms, latest);
+            let again = Keys::new("again", false, latest);
+            again.add_kept("main", &kept, then);
+            assert_eq!(again.by_token(&token, then).is_some(), is_good, "{seconds_seen}");
+            assert!(again.now().wall_ms >= latest);
+        }
+        // It goes on from there, and a clock that is right is believed.
+        assert_eq!(
+            set_back.after(Duration::from_secs(9)).not_before(now.wall_ms, now.at).wall_ms,
+            now.wall_ms + 9000
+        );
+        assert_eq!(now.not_before(now.wall_ms - 1, now.at).wall_ms, now.wall_ms);
+    }
+
+    #[test]
     fn setting_the_wall_clock_neither_ends_nor_prolongs_a_link() {
-        let (keys, now) = (Keys::new("owner", false), Now::read());
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (_, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let tomorrow = Now { wall_ms: now.wall_ms + 86_400_000, ..now };
         let yesterday = Now { wall_ms: now.wall_ms - 86_400_000, ..now.after(Duration::from_secs(61)) };
@@ -405,7 +466,7 @@ mod tests {
 
     #[test]
     fn taking_a_link_back_ends_its_sessions_and_no_others() {
-        let (keys, now) = (Keys::new("owner", false), Now::read());
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (link, token) = add(&keys, None, now);
         let of_link = keys.begin_session(&keys.by_token(&token, now).unwrap(), now).unwrap();
         let of_owner = keys.begin_session(&keys.by_token("owner", now).unwrap(), now).unwrap();
@@ -418,14 +479,14 @@ mod tests {
 
     #[test]
     fn a_kept_link_is_good_again_until_its_end() {
-        let (keys, now) = (Keys::new("owner", false), Now::read());
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let (link, token) = add(&keys, Some(Duration::from_secs(60)), now);
         let (_, endless) = add(&keys, None, now);
         let kept: Vec<KeptLink> = keys.held("main", now).iter().map(HeldLink::to_kept).collect();
         assert!(keys.held("other", now).is_empty());
         assert!(kept.iter().all(|k| !k.token_sha256.contains(&token)));
 
-        let again = Keys::new("another", false);
+        let again = Keys::new("another", false, 0);
         let later = now.after(Duration::from_secs(20));
         again.add_kept("main", &kept, later);
         // A copy of the notebook has the same links, and they do not open it.
@@ -438,13 +499,13 @@ mod tests {
         assert!(again.by_token(&token, end).is_none());
         assert!(again.by_token(&endless, end).is_some());
 
-        let late = Keys::new("late", false);
+        let late = Keys::new("late", false, 0);
         late.add_kept("main", &kept, end);
         assert_eq!(late.links(end).len(), 1);
         let odd = |change: fn(&mut KeptLink)| {
             let mut one = kept[1].clone();
             change(&mut one);
-            let keys = Keys::new("odd", false);
+            let keys = Keys::new("odd", false, 0);
             keys.add_kept("main", &[one], now);
             keys.links(now).len()
         };
@@ -457,7 +518,7 @@ mod tests {
 
     #[test]
     fn sessions_end_after_a_week_and_the_oldest_makes_way() {
-        let (keys, now) = (Keys::new("owner", false), Now::read());
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let owner = keys.by_token("owner", now).unwrap();
         let first = keys.begin_session(&owner, now).unwrap();
         assert!(keys.by_session(&first, now.after(SESSION_LASTS - Duration::from_secs(1))).is_some());
@@ -470,7 +531,7 @@ mod tests {
 
     #[test]
     fn signing_out_ends_one_session() {
-        let (keys, now) = (Keys::new("owner", false), Now::read());
+        let (keys, now) = (Keys::new("owner", false, 0), Now::read());
         let owner = keys.by_token("owner", now).unwrap();
         let (one, two) = (keys.begin_session(&owner, now).unwrap(), keys.begin_session(&owner, now).unwrap());
         keys.end_session(&keys.by_session(&one, now).unwrap());

@@ -1,7 +1,11 @@
 //! What a request shows of who it is: a token in the query or in `Authorization`, or a session cookie.
 
+use super::super::auth::LINK_COOKIE;
 use actix_web::dev::RequestHead;
 use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+
+/// How many cookies of links are tried: so many links a browser may have open at once.
+const MAX_LINK_COOKIES_TRIED: usize = 16;
 
 /// How many cookies of our name are tried. Another server on this machine can set cookies that shadow ours; ours is
 /// then still among them.
@@ -19,8 +23,8 @@ pub(crate) enum Shown {
         /// Whether it stood in the URL.
         in_url: bool,
     },
-    /// Session ids from the cookie that a browser adds by itself.
-    Cookies(Vec<String>),
+    /// Session ids from the cookies that a browser adds by itself, with the cookies' names.
+    Cookies(Vec<(String, String)>),
     /// Something that cannot be a credential of ours, or two of them.
     Unclear,
 }
@@ -40,16 +44,15 @@ impl Shown {
     }
 
     fn from_cookies(headers: &HeaderMap, name: &str) -> Self {
-        let values: Vec<String> = headers
-            .get_all(COOKIE)
-            .filter_map(|header| header.to_str().ok())
-            .flat_map(|header| header.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
-            .filter(|(own, _)| *own == name)
-            .map(|(_, value)| value.to_owned())
-            .take(MAX_COOKIES_TRIED)
-            .collect();
-        if values.is_empty() { Self::Nothing } else { Self::Cookies(values) }
+        let pairs = || {
+            let headers = headers.get_all(COOKIE).filter_map(|header| header.to_str().ok());
+            headers.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='))
+        };
+        let is_links = |own: &str| own.strip_prefix(name).is_some_and(|rest| rest.starts_with(LINK_COOKIE));
+        let owners = pairs().filter(|(own, _)| *own == name).take(MAX_COOKIES_TRIED);
+        let links = pairs().filter(|(own, _)| is_links(own)).take(MAX_LINK_COOKIES_TRIED);
+        let shown: Vec<_> = owners.chain(links).map(|(own, id)| (own.to_owned(), id.to_owned())).collect();
+        if shown.is_empty() { Self::Nothing } else { Self::Cookies(shown) }
     }
 }
 
@@ -143,11 +146,20 @@ mod tests {
     #[test]
     fn cookies_of_our_name_are_found_in_a_pile() {
         let pile = format!("{}ratoon_80=no; ratoon_8080=yes; ratoon_80800=no", "junk=x; ".repeat(3000));
-        assert_eq!(shown("/", &[("cookie", &pile)]), Shown::Cookies(vec!["yes".into()]));
+        let cookies = |pairs: &[(&str, &str)]| {
+            Shown::Cookies(pairs.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect())
+        };
+        assert_eq!(shown("/", &[("cookie", &pile)]), cookies(&[("ratoon_8080", "yes")]));
         assert_eq!(
             shown("/", &[("cookie", "ratoon_8080=a"), ("cookie", "ratoon_8080=b")]),
-            Shown::Cookies(vec!["a".into(), "b".into()])
+            cookies(&[("ratoon_8080", "a"), ("ratoon_8080", "b")])
         );
+        // The owner's come first, however many links a browser has open.
+        let links = (0..40).map(|n| format!("ratoon_8080_link-{n}=x; ")).collect::<String>();
+        let Shown::Cookies(all) = shown("/", &[("cookie", &format!("{links}ratoon_8080=own"))]) else {
+            panic!("there are cookies")
+        };
+        assert_eq!((all[0].1.as_str(), all.len()), ("own", 1 + MAX_LINK_COOKIES_TRIED));
         assert_eq!(shown("/?token=t", &[("cookie", "ratoon_8080=a")]), token("t", true));
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use origin::Hosts;
 pub(crate) use throttle::Throttle;
 
 use super::Door;
-use super::auth::{Access, Now};
+use super::auth::Access;
 use super::error::HttpError;
 use super::pages;
 use super::room::{Busy, Line};
@@ -158,7 +158,8 @@ fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
     let access = if is_public {
         None
     } else {
-        Some(identify(&door, &shown).map_err(|e| elsewhere(e, request, is_page))?)
+        let wanted = found.as_ref().ok().and_then(|found| concerned(&door, found));
+        Some(identify(&door, &shown, wanted).map_err(|e| elsewhere(e, request, is_page))?)
     };
 
     let found = found.map_err(|nowhere| no_route(request.method(), nowhere))?;
@@ -181,18 +182,32 @@ fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
     Ok((kind, is_known))
 }
 
-fn identify(door: &Door, shown: &Shown) -> Result<Access, HttpError> {
-    let now = Now::read();
+/// Who shows this. Of several browser sessions the strongest counts that opens the notebook in question: one that came
+/// later takes nothing away.
+fn identify(door: &Door, shown: &Shown, notebook: Option<&str>) -> Result<Access, HttpError> {
+    let now = door.keys.now();
+    let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
     let access = match shown {
         Shown::Nothing => return Err(unauthorized()),
         Shown::Token { token, .. } => door.keys.by_token(token, now),
-        Shown::Cookies(ids) => ids.iter().find_map(|id| door.keys.by_session(id, now)),
+        Shown::Cookies(all) => {
+            all.iter().filter_map(|(_, id)| door.keys.by_session(id, now)).max_by_key(worth)
+        }
         Shown::Unclear => None,
     };
     let Some(access) = access else {
         return Err(if door.throttle.admits_failure(now.at) { unauthorized() } else { too_many_failures() });
     };
+    door.keys.note_used(&access, now);
     Ok(access)
+}
+
+/// The names of the session cookies that a request shows, with the session ids in them.
+pub(crate) fn session_cookies(request: &HttpRequest, door: &Door) -> Vec<(String, String)> {
+    match Shown::by(request.head(), &door.cookie) {
+        Shown::Cookies(all) => all,
+        Shown::Nothing | Shown::Token { .. } | Shown::Unclear => Vec::new(),
+    }
 }
 
 /// A page that was opened from another site came without our cookie. It may have one all the same: it is shown the

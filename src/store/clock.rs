@@ -1,0 +1,82 @@
+//! The latest time that a server of this user has seen, in a file beside the key.
+//!
+//! A link's end is a time on the wall. Where the clock is set back, a link that has ended must not be good again at the
+//! next start: so no server takes it to be earlier than it has been.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The file. It holds milliseconds since the Unix epoch, in decimal digits.
+const NAME: &str = "latest-time";
+
+/// More digits than any such number has.
+const MAX_BYTES: u64 = 32;
+
+/// Where the latest time is kept.
+#[derive(Clone, Debug)]
+pub struct LatestTime {
+    dir: PathBuf,
+}
+
+impl LatestTime {
+    /// The one in a config directory.
+    pub fn in_dir(config_dir: &Path) -> Self {
+        Self { dir: config_dir.to_owned() }
+    }
+
+    /// The latest time, in milliseconds since the Unix epoch; 0 when none can be read.
+    pub fn read(&self) -> u64 {
+        let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
+        let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(self.dir.join(NAME));
+        let mut text = String::new();
+        let read = file.and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+        read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or_default()
+    }
+
+    /// Keeps a time, unless a later one is kept. It is on disk then, and survives a crash.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn note(&self, ms: u64) -> io::Result<()> {
+        if self.read() >= ms {
+            return Ok(());
+        }
+        let draft = self.dir.join(format!("{NAME}.{}", uuid::Uuid::new_v4().simple()));
+        let written =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+                file.write_all(ms.to_string().as_bytes())?;
+                file.sync_all()?;
+                std::fs::rename(&draft, self.dir.join(NAME))
+            });
+        if written.is_err() {
+            // It may not even have been made.
+            let _ = std::fs::remove_file(&draft);
+        }
+        written.and_then(|()| File::open(&self.dir)?.sync_all())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_never_goes_back() {
+        let dir = std::env::temp_dir().join(format!("ratoon-clock-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let time = LatestTime::in_dir(&dir);
+        assert_eq!(time.read(), 0);
+        for (noted, latest) in [(5000, 5000), (4000, 5000), (6000, 6000)] {
+            time.note(noted).unwrap();
+            assert_eq!(time.read(), latest);
+        }
+        std::fs::write(dir.join(NAME), "no time").unwrap();
+        assert_eq!(time.read(), 0);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "no draft is left behind");
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(time.note(1).is_err());
+    }
+}
