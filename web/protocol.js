@@ -135,6 +135,7 @@
  *   | {do: 'trust'}
  *   | {do: 'save_task', task_id: string}
  *   | {do: 'look_at_variables', state: string}
+ *   | {do: 'digest', state: string}
  *   | {do: 'complete', state: string, code: string, cursor: number}
  *   | {do: 'inspect', state: string, code: string, cursor: number}
  *   | {do: 'stand', state: string, name?: string | null}} Command Cursors count Unicode code points.
@@ -202,6 +203,7 @@ export const COMMANDS = Object.freeze({
     trust: { again: true },
     save_task: { again: false },
     look_at_variables: { again: true },
+    digest: { again: true },
     complete: { again: false },
     inspect: { again: false },
     stand: { again: true },

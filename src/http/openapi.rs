@@ -9,7 +9,7 @@ use utoipa::{Modify, OpenApi};
 #[openapi(
     info(title = "Ratoon", description = "Run any cell against any state, over HTTP."),
     paths(
-        seed::execute, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
+        seed::execute, seed::multistate_execute, seed::symbol_hashes, seed::alias_groups, seed::rebuild_state, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
         api::health, home::notebooks, home::rename, home::duplicate, home::remove, api::open_notebook, api::snapshot, api::command, api::variables,
         api::sign_out, api::openapi,
         exchange::export, exchange::import, documents::document, documents::import,

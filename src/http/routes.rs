@@ -46,6 +46,9 @@ const SOURCE_BODY: Body = Body::Json(4 * 1024 * 1024);
 /// Bodies that carry a name or two.
 const SMALL_BODY: Body = Body::Json(64 * 1024);
 
+/// Bodies that carry the names of variables, of which a state may have thousands.
+const NAMES_BODY: Body = Body::Json(1024 * 1024);
+
 /// A state in a file.
 const STATE_BODY: Body = Body::File(1024 * 1024 * 1024);
 
@@ -131,6 +134,10 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/ws/{}"                               VIEW   Named  Data  NO_BODY     => socket::open;
 
     POST   "/execute"                             RUN    Start  Data  SOURCE_BODY => seed::execute;
+    POST   "/multistate_execute"                  RUN    Start  Data  SOURCE_BODY => seed::multistate_execute;
+    POST   "/symbol_hashes"                       RUN    Start  Data  NAMES_BODY  => seed::symbol_hashes;
+    POST   "/alias_groups"                        RUN    Start  Data  SMALL_BODY  => seed::alias_groups;
+    POST   "/rebuild_state"                       RUN    Start  Data  NAMES_BODY  => seed::rebuild_state;
     GET    "/states"                              VIEW   Start  Data  NO_BODY     => seed::states;
     GET    "/states/{}"                           VIEW   Start  Data  NO_BODY     => seed::state;
     DELETE "/states/{}"                           OWNER  Start  Data  SMALL_BODY  => seed::delete_state;

@@ -358,6 +358,7 @@ pub(crate) async fn clear_namespace(
         allow_stdin: false,
         replay: wish.replay,
         with_outputs: true,
+        reads: None,
     };
     seed::executed(&door, caller.access()?, run, name.to_owned(), Vec::new()).await
 }

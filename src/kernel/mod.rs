@@ -13,9 +13,12 @@ mod tree;
 mod weight;
 
 pub use library::find_library;
-pub use protocol::{Contents, Exit, Found, How, Load, Mark, Marks, ProcId, Report, Role, Sought};
+pub use protocol::{
+    Contents, Delivery, Exit, Found, How, Load, MAX_DELIVERIES, Mark, Marks, ProcId, Report, Role, Sought,
+    Wanted,
+};
 pub use state::child_main;
-pub use tree::{Heard, Hung, News, Tree, end_all_below};
+pub use tree::{Cell, Heard, Hung, News, Tree, end_all_below};
 pub use weight::{Weight, below, is_whole, kilobytes};
 
 use std::path::PathBuf;

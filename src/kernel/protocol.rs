@@ -5,7 +5,8 @@
 
 use super::weight::Weight;
 use crate::notebook::{
-    Completion, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Symbols, Variable,
+    Completion, Digests, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Symbols,
+    Variable,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +32,10 @@ pub enum Role {
     Look,
     /// Says what tells the variables from those of another state, and exits.
     Mark,
+    /// Tells digests of the variables and which of them share objects, and exits.
+    Digest,
+    /// Writes variables into a pipe, comes with its end, and exits.
+    Send,
     /// Answers questions about code that would run against the state, until it is ended.
     Answer,
     /// Writes the state's checkpoint of this form, reports it and exits.
@@ -51,6 +56,38 @@ pub struct Load {
     pub manifest: String,
     /// What it holds.
     pub form: Form,
+}
+
+/// How many pipes may come with the order to run a cell: descriptors that travel beside one message.
+pub const MAX_DELIVERIES: usize = 64;
+
+/// Which variables are sent to another process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Wanted {
+    /// Those with these names, as far as they are there.
+    Names {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// Those that code takes from the state that it calls by an alias.
+    For {
+        /// The alias.
+        alias: String,
+        /// The code.
+        code: String,
+    },
+}
+
+/// Variables of another state that a cell is to have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// How the cell calls that state; empty where the cell takes its variables for its own.
+    pub alias: String,
+    /// That state's id.
+    pub state: String,
+    /// Whether they come through a pipe. Else nothing of them is needed.
+    pub comes: bool,
 }
 
 /// What is asked about a place in code.
@@ -132,6 +169,9 @@ pub(crate) enum Order {
         load: Option<Load>,
         /// The folder of the notebook's blobs, when it loads or saves.
         blobs: Option<PathBuf>,
+        /// What it is to send.
+        #[serde(default)]
+        wanted: Option<Wanted>,
     },
     /// Run a cell; to a head at rest.
     Run {
@@ -147,6 +187,9 @@ pub(crate) enum Order {
         /// Whether it is to say which variables it has read, assigned and deleted.
         #[serde(default)]
         tells_symbols: bool,
+        /// Variables of other states; each that comes brings the end of a pipe.
+        #[serde(default)]
+        deliveries: Vec<Delivery>,
     },
     /// Find something out; to a process that answers.
     Question {
@@ -275,6 +318,8 @@ pub enum Report {
     Shared(Vec<String>),
     /// The variables of a state.
     Variables(Vec<Variable>),
+    /// Digests of the variables of a state.
+    Digested(Option<Digests>),
     /// What tells the variables of a state from those of another.
     Marked {
         /// None when there are too many.

@@ -1,8 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Draft, DraftId, ExecId, Form, Output, RunError, RunStatus, StateId, Symbols,
-    TaskCheckpoint, Trouble,
+    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, Output, Reading, RunError, RunStatus, StateId,
+    Symbols, TaskCheckpoint, Trouble,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,6 +46,9 @@ pub enum Command {
         /// deleted meanwhile.
         #[serde(skip)]
         with_outputs: bool,
+        /// Other states whose variables the code reads: then the run leaves nothing behind, not even itself.
+        #[serde(skip)]
+        reads: Option<Vec<Reading>>,
     },
     /// Stop a run: politely, and if that has no effect in time (or when asked twice) by killing its head.
     Interrupt {
@@ -167,6 +170,11 @@ pub enum Command {
         /// The state.
         state: StateId,
     },
+    /// Digests of a state's variables, and which of them share objects.
+    Digest {
+        /// The state.
+        state: StateId,
+    },
     /// What could be typed on at a place in code that would run against a state.
     Complete {
         /// The state.
@@ -262,6 +270,11 @@ pub enum Reply {
     Variables {
         /// In the order in which they were first assigned.
         variables: Vec<Variable>,
+    },
+    /// Digests of a state's variables.
+    Digested {
+        /// Them.
+        digests: Digests,
     },
     /// What could be typed on.
     Completions {

@@ -71,7 +71,7 @@ pub enum Event {
         /// The state it left.
         state: Option<StateId>,
         /// Which variables it read, assigned and deleted, when the client asked for that.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(skip)]
         symbols: Option<Symbols>,
     },
     /// A state was made.
@@ -157,6 +157,20 @@ pub enum Event {
 }
 
 impl Event {
+    /// The run that it is about.
+    pub fn run(&self) -> Option<&ExecId> {
+        match self {
+            Self::RunAdded { run } => Some(&run.exec_id),
+            Self::RunStarted { exec_id, .. }
+            | Self::OutputAdded { exec_id, .. }
+            | Self::OutputsCleared { exec_id, .. }
+            | Self::DisplayUpdated { exec_id, .. }
+            | Self::PromptChanged { exec_id, .. }
+            | Self::RunEnded { exec_id, .. } => Some(exec_id),
+            _ => None,
+        }
+    }
+
     /// Whether it belongs to what is kept, and not only to what is alive now.
     pub fn is_kept(&self) -> bool {
         !matches!(

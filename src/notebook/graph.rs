@@ -13,6 +13,8 @@ pub struct Notebook {
     states: IndexMap<StateId, State>,
     names: IndexMap<String, StateId>,
     runs: IndexMap<ExecId, Run>,
+    /// Runs that leave nothing behind, while they go on.
+    passing: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
     trouble: Option<Trouble>,
@@ -45,6 +47,7 @@ impl Notebook {
             names: IndexMap::from([(root.name.clone(), root.id.clone())]),
             states: IndexMap::from([(root.id.clone(), root)]),
             runs: IndexMap::new(),
+            passing: IndexMap::new(),
             drafts: Vec::new(),
             tasks: IndexMap::new(),
             trouble: None,
@@ -161,14 +164,29 @@ impl Notebook {
         self.states.get_mut(id)
     }
 
-    /// A run by id.
+    /// A run by id, also one that leaves nothing behind while it goes on.
     pub fn run(&self, id: &ExecId) -> Option<&Run> {
-        self.runs.get(id)
+        self.runs.get(id).or_else(|| self.passing.get(id))
     }
 
     /// A run to be changed in place.
     pub fn run_mut(&mut self, id: &ExecId) -> Option<&mut Run> {
-        self.runs.get_mut(id)
+        self.runs.get_mut(id).or_else(|| self.passing.get_mut(id))
+    }
+
+    /// Adds a run that leaves nothing behind: it is in no list, and gone with its end.
+    pub fn add_passing(&mut self, run: Run) {
+        self.passing.insert(run.exec_id.clone(), run);
+    }
+
+    /// Whether a run leaves nothing behind.
+    pub fn is_passing(&self, id: &ExecId) -> bool {
+        self.passing.contains_key(id)
+    }
+
+    /// A run that leaves nothing behind has ended.
+    pub fn forget_passing(&mut self, id: &ExecId) {
+        self.passing.shift_remove(id);
     }
 
     /// What a client means by a text: a name first, then an id. Deleted states are not found.

@@ -9,6 +9,7 @@ mod event;
 mod graph;
 mod id;
 mod output;
+mod rebuild;
 mod record;
 
 pub use command::{Command, Completion, Inspection, Line, Refused, Reply, Signature, Variable};
@@ -16,7 +17,8 @@ pub use event::{Event, Snapshot};
 pub use graph::{Notebook, Parts};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
+pub use rebuild::Rebuild;
 pub use record::{
-    Asked, Base, Changes, Checkpoint, Draft, DraftKind, Form, KeptLink, Living, Missing, Person, Prompt,
-    Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, Trouble,
+    Asked, Base, Changes, Checkpoint, Digests, Draft, DraftKind, Form, KeptLink, Living, Missing, Person,
+    Prompt, Reading, Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, Trouble,
 };

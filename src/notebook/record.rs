@@ -3,6 +3,7 @@
 use super::{DraftId, ExecId, Outputs, RunError, StateId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and prose.
@@ -95,6 +96,28 @@ pub struct Symbols {
     pub modified: Vec<String>,
     /// Were deleted.
     pub deleted: Vec<String>,
+}
+
+/// Digests of the variables of a state, and which of them share objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Digests {
+    /// By name: 64 hexadecimal digits, equal only for equal values; none of a value that cannot be read.
+    pub hashes: BTreeMap<String, Option<String>>,
+    /// Every variable is in one group, with all that share an object with it that can be changed.
+    pub groups: Vec<Vec<String>>,
+    /// Of each group: its values and what they share; none where a value cannot be read.
+    pub fingerprints: Vec<Option<String>>,
+}
+
+/// A state whose variables a run reads, and the name by which its code calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The name.
+    pub alias: String,
+    /// The state.
+    pub state: StateId,
+    /// Whether the code has this name in it. Else nothing of the state is read.
+    pub is_named: bool,
 }
 
 /// Somebody who looks at the notebook: one tab of a browser.
@@ -278,8 +301,8 @@ pub struct Run {
     pub duration_ms: Option<f64>,
     /// The state it left.
     pub state: Option<StateId>,
-    /// Which variables it read, assigned and deleted, when the client asked for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Which variables it read, assigned and deleted, when the client asked for that. No page shows it.
+    #[serde(skip)]
     pub symbols: Option<Symbols>,
     /// The request as it was made, by which a repeat of it is known.
     pub asked: Asked,

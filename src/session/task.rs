@@ -439,8 +439,10 @@ impl Task {
                 let done = self.tree.fork(from, child, role, load);
                 self.check(child, done);
             }
-            Effect::Run { head, exec_id, code, allow_stdin, weighs, tells_symbols } => {
-                self.tree.run(head, exec_id, code, allow_stdin, weighs, tells_symbols)
+            Effect::Run { head, cell } => self.tree.run(head, cell),
+            Effect::Send { from, child, wanted } => {
+                let done = self.tree.send_variables(from, child, wanted);
+                self.check(child, done);
             }
             Effect::Question { process, number, sought, code, cursor } => {
                 self.tree.question(process, number, sought, code, cursor)
@@ -490,6 +492,7 @@ impl Task {
             reply,
             Reply::Refused(_)
                 | Reply::Variables { .. }
+                | Reply::Digested { .. }
                 | Reply::Completions { .. }
                 | Reply::Inspected { .. }
                 | Reply::Interrupted { .. }

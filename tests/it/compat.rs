@@ -160,3 +160,311 @@ fn what_the_shell_puts_into_the_namespace_is_no_variable() {
     let server = TestServer::in_dir(room.path());
     assert_eq!(names(&server, &second), ["x"]);
 }
+
+fn multi(server: &TestServer, code: &str, states: Value, default: Value) -> Value {
+    let body =
+        json!({"code": code, "exec_id": unique("multi"), "state_mapping": states, "default_state": default});
+    let answer = server.post("/multistate_execute", body);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+/// What there is in the graph: states and runs.
+fn graph(server: &TestServer) -> Vec<String> {
+    let notebook = server.notebook();
+    let ids = |list: &str, id: &str| {
+        let all = notebook[list].as_array().unwrap().iter().map(|one| one[id].as_str().unwrap().to_owned());
+        all.collect::<Vec<_>>()
+    };
+    [ids("states", "name"), ids("runs", "exec_id")].concat()
+}
+
+/// What a cell printed, or why it failed.
+fn said(body: &Value) -> String {
+    if let Some(why) = body["error"]["evalue"].as_str() {
+        return format!("{}: {why}", body["error"]["ename"].as_str().unwrap());
+    }
+    let items = body["output"].as_array().unwrap();
+    items.iter().filter_map(|item| item["text"].as_str().or(item["data"]["text/plain"].as_str())).collect()
+}
+
+#[test]
+fn code_reads_several_states_and_leaves_nothing_behind() {
+    let room = crate::cells::Room::new();
+    let server = TestServer::in_dir(room.path());
+    let one = "x, shared = 1, [1]\nalias = shared\ndef f(): return x + 10\nclass C:\n    def m(self): return f()\nc = C()\nbig = bytes(9 << 20)";
+    server.begin_with("initial", one, json!({"new_state_name": "one"})).end().state();
+    let two = "x, y = 2, 5\ng = (i for i in range(3))\nnext(g)";
+    server.begin_with("initial", two, json!({"new_state_name": "two"})).end().state();
+    let both = json!({"a": "one", "b": "two"});
+    let before = graph(&server);
+    for (code, default, expected) in [
+        ("a.x, b.x", json!(null), "(1, 2)"),
+        ("x + a.x", json!("two"), "3"),
+        // Functions see the variables of their own state.
+        ("x, a.f(), a.c.m()", json!("two"), "(2, 11, 11)"),
+        ("a.shared is a.alias, a.alias", json!(null), "(True, [1])"),
+        ("a.shared.append(2); a.x = 7; print(a.x, a.alias)", json!(null), "7 [1, 2]\n"),
+        ("len(a.big)", json!(null), "9437184"),
+        ("sorted(vars(a))", json!(null), "['C', 'alias', 'big', 'c', 'f', 'shared', 'x']"),
+        ("getattr(b, 'y')", json!(null), "5"),
+        ("hasattr(a, 'nothing'), hasattr(b, 'x')", json!(null), "(False, True)"),
+        ("x", json!(null), "NameError: name 'x' is not defined"),
+        ("1 + 1", json!("one"), "2"),
+    ] {
+        let body = multi(&server, code, both.clone(), default);
+        assert_eq!(said(&body), expected, "{code}: {body}");
+        assert_eq!(body["state_name"], Value::Null);
+    }
+    let body = multi(&server, "a.x + y", both.clone(), json!("two"));
+    assert_eq!((&body["accessed_symbols"], &body["modified_symbols"]), (&json!(["a", "y"]), &json!([])));
+    // What cannot leave its process says so where it is used.
+    let lacks = said(&multi(&server, "b.g", both.clone(), json!(null)));
+    assert!(
+        lacks.starts_with("AttributeError: 'g' could not be read") && lacks.contains("generator"),
+        "{lacks}"
+    );
+    for (states, default, missing) in
+        [(json!({"a": "none"}), json!(null), "none"), (json!({"a": "one"}), json!("nowhere"), "nowhere")]
+    {
+        let body = multi(&server, "1", states, default);
+        assert_eq!(body["error"], json!({"ename": "StateNotFound", "evalue": missing, "traceback": []}));
+    }
+    assert_eq!(graph(&server), before);
+    assert_eq!(server.run("one", "print(x, shared)").text(), "1 [1]\n");
+    // States that live on disk come back.
+    for name in ["one", "two"] {
+        server.checkpoint(name, json!({}));
+    }
+    let mut server = server;
+    server.signal(nix::sys::signal::Signal::SIGKILL);
+    server.wait();
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(said(&multi(&server, "a.f() + b.y + x", both, json!("one"))), "17");
+}
+
+#[test]
+fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
+    let room = crate::cells::Room::new();
+    let server = TestServer::in_dir(room.path());
+    let one = server.run("initial", "x = 1");
+    let code = "open('began', 'w').close()\nimport time\nwhile a.x: time.sleep(0.01)";
+    let body = json!({"code": code, "exec_id": "long", "state_mapping": {"a": one.state()}});
+    std::thread::scope(|scope| {
+        let going = scope.spawn(|| server.post("/multistate_execute", body.clone()));
+        room.wait_for("began");
+        // The same id is taken meanwhile.
+        let again = server.post("/multistate_execute", body.clone());
+        assert_eq!((again.status, again.error_code().as_str()), (409, "conflict"));
+        assert_eq!(server.notebook()["runs"].as_array().unwrap().len(), 1);
+        assert_eq!(server.post("/interrupt", json!({"exec_id": "long"})).json()["interrupted"], true);
+        assert_eq!(going.join().unwrap().json()["error"]["ename"], "KeyboardInterrupt");
+    });
+    let limited = json!({"code": "while a.x: pass", "exec_id": "l", "state_mapping": {"a": one.state()}, "timeout": 0.3});
+    assert_eq!(server.post("/multistate_execute", limited).json()["error"]["ename"], "RunTimeout");
+    let dies =
+        json!({"code": "import os; os._exit(a.x)", "exec_id": "d", "state_mapping": {"a": one.state()}});
+    assert_eq!(server.post("/multistate_execute", dies).json()["error"]["ename"], "KernelDied");
+    for body in [
+        json!({"code": "1"}),
+        json!({"code": "1", "exec_id": "x"}),
+        json!({"code": "1", "exec_id": "x", "state_mapping": ["a"]}),
+        json!({"code": "1", "exec_id": "x", "state_mapping": {"a": 1}}),
+    ] {
+        assert_eq!(server.post("/multistate_execute", body.clone()).status, 400, "{body}");
+    }
+    assert_eq!(server.states().len(), 2);
+    // One whose sender dies is told so.
+    let deadly = server
+        .run("initial", "import os\nclass D:\n    def __reduce__(self): os.kill(os.getpid(), 9)\nd = D()");
+    let body = json!({"code": "a.d", "exec_id": "dead", "state_mapping": {"a": deadly.state()}});
+    let answer = server.post("/multistate_execute", body).json();
+    assert_eq!(answer["error"]["ename"], "TransferFailed", "{answer}");
+}
+
+fn groups(server: &TestServer, state: &str) -> (Vec<String>, Vec<String>) {
+    let answer = server.post("/alias_groups", json!({"state_name": state}));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let body = answer.json();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let group = |group: &Value| group.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(" ");
+    let all = (
+        body["groups"].as_array().unwrap().iter().map(group),
+        body["fingerprints"].as_array().unwrap().iter().map(text),
+    );
+    (all.0.collect(), all.1.collect())
+}
+
+fn hashes(server: &TestServer, state: &str, names: &[&str]) -> Value {
+    let answer =
+        server.post("/symbol_hashes", json!({"state_name": state, "symbols": names, "hash_algo": "full"}));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()["hashes"].clone()
+}
+
+#[test]
+fn variables_that_share_an_object_are_a_group() {
+    let server = TestServer::start();
+    for (code, expected) in [
+        ("a = [1]\nb = a\nc = [1]", "a b|c"),
+        ("a = [1]\nb = {'in': (0, [a])}\nc = 5", "a b|c"),
+        ("a = b = 'text'\nc = d = 1000\ne = f = (1, 'x')\ng = h = None", "a|b|c|d|e|f|g|h"),
+        ("import math as a, math as b\nfrom os.path import join as c\nd = c\ne = f = int", "a|b|c|d|e|f"),
+        ("x = 1\ndef f(): return x\ndef g(): return f()", "f|g|x"),
+        ("def make():\n    n = [0]\n    return (lambda: n), (lambda: n)\nf, g = make()", "f g|make"),
+        ("class C: pass\nc = C()\nd = 1", "C c|d"),
+        ("a = [0]\ng = (x for x in a)\nnext(g)\nb = 1", "a g|b"),
+        ("a = [1]\nb = [a]\nc = [b]\nd = [2]", "a b c|d"),
+        ("a = []\na.append(a)\nb = []", "a|b"),
+        ("_p = [1]\nq = _p", "_p q"),
+        ("import datetime\na = b = datetime.date(2020, 1, 1)", "a|b|datetime"),
+    ] {
+        let state = server.run("initial", code);
+        let (found, fingerprints) = groups(&server, state.state());
+        assert_eq!(found.join("|"), expected, "{code}");
+        assert!(
+            fingerprints.len() == found.len() && fingerprints.iter().all(|one| one.len() == 64),
+            "{code}"
+        );
+    }
+}
+
+#[test]
+fn digests_are_equal_for_equal_values_and_for_no_others() {
+    let room = crate::cells::Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = "a, b, s = [1, 2], {'k': {3}}, 'text'\nd = {'k': [1, 2]}\nclass C:\n    def __init__(self): self.x = 1\nc = C()\nimport threading\nlock = threading.Lock()";
+    let one = server.run("initial", code);
+    let names = ["a", "b", "s", "d", "c", "C", "lock", "none"];
+    let first = hashes(&server, one.state(), &names);
+    assert!(
+        names[..7].iter().all(|name| first[name].as_str().is_some_and(|hash| hash.len() == 64)),
+        "{first}"
+    );
+    assert_eq!(first["none"], Value::Null);
+    // The same cell again, and another state with the same values.
+    let again = server.run("initial", code);
+    let two = server.run(one.state(), "a = [1] + [2]\nd['k'].append(3)\nc.x = 2\n_ = 0");
+    let (same, other) = (hashes(&server, again.state(), &names), hashes(&server, two.state(), &names));
+    for name in ["a", "b", "s", "d", "c", "C"] {
+        assert_eq!(first[name], same[name], "{name}");
+    }
+    for (name, is_same) in [("a", true), ("b", true), ("s", true), ("C", true), ("d", false), ("c", false)] {
+        assert_eq!(first[name] == other[name], is_same, "{name}");
+    }
+    // What cannot be read is unlike anything in another state, and like itself in its own.
+    assert_ne!(first["lock"], other["lock"]);
+    assert_eq!(first["lock"], hashes(&server, one.state(), &["lock"])["lock"]);
+    // The same values, shared otherwise: the hashes are equal, the groups are not.
+    let apart = server.run("initial", "p, q = [1], [1]");
+    let shared = server.run("initial", "p = [1]\nq = p");
+    assert_eq!(hashes(&server, apart.state(), &["p", "q"]), hashes(&server, shared.state(), &["p", "q"]));
+    let (apart, shared) = (groups(&server, apart.state()).1, groups(&server, shared.state()).1);
+    assert!(shared.iter().all(|one| !apart.contains(one)));
+    // Looking has changed nothing, and a restart changes no digest.
+    server.checkpoint(two.state(), json!({}));
+    let mut server = server;
+    server.signal(nix::sys::signal::Signal::SIGKILL);
+    server.wait();
+    let server = TestServer::in_dir(room.path());
+    let restored = hashes(&server, two.state(), &["a", "b", "s", "d", "c", "C"]);
+    for name in ["a", "b", "s", "d", "c", "C"] {
+        assert_eq!(restored[name], other[name], "{name}");
+    }
+    for (body, status) in [
+        (json!({"state_name": two.state()}), 400),
+        (json!({"state_name": two.state(), "symbols": "a"}), 400),
+        (json!({"state_name": two.state(), "symbols": ["a"], "hash_algo": "md5"}), 400),
+        (json!({"state_name": "none", "symbols": ["a"]}), 404),
+    ] {
+        assert_eq!(server.post("/symbol_hashes", body.clone()).status, status, "{body}");
+    }
+    assert_eq!(server.post("/alias_groups", json!({})).status, 400);
+    assert_eq!(server.post("/alias_groups", json!({"state_name": "none"})).status, 404);
+}
+
+#[test]
+fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
+    let room = crate::cells::Room::new();
+    let server = TestServer::in_dir(room.path());
+    let source = "p = [1]\nq = {'p': p}\nx = 1\ndef f(): return x, p\nimport math\ngone = 5";
+    server.begin_with("initial", source, json!({"new_state_name": "src"})).end().state();
+    let input = "p = q = 0\nr = [8]\nx = 2\nlocked = __import__('threading').Lock()\ngen = (i for i in range(5))\nnext(gen)\nleft = 1";
+    server.begin_with("initial", input, json!({"new_state_name": "inp"})).end().state();
+    let rebuild = |take: &[&str], keep: &[&str], name: &str| {
+        server.post("/rebuild_state", json!({"input_state": "inp", "source_state": "src", "source_vars": take, "input_vars": keep, "new_state_name": name}))
+    };
+    let built = rebuild(&["p", "q", "f", "math", "absent"], &["r", "x", "gen", "p", "absent"], "built");
+    assert_eq!(built.status, 200, "{built:?}");
+    let body = built.json();
+    assert_eq!(body["state_name"], "built");
+    // `f` names p and x, and shares no object with them.
+    assert_eq!(body["groups"], json!([["f"], ["gen"], ["math"], ["p", "q"], ["r"], ["x"]]));
+    assert_eq!(body["groups"], server.post("/alias_groups", json!({"state_name": "built"})).json()["groups"]);
+    let check = "print(p, q['p'] is p, r, f(), next(gen), math.pi > 3, 'left' in dir(), 'gone' in dir())";
+    assert_eq!(server.run("built", check).text(), "[1] True [8] (2, [1]) 1 True False False\n");
+    // Functions belong to the new state.
+    assert_eq!(server.run("built", "x = 9; p.append(2); print(f())").text(), "(9, [1, 2])\n");
+    // Both others are what they were.
+    assert_eq!(server.run("src", "print(p, f())").text(), "[1] (1, [1])\n");
+    assert_eq!(server.run("inp", "print(p, x, next(gen), left)").text(), "0 2 1 1\n");
+    let notebook = server.notebook();
+    let run = notebook["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["exec_id"].as_str().unwrap().starts_with("rebuild-"))
+        .unwrap()
+        .clone();
+    let code = run["code"].as_str().unwrap();
+    assert!(
+        code.starts_with("%rebuild_state --from ")
+            && code.ends_with("--take absent f math p q --keep gen r x"),
+        "{code}"
+    );
+    // The name of the source may become that of the new state.
+    let over = rebuild(&["p", "q"], &["r"], "src");
+    assert_eq!(over.json()["state_name"], "src");
+    assert_eq!(server.run("src", "print(p, r, 'x' in dir())").text(), "[1] [8] False\n");
+    // It is on disk like any other, and its code runs again.
+    let state = server.states().len();
+    server.checkpoint("built", json!({}));
+    let mut server = server;
+    server.signal(nix::sys::signal::Signal::SIGKILL);
+    server.wait();
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(server.states().len(), state);
+    assert_eq!(server.run("built", "print(p, q['p'] is p, f())").text(), "[1] True (2, [1])\n");
+    let replayed = server.post("/api/states/built/replay", json!({}));
+    assert_eq!(replayed.status, 200, "{replayed:?}");
+    assert_eq!(server.run("built", "print(p, q['p'] is p, next(gen), f())").text(), "[1] True 1 (2, [1])\n");
+}
+
+#[test]
+fn a_state_that_cannot_be_made_of_two_leaves_nothing() {
+    let server = TestServer::start();
+    server
+        .begin_with("initial", "g = (i for i in range(3))\nnext(g)\nx = 1", json!({"new_state_name": "src"}))
+        .end();
+    server.begin_with("initial", "y = 1", json!({"new_state_name": "inp"})).end();
+    let before = graph(&server);
+    let body = |take: Value, keep: Value| json!({"input_state": "inp", "source_state": "src", "source_vars": take, "input_vars": keep});
+    let refused = server.post("/rebuild_state", body(json!(["g"]), json!(["y"])));
+    assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
+    assert!(refused.text().contains("generator"), "{refused:?}");
+    for (body, status) in [
+        (json!({"input_state": "inp"}), 400),
+        (json!({"input_state": "inp", "source_state": "src"}), 400),
+        (body(json!("x"), json!([])), 400),
+        (body(json!([1]), json!([])), 400),
+        (json!({"input_state": "none", "source_state": "src", "source_vars": [], "input_vars": []}), 404),
+        (json!({"input_state": "inp", "source_state": "none", "source_vars": [], "input_vars": []}), 404),
+    ] {
+        assert_eq!(server.post("/rebuild_state", body.clone()).status, status, "{body}");
+    }
+    assert_eq!(graph(&server), before);
+    // Without a state to take from, the magic says so.
+    let ran = server.run("inp", "%rebuild_state --from nowhere --take x --keep y");
+    assert_eq!(ran.ename(), "TransferFailed");
+    assert!(ran.evalue().contains("deleted"), "{}", ran.evalue());
+}

@@ -34,6 +34,7 @@ impl Scope {
             | Command::Replay { .. }
             | Command::Complete { .. }
             | Command::Inspect { .. }
+            | Command::Digest { .. }
             | Command::SaveTask { .. } => Self::Run,
             Command::Trust | Command::DeleteState { .. } | Command::DropAttempt { .. } | Command::Reset => {
                 Self::Owner

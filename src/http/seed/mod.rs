@@ -5,8 +5,10 @@
 
 mod answer;
 mod clock;
+mod several;
 
 pub(crate) use answer::{Deleted, Executed, Interrupted, StateNames, StateView, Status};
+pub(crate) use several::*;
 
 use super::Door;
 use super::ask::{find, param, unexpected};
@@ -95,6 +97,7 @@ pub(crate) async fn execute(
         allow_stdin: false,
         replay: wish.replay,
         with_outputs: true,
+        reads: None,
     };
     executed(&door, caller.access()?, run, wish.state_name, warnings).await
 }

@@ -242,6 +242,7 @@ async fn grow(door: &Door, caller: &Caller, checkpoint: &TaskCheckpoint) -> Resu
         allow_stdin: false,
         replay: false,
         with_outputs: false,
+        reads: None,
     };
     match door.ask(&door.start, caller.access()?, run).await? {
         Reply::Ended { state: Some(state), .. } => find(&door.start, state.as_str()).await,

@@ -3,7 +3,7 @@
 //! One per process. A child made by the user's code lets go of it at once, so that the server sees the end of this
 //! process as the end of its socket.
 
-use crate::kernel::protocol::{Envelope, MAX_FRAME_BYTES, Order, Report, frame};
+use crate::kernel::protocol::{Envelope, MAX_DELIVERIES, MAX_FRAME_BYTES, Order, Report, frame};
 use nix::errno::Errno;
 use nix::poll::PollTimeout;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, send};
@@ -16,8 +16,9 @@ static SOCKET: Mutex<Option<OwnedFd>> = Mutex::new(None);
 /// How many frames this process has sent on its socket.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// The most descriptors an order comes with: socket, stdout, stderr, ring, and what watches the pipes.
-const MAX_DESCRIPTORS: usize = 5;
+/// The most descriptors an order comes with: socket, stdout, stderr, ring, and what watches the pipes; or what other states
+/// send to a cell.
+const MAX_DESCRIPTORS: usize = if MAX_DELIVERIES > 5 { MAX_DELIVERIES } else { 5 };
 
 /// Makes this the process' socket; the one before is closed.
 pub(super) fn adopt(socket: OwnedFd) {

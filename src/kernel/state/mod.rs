@@ -16,10 +16,12 @@ mod lifeline;
 mod python;
 mod rank;
 mod shared;
+mod sharing;
 mod symbols;
 mod threads;
+mod transfer;
 
-use super::protocol::{How, Load, Order, Report, Role};
+use super::protocol::{How, Load, Order, Report, Role, Wanted};
 use super::weight::Weight;
 use crate::notebook::{Missing, RunError, StreamName};
 use asking::Asking;
@@ -133,7 +135,10 @@ fn plant(
             .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
         let checkpoints = Checkpoints::boot(py)
             .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
-        symbols::boot(py).map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
+        symbols::boot(py)
+            .and_then(|()| sharing::boot(py))
+            .and_then(|()| transfer::boot(py))
+            .map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
         shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
         Ok((shell, asking, checkpoints))
     })
@@ -187,10 +192,13 @@ impl Process {
             }
             let Some((order, descriptors)) = self.wait(py) else { leave() };
             match order {
-                Order::Fork { child, role, load, blobs } => {
-                    self.fork(py, child, Future { role, load, blobs }, descriptors);
+                Order::Fork { child, role, load, blobs, wanted } => {
+                    self.fork(py, child, Future { role, load, blobs, wanted }, descriptors);
                 }
-                Order::Run { code, allow_stdin, weighs, tells_symbols, .. } if self.role == Role::Head => {
+                Order::Run { code, allow_stdin, weighs, tells_symbols, deliveries, .. }
+                    if self.role == Role::Head =>
+                {
+                    transfer::deliver(py, &deliveries, descriptors);
                     self.run(py, &code, allow_stdin, weighs, tells_symbols)
                 }
                 Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
@@ -228,16 +236,18 @@ impl Process {
                     Ok::<(), Infallible>(())
                 })
             }),
-            Role::Frozen | Role::Look | Role::Mark | Role::Answer | Role::Save(_) => {
-                control::receive(|| Ok::<(), Infallible>(()))
-            }
+            _ => control::receive(|| Ok::<(), Infallible>(())),
         };
         order
     }
 
     fn fork(&mut self, py: Python<'_>, child: super::ProcId, future: Future, descriptors: Vec<OwnedFd>) {
         let role = future.role;
-        let needed = if role == Role::Head { 4 } else { 1 };
+        let needed = match role {
+            Role::Head => 4,
+            Role::Send => 2,
+            _ => 1,
+        };
         if descriptors.len() < needed {
             return could_not_fork(child, nix::errno::Errno::EMFILE);
         }
@@ -286,7 +296,7 @@ impl Process {
         future: Future,
         descriptors: Vec<OwnedFd>,
     ) -> std::io::Result<()> {
-        let Future { role, load, blobs } = future;
+        let Future { role, load, blobs, wanted } = future;
         let blobs = blobs.as_deref().unwrap_or(Path::new(""));
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
@@ -312,7 +322,7 @@ impl Process {
                 capture::connect(next()?, next()?, next()?, next()?)?;
                 files::open_anew(&self.places);
             }
-            Role::Look | Role::Mark | Role::Answer | Role::Save(_) => {
+            Role::Look | Role::Mark | Role::Digest | Role::Send | Role::Answer | Role::Save(_) => {
                 capture::disconnect()?;
                 // What is asked may read from files: the state's own stay where they are.
                 files::open_anew(&self.places);
@@ -326,6 +336,18 @@ impl Process {
             }
             Role::Mark => {
                 control::report(&Report::Marked { marks: self.asking.marks(py), family: self.family });
+                leave();
+            }
+            Role::Digest => {
+                control::report(&Report::Digested(sharing::digests(py)));
+                leave();
+            }
+            Role::Send => {
+                let pid = std::process::id().cast_signed();
+                control::report(&Report::Ready { pid, missing, hazard });
+                if let Some(wanted) = wanted {
+                    transfer::send(py, raise(next()?)?, &wanted);
+                }
                 leave();
             }
             Role::Save(form) => {
@@ -424,6 +446,7 @@ struct Future {
     role: Role,
     load: Option<Load>,
     blobs: Option<PathBuf>,
+    wanted: Option<Wanted>,
 }
 
 /// Whether a head's state is held by a frozen process.

@@ -102,15 +102,19 @@ def run(code, allow_stdin, tells_symbols):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n, "symbols": null or {accessed,
     modified, deleted}}."""
     _input.allowed, _input.refused = allow_stdin, None
-    shell.errors_sent = []
-    tracker = run.tracker = sys.modules["_ratoon_symbols"].Tracker() if tells_symbols else None
+    shell.errors_sent, tracker, transfer = [], None, sys.modules["_ratoon_transfer"]
     try:
+        if transfer.deliveries:
+            transfer.prepare()
+        if tells_symbols:
+            tracker = run.tracker = sys.modules["_ratoon_symbols"].Tracker()
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
     run.tracker = None
+    transfer.end()
     # What starts the debugger takes its error for one of the debugged code.
     error, sent = error or _input.refused, None
     if error is not None:

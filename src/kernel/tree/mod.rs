@@ -11,7 +11,7 @@ mod text;
 
 pub use reaper::end_all_below;
 
-use super::protocol::{Exit, Load, Order, ProcId, Report, Role, Sought, frame};
+use super::protocol::{Delivery, Exit, Load, Order, ProcId, Report, Role, Sought, Wanted, frame};
 use super::{Launch, ring};
 use crate::notebook::ExecId;
 use attend::Parcel;
@@ -78,6 +78,23 @@ pub enum News {
     Gone(ProcId, Option<Exit>),
 }
 
+/// What a head is to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The run.
+    pub exec_id: ExecId,
+    /// The source.
+    pub code: String,
+    /// Whether `input()` may ask.
+    pub allow_stdin: bool,
+    /// Whether it has a limit of memory, so that it is to say before what it holds.
+    pub weighs: bool,
+    /// Whether it is to say which variables it has read, assigned and deleted.
+    pub tells_symbols: bool,
+    /// Variables of other states, and which processes send them.
+    pub deliveries: Vec<(Delivery, Option<ProcId>)>,
+}
+
 /// The processes of one notebook. Everything it hears arrives at the inbox given to `new`.
 #[derive(Debug)]
 pub struct Tree {
@@ -85,6 +102,8 @@ pub struct Tree {
     blobs: PathBuf,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     processes: HashMap<ProcId, Process>,
+    /// Where what a process sends can be read, until that is given to the one that it is for.
+    pipes: HashMap<ProcId, OwnedFd>,
     /// The files of the heads, of those too that are gone: what they have started may still be there.
     head_files: BTreeMap<ProcId, HeadFiles>,
     /// How many descriptors this program may have.
@@ -113,7 +132,15 @@ impl Tree {
     /// No process yet. Checkpoints are written to and loaded from `blobs`. Must be called inside a tokio runtime.
     pub fn new(launch: Arc<Launch>, blobs: PathBuf, inbox: mpsc::Sender<(ProcId, Heard)>) -> Self {
         let max_descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
-        Self { launch, blobs, inbox, processes: HashMap::new(), head_files: BTreeMap::new(), max_descriptors }
+        Self {
+            launch,
+            blobs,
+            inbox,
+            processes: HashMap::new(),
+            pipes: HashMap::new(),
+            head_files: BTreeMap::new(),
+            max_descriptors,
+        }
     }
 
     /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
@@ -163,7 +190,7 @@ impl Tree {
         }
         self.add(child, Some(from), role, ours, ears)?;
         let blobs = (load.is_some() || matches!(role, Role::Save(_))).then(|| self.blobs.clone());
-        self.send(from, &Order::Fork { child, role, load, blobs }, descriptors);
+        self.send(from, &Order::Fork { child, role, load, blobs, wanted: None }, descriptors);
         Ok(())
     }
 
@@ -181,18 +208,37 @@ impl Tree {
         Err(io::Error::other(why))
     }
 
+    /// Makes `from` fork a child that sends variables to a head, which `run` names.
+    ///
+    /// # Errors
+    /// The operating system's: no descriptors left.
+    pub fn send_variables(&mut self, from: ProcId, child: ProcId, wanted: Wanted) -> io::Result<()> {
+        self.wake(from);
+        let (ours, theirs) = socket_pair()?;
+        let (read, write) = pipe()?;
+        self.leave_some(&write)?;
+        self.add(child, Some(from), Role::Send, ours, None)?;
+        self.pipes.insert(child, read);
+        let (role, wanted) = (Role::Send, Some(wanted));
+        self.send(from, &Order::Fork { child, role, load: None, blobs: None, wanted }, vec![theirs, write]);
+        Ok(())
+    }
+
     /// Runs a cell on a head.
-    pub fn run(
-        &mut self,
-        head: ProcId,
-        exec_id: ExecId,
-        code: String,
-        allow_stdin: bool,
-        weighs: bool,
-        tells_symbols: bool,
-    ) {
+    pub fn run(&mut self, head: ProcId, cell: Cell) {
         self.wake(head);
-        self.send(head, &Order::Run { exec_id, code, allow_stdin, weighs, tells_symbols }, Vec::new());
+        let Cell { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries } = cell;
+        let mut pipes = Vec::new();
+        for (delivery, sender) in &deliveries {
+            if delivery.comes {
+                let pipe = sender.and_then(|sender| self.pipes.remove(&sender));
+                // A sender that could not be made sends nothing, which the head finds.
+                pipes.extend(pipe.or_else(|| std::fs::File::open("/dev/null").ok().map(OwnedFd::from)));
+            }
+        }
+        let deliveries = deliveries.into_iter().map(|(delivery, _)| delivery).collect();
+        let order = Order::Run { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries };
+        self.send(head, &order, pipes);
     }
 
     /// Asks a process that answers.
@@ -331,6 +377,7 @@ impl Tree {
                 None
             }
             Heard::Status(exit) => {
+                self.pipes.remove(&process);
                 let known = self.processes.remove(&process)?;
                 // Processes that its cells started are in its group; they end with it.
                 if let Some(pid) = known.pid {

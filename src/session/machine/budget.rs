@@ -173,6 +173,7 @@ impl Machine {
             && comes_back(state)
             && !self.heads.stand_at(&state.id)
             && !self.saver.is_at(&state.id)
+            && !self.senders.are_at(&state.id)
             && !self.looks.values().any(|(_, at)| at == &state.id)
             && !self.answerers.are_busy_at(&state.id)
     }

@@ -11,6 +11,7 @@
 mod asking;
 mod budget;
 mod changes;
+mod digests;
 mod drafts;
 mod hangs;
 mod heads;
@@ -24,11 +25,12 @@ mod sources;
 mod states;
 mod stops;
 mod tasks;
+mod transfers;
 mod weighing;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Exit, Hung, Load, ProcId, Report, Role, Sought};
+use crate::kernel::{Cell, Exit, Hung, Load, ProcId, Report, Role, Sought, Wanted};
 use crate::notebook::{
     Checkpoint, Command, Event, ExecId, Notebook, Output, Refused, Reply, StateId, Trouble,
 };
@@ -36,6 +38,7 @@ use asking::Answerers;
 pub use budget::Budget;
 use budget::Memory;
 use changes::Comparer;
+use digests::Digesters;
 use hangs::Hazards;
 use heads::Heads;
 use indexmap::IndexSet;
@@ -46,6 +49,7 @@ use runs::Requests;
 use saving::Saver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
+use transfers::Senders;
 pub(super) use weighing::Weighed;
 
 /// Whom to answer. The machine only hands it back.
@@ -118,10 +122,12 @@ pub(super) enum Effect {
     Answer(Ticket, Reply),
     /// Start the root process.
     Plant(ProcId),
+    /// Make a process fork a child that sends variables to a head, whose run names it.
+    Send { from: ProcId, child: ProcId, wanted: Wanted },
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
     /// Run a cell on a head.
-    Run { head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool, weighs: bool, tells_symbols: bool },
+    Run { head: ProcId, cell: Cell },
     /// Ask a process that answers.
     Question { process: ProcId, number: u64, sought: Sought, code: String, cursor: u32 },
     /// Give a head what the user typed.
@@ -153,6 +159,8 @@ pub(super) enum Effect {
 pub(super) enum Alarm {
     /// A forked process should be ready.
     Ready(ProcId),
+    /// A process that sends variables should be there.
+    Sending(ProcId),
     /// A look at variables should be over.
     Looked(ProcId),
     /// A question should have been answered.
@@ -195,6 +203,8 @@ pub(super) struct Machine {
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
     /// Looks that had to wait for their state to be loaded.
     late_looks: BTreeSet<ProcId>,
+    digesters: Digesters,
+    senders: Senders,
     answerers: Answerers,
     comparer: Comparer,
     requests: Requests,
@@ -233,6 +243,8 @@ impl Machine {
             heads: Heads::default(),
             looks: BTreeMap::new(),
             late_looks: BTreeSet::new(),
+            digesters: Digesters::default(),
+            senders: Senders::default(),
             answerers: Answerers::default(),
             comparer: Comparer::default(),
             requests: Requests::default(),
@@ -284,7 +296,8 @@ impl Machine {
     fn command(&mut self, ticket: Ticket, command: Command) {
         let answer = match command {
             Command::Run { .. } => self.ask_run(ticket, command),
-            Command::LookAtVariables { state } => self.look(ticket, &state),
+            Command::LookAtVariables { state } => self.look(ticket, &state, Role::Look),
+            Command::Digest { state } => self.digest(ticket, &state),
             Command::Interrupt { exec_id } => {
                 let interrupted = self.interrupt(&exec_id);
                 Some(Reply::Interrupted { interrupted })
@@ -350,6 +363,7 @@ impl Machine {
             }
             Report::Shared(warnings) => self.shared(process, warnings),
             Report::Variables(variables) => self.looked(process, variables),
+            Report::Digested(digests) => self.digested(process, digests),
             Report::Found { number, found } => self.found(process, number, found),
             Report::Marked { marks, family } => self.marked(process, marks, family),
             // The tree's own business.
@@ -360,6 +374,7 @@ impl Machine {
     fn rang(&mut self, alarm: Alarm) {
         match alarm {
             Alarm::Ready(process) => self.not_ready(process),
+            Alarm::Sending(process) => self.is_not_sending(process),
             Alarm::Looked(process) => self.look_took_too_long(process),
             Alarm::Answered(process, number) => self.answer_took_too_long(process, number),
             Alarm::Unasked(process) => self.end_if_unasked(process),
@@ -378,6 +393,9 @@ impl Machine {
     }
 
     fn publish(&mut self, event: Event) {
+        if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
+            return;
+        }
         self.effects.push(Effect::Publish(Box::new(event)));
     }
 

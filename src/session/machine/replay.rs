@@ -8,7 +8,8 @@ use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Role};
 use crate::notebook::{
-    Checkpoint, Event, ExecId, Living, Refused, Reply, Revival, RunError, RunStatus, Saving, State, StateId,
+    Checkpoint, Event, ExecId, Living, Rebuild, Refused, Reply, Revival, RunError, RunStatus, Saving, State,
+    StateId,
 };
 
 /// A lineage that runs again.
@@ -21,6 +22,8 @@ pub(super) struct Replay {
     tickets: Vec<Ticket>,
     /// Runs that wait for the state.
     runs: Vec<ExecId>,
+    /// Replays that wait for the state, as a cell of theirs takes variables from it.
+    replays: Vec<StateId>,
     /// Processes of deleted states on the way, which nobody needs afterwards.
     spare: Vec<ProcId>,
 }
@@ -83,8 +86,9 @@ impl Machine {
                 .branch(&from, Doing::Replay(target.clone()))
                 .ok_or_else(|| refused("the state that it would start from has no process"))?;
             let total = steps.len();
-            let (tickets, runs, spare) = (Vec::new(), Vec::new(), Vec::new());
-            self.replays.insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, spare });
+            let (tickets, runs, replays, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            self.replays
+                .insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, replays, spare });
             self.publish(Event::Replaying { state: target.clone(), done: 0, total });
             self.run_step(target);
         }
@@ -133,15 +137,17 @@ impl Machine {
         let Some(code) = self.code_of(&step) else {
             return self.replay_failed(target, "the code of a state on the way is lost");
         };
+        if let Some(Rebuild { from, .. }) = Rebuild::read(&code)
+            && self.runnable(&from).is_err_and(|refused| refused.code == "lost")
+        {
+            // It is older than what takes from it, so this ends.
+            return match self.replay(&from) {
+                Ok(other) => other.replays.push(target.clone()),
+                Err(refused) => self.replay_failed(target, &refused.why),
+            };
+        }
         let exec_id = replay_id(target);
-        self.effects.push(Effect::Run {
-            head,
-            exec_id,
-            code,
-            allow_stdin: false,
-            weighs: false,
-            tells_symbols: false,
-        });
+        self.run_on(head, exec_id, code, false);
     }
 
     /// A cell of a replay has ended.
@@ -174,6 +180,9 @@ impl Machine {
         let Some(replay) = self.replays.remove(target) else { return };
         self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
         self.answer_all(replay.tickets, &Reply::Done);
+        for waiting in replay.replays {
+            self.run_step(&waiting);
+        }
         for run in replay.runs {
             self.begin(&run, target);
         }
@@ -217,6 +226,9 @@ impl Machine {
         let how = "run its cells by hand and change what fails";
         let refused = Refused::new("lost", format!("replay state {target}"), why, how);
         self.answer_all(replay.tickets, &Reply::Refused(refused));
+        for waiting in replay.replays {
+            self.replay_failed(&waiting, why);
+        }
         for run in replay.runs {
             self.end(&run, RunStatus::Error, Some(RunError::new("ReplayFailed", why)));
         }

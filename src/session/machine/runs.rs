@@ -7,8 +7,8 @@ use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId};
 use crate::notebook::{
-    Asked, Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Refused, Reply, Run, RunError,
-    RunStatus, StateId, Symbols,
+    Asked, Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Reading, Refused, Reply, Run,
+    RunError, RunStatus, StateId, Symbols,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,9 @@ pub(super) struct Request {
     allow_stdin: bool,
     /// Whether a state that can only come back by running its cells again is brought back so.
     replay: bool,
-    with_outputs: bool,
+    pub(super) with_outputs: bool,
+    /// Other states whose variables it reads: then it leaves nothing behind.
+    pub(super) reads: Option<Vec<Reading>>,
     waiting: Vec<Ticket>,
     /// Whether it was begun again, as the process that it was to come from died. That is done once.
     is_begun_again: bool,
@@ -93,6 +95,7 @@ impl Machine {
             allow_stdin,
             replay,
             with_outputs,
+            reads,
         } = command
         else {
             return None;
@@ -112,6 +115,7 @@ impl Machine {
             allow_stdin,
             replay,
             with_outputs,
+            reads,
             waiting: vec![ticket],
             is_begun_again: false,
             stop: None,
@@ -120,8 +124,11 @@ impl Machine {
         let asked = Asked { on: on.clone(), new_state_name };
         self.saver.note_asked(self.now_ms);
         self.comparer.note_run(self.now_ms);
-        let on = match self.resolve(on, replay) {
+        let leaves_nothing = request.reads.is_some();
+        let on = match self.resolve(on.clone(), replay) {
             Ok(on) => on,
+            // An empty namespace is there, whatever became of the state that is one.
+            Err(_) if leaves_nothing && on == Base::State(StateId::root()) => on,
             Err(refused) => return Some(Reply::Refused(refused)),
         };
         if self.open.len() >= MAX_OPEN_RUNS {
@@ -136,8 +143,12 @@ impl Machine {
         self.requests.add(exec_id.clone(), request);
         self.open.insert(exec_id.clone());
         let run = new_run(exec_id.clone(), on.clone(), code, draft, asked);
-        self.notebook.add_run(run.clone());
-        self.publish(Event::RunAdded { run });
+        if leaves_nothing {
+            self.notebook.add_passing(run);
+        } else {
+            self.notebook.add_run(run.clone());
+            self.publish(Event::RunAdded { run });
+        }
         if let Base::State(state) = on {
             self.begin(&exec_id, &state);
         }
@@ -223,7 +234,9 @@ impl Machine {
             self.backlog.push_back(exec_id.clone());
             return;
         }
-        let head = match self.heads.resting_at(state) {
+        // One that leaves nothing behind does not use up what may live in a head alone.
+        let resting = self.heads.resting_at(state).filter(|_| !self.notebook.is_passing(exec_id));
+        let head = match resting {
             Some(head) => {
                 self.keep(head, state);
                 if let Some(head) = self.heads.get_mut(head) {
@@ -255,16 +268,8 @@ impl Machine {
         };
         let Some(run) = self.notebook.run(exec_id) else { return };
         let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
-        let weighs = self.requests.get(exec_id).is_some_and(|r| r.weighing.is_some());
-        let tells_symbols = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
-        self.effects.push(Effect::Run {
-            head,
-            exec_id: exec_id.clone(),
-            code: run.code.clone(),
-            allow_stdin,
-            weighs,
-            tells_symbols,
-        });
+        let code = run.code.clone();
+        self.run_on(head, exec_id.clone(), code, allow_stdin);
     }
 
     /// The head that was to begin a run never came to be. If the process that it was to be forked from is gone too, the
@@ -371,6 +376,10 @@ impl Machine {
 
     fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, hazards: Hazards) {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
+        if self.notebook.is_passing(exec_id) {
+            self.discard(head);
+            return self.end(exec_id, RunStatus::Ok, None);
+        }
         let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
         let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.instead_of.take());
         if let Some(head) = self.heads.get_mut(head) {
@@ -445,6 +454,11 @@ impl Machine {
             if let Some(reply) = &reply {
                 self.answer(ticket, reply.clone());
             }
+        }
+        self.end_senders(exec_id);
+        if self.notebook.is_passing(exec_id) {
+            self.notebook.forget_passing(exec_id);
+            self.requests.forget(std::slice::from_ref(exec_id));
         }
         if status != RunStatus::Ok {
             for next in self.waiting_for(exec_id) {

@@ -141,6 +141,7 @@ impl Machine {
             self.fork_failed(look, why);
         }
         self.end_answers(&state, "kernel", why);
+        self.end_senders_at(&state);
         if self.saver.is_at(&state) {
             self.stop_saving(&state);
         }
@@ -157,6 +158,7 @@ impl Machine {
         let head = self.heads.get(process).filter(|h| !h.is_ready).map(|h| &h.at);
         let at = head.or_else(|| self.looks.get(&process).map(|(_, at)| at));
         let at = at.or_else(|| self.answerers.state_of(process));
+        let at = at.or_else(|| self.senders.coming_from(process));
         at.and_then(|at| self.frozen.get(at)).is_some_and(|frozen| self.loads.contains_key(frozen))
     }
 }

@@ -19,6 +19,8 @@ const NOT_KEPT: &str =
 const STOPPED: &str = "interrupted by server stop";
 /// How long a look at variables may take.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long reading all values of a state may take; its process stops by itself before, and tells what it has.
+const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Machine {
     /// The notebook was opened: its first process starts, and runs that the last server did not see the end of are over.
@@ -111,6 +113,7 @@ impl Machine {
     /// A process says that it is what it was forked to be.
     pub(super) fn ready(&mut self, process: ProcId, missing: Vec<Missing>, hazard: Option<String>) {
         self.answerer_is_ready(process);
+        self.is_sending(process);
         if let Some(head) = self.heads.get_mut(process) {
             head.is_ready = true;
             let at = head.at.clone();
@@ -134,6 +137,7 @@ impl Machine {
     }
 
     fn set_revival(&mut self, id: &StateId, missing: Vec<Missing>) {
+        self.digesters.forget(id);
         if let Some(state) = self.notebook.state_mut(id) {
             state.revival = Some(Revival::Checkpoint { missing });
             self.publish_state(id);
@@ -198,6 +202,8 @@ impl Machine {
             let how = "some variable's repr may have ended it";
             let refused = Refused::new("kernel", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
+        } else if self.has_sent(process) {
+            // The head that reads has its end, or finds that it is too early.
         } else if self.answerers.has(process) {
             self.end_answerer(process, "kernel", "the process that answers has died");
         } else if self.comparer.is_marking(process) {
@@ -287,6 +293,8 @@ impl Machine {
                 Doing::Replay(target) => self.replay_failed(&target, why),
                 Doing::Rest => {}
             }
+        } else if self.has_sent(child) {
+            // The pipe is closed, which the head finds.
         } else if self.answerers.has(child) {
             self.end_answerer(child, "kernel", why);
         } else if self.comparer.is_marking(child) {
@@ -353,11 +361,16 @@ impl Machine {
     }
 
     /// Looks at the variables of a state. Answers at once only when it cannot.
-    pub(super) fn look(&mut self, ticket: Ticket, state: &StateId) -> Option<Reply> {
+    pub(super) fn look(&mut self, ticket: Ticket, state: &StateId, role: Role) -> Option<Reply> {
         if let Err(refused) = self.runnable(state) {
             return Some(Reply::Refused(refused));
         }
-        if let Some((tickets, _)) = self.looks.values_mut().find(|(_, at)| at == state) {
+        let is_digest = role == Role::Digest;
+        let digesters = &self.digesters;
+        let same = |(look, (_, at)): &(&ProcId, &mut (Vec<Ticket>, StateId))| {
+            at == state && digesters.has(**look) == is_digest
+        };
+        if let Some((_, (tickets, _))) = self.looks.iter_mut().find(same) {
             tickets.push(ticket);
             return None;
         }
@@ -371,8 +384,11 @@ impl Machine {
         self.memory.note_used(state);
         let look = self.new_proc();
         self.looks.insert(look, (vec![ticket], state.clone()));
-        self.effects.push(Effect::Fork { from: frozen, child: look, role: Role::Look, load: None });
-        self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(look)));
+        if is_digest {
+            self.digesters.add(look);
+        }
+        self.effects.push(Effect::Fork { from: frozen, child: look, role, load: None });
+        self.effects.push(Effect::Wake(self.look_limit(look), Alarm::Looked(look)));
         None
     }
 
@@ -381,6 +397,10 @@ impl Machine {
         if let Some((tickets, _)) = self.looks.remove(&process) {
             self.answer_all(tickets, &Reply::Variables { variables });
         }
+    }
+
+    fn look_limit(&self, look: ProcId) -> Duration {
+        if self.digesters.has(look) { DIGEST_TIMEOUT } else { LOOK_TIMEOUT }
     }
 
     /// A look takes too long.
@@ -392,11 +412,11 @@ impl Machine {
             self.late_looks.insert(process);
         }
         if is_waiting || was_waiting {
-            return self.effects.push(Effect::Wake(LOOK_TIMEOUT, Alarm::Looked(process)));
+            return self.effects.push(Effect::Wake(self.look_limit(process), Alarm::Looked(process)));
         }
         if let Some((tickets, state)) = self.looks.remove(&process) {
             self.effects.push(Effect::Kill(process));
-            let why = format!("it took longer than {} s", LOOK_TIMEOUT.as_secs());
+            let why = format!("it took longer than {} s", self.look_limit(process).as_secs());
             let how = "the machine is busy, or some variable is slow to show; try again, or print what you need in a cell";
             let refused = Refused::new("timeout", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
@@ -478,6 +498,7 @@ impl Machine {
         self.end_looks(id, &not_found("state", id));
         self.end_answers(id, "not_found", "the state was deleted");
         self.comparer.forget(&states);
+        states.iter().for_each(|state| self.digesters.forget(state));
         self.memory.forget(id);
         self.replay_failed(id, "the state was deleted");
         Some((states, runs))
@@ -547,6 +568,7 @@ impl Machine {
         }
         self.end_all_answers();
         self.stop_comparing();
+        self.digesters.clear();
         self.notebook.reset(self.now_ms);
         self.move_people(&StateId::root(), |id| !id.is_root());
         if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {

@@ -94,6 +94,7 @@ pub(super) fn run(id: &str, on: Base) -> Command {
         allow_stdin: true,
         replay: false,
         with_outputs: false,
+        reads: None,
     }
 }
 
@@ -383,7 +384,8 @@ fn effect_text(effect: &Effect) -> Option<String> {
                 load.as_ref().map_or(String::new(), |l| format!(" from {} ({:?})", l.manifest, l.form));
             format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
-        Effect::Run { head, exec_id, .. } => format!("p{} runs {exec_id}", head.0),
+        Effect::Send { from, child, .. } => format!("p{} forks p{} to send", from.0, child.0),
+        Effect::Run { head, cell } => format!("p{} runs {}", head.0, cell.exec_id),
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
@@ -402,6 +404,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Wake(
             _,
             Alarm::Ready(_)
+            | Alarm::Sending(_)
             | Alarm::Looked(_)
             | Alarm::Begun(..)
             | Alarm::Save
@@ -434,6 +437,7 @@ fn reply_text(reply: &Reply) -> String {
             format!("{exec_id} {status:?}{state}{name}{error}")
         }
         Reply::Interrupted { interrupted } => format!("interrupted {interrupted}"),
+        Reply::Digested { .. } => "digests".into(),
         Reply::Variables { variables } => format!("{} variables", variables.len()),
         Reply::Checkpointed { checkpoint } => format!("checkpoint {}", checkpoint.checkpoint_id),
         Reply::TaskSaved { checkpoint } => format!("version {}", checkpoint.version),
