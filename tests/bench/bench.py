@@ -10,6 +10,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import depth
 import durable
 import load
 import measures
@@ -17,7 +18,7 @@ import page
 import ratoon_client as ratoon
 
 # Measures that have their contestants in common: the columns of one table.
-GROUPS = {"alive": measures, "durable": durable, "load": load, "page": page}
+GROUPS = {"alive": measures, "durable": durable, "load": load, "depth": depth, "page": page}
 NOT_HERE = "Not measured here: the layout of large graphs, which the page's tests measure."
 
 
@@ -62,7 +63,7 @@ def main():
     known = "; ".join(f"{group}: {', '.join(m.__name__ for m in of.ALL)}" for group, of in GROUPS.items())
     parser.add_argument("only", nargs="*", metavar="WHAT", help=f"a group or a measure of it ({known}); without: all")
     parser.add_argument("--json", help="where to write all samples")
-    parser.add_argument("--scale", type=float, default=1, help="of `durable`, `load` and `page`: sizes and counts times this, to try it out")
+    parser.add_argument("--scale", type=float, default=1, help="of `durable`, `load`, `depth` and `page`: sizes and counts times this, to try it out")
     options = parser.parse_args()
     unknown = set(options.only) - set(names) - set(GROUPS)
     if unknown:
@@ -72,6 +73,7 @@ def main():
     given = {"alive": start_ratoon}
     given["durable"] = durable.Setup(start_ratoon, os.environ["RATOON_DURABLE_PYTHON"], options.scale)
     given["load"] = load.Setup(start_ratoon, options.scale)
+    given["depth"] = depth.Setup(start_ratoon, options.scale)
     given["page"] = page.Setup(os.environ["RATOON_PAGE_PYTHON"], options.scale)
     result = {"machine": machine(), "scale": options.scale, "rows": []}
     print(json.dumps(result["machine"]))

@@ -21,8 +21,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 IDLE_SECONDS = 40
 # A cell that its processes still work at is waited for longer: the machine may be busy.
 BUSY_SECONDS = 240
-# Processor time in a second of waiting below which processes count as idle.
-IDLE_SHARE = 0.02
+# Plain IPython may have to compile for minutes on a busy machine; nothing is learnt from a row without it.
+PLAIN_SECONDS = 900
+# How often, and how far apart, processes must be found asleep to count as idle.
+IDLE_LOOKS = 20
+IDLE_LOOK_SECONDS = 0.25
 # A checkpoint is written when nobody asks for a cell; gigabytes are not what rows make.
 SAVED_SECONDS = 60
 ENDED_SECONDS = 10
@@ -46,7 +49,7 @@ def plainly(row: Row, python: str) -> dict[str, list[dict[str, Any]]]:
             text=True,
             env=environment,
             cwd=directory,
-            timeout=BUSY_SECONDS,
+            timeout=PLAIN_SECONDS,
         )
         if not os.path.exists(found):
             raise PlainFailed(done.stderr[-2000:] or done.stdout[-2000:])
@@ -116,20 +119,13 @@ class Trial:
             door.close()
 
     def is_idle(self) -> bool:
-        """Whether the processes of the server do nothing for a second."""
-        before, started = self.processor_time(), time.monotonic()
-        time.sleep(1)
-        return self.processor_time() - before < IDLE_SHARE * (time.monotonic() - started)
-
-    def processor_time(self) -> float:
-        ticks = 0
-        for pid in self.server.processes():
-            try:
-                with open(f"/proc/{pid}/stat") as stat:
-                    ticks += sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
-            except OSError:
-                continue
-        return ticks / os.sysconf("SC_CLK_TCK")
+        """Whether the processes below the server do nothing for some seconds: on a busy machine one that wants to run may get
+        no turn for long, so what counts is that all their threads sleep."""
+        for _ in range(IDLE_LOOKS):
+            if any(map(is_busy, self.server.processes()[1:])):
+                return False
+            time.sleep(IDLE_LOOK_SECONDS)
+        return True
 
     def branches(self, state: str) -> list[Answer]:
         """Two at once, then one more."""
@@ -171,6 +167,18 @@ class Trial:
             return State(found["warnings"], sorted({m["name"] for m in missing}), saving)
         finally:
             door.close()
+
+
+def is_busy(pid: int) -> bool:
+    """Whether a thread of a process runs, would like to, or waits for the disk."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as stat:
+                if stat.read().rpartition(")")[2].split()[0] in "RD":
+                    return True
+    except OSError:
+        pass  # it has just ended
+    return False
 
 
 @dataclass
