@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long the notebooks may take to end their processes. Two of them are for checkpoints that are
@@ -25,6 +25,10 @@ const HANGING_UP: Duration = Duration::from_millis(1000);
 /// trying all of seven random letters and digits takes a century. Programs make longer ones: plainbook's have 32 characters;
 /// the tests of snapshot-kernel have seven.
 const MIN_TOKEN_CHARS: usize = 7;
+
+/// How long a port may be taken by a server that has just ended.
+const TAKEN_ON: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The exit code for what the user can put right on the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
@@ -150,6 +154,7 @@ fn keeping(options: &Options, launch: &Launch) -> Result<Keeping, StartError> {
     let budget = Budget {
         processes: options.max_frozen.unwrap_or(own.processes.min(sockets)),
         bytes: options.max_memory.unwrap_or(own.bytes),
+        run: options.run_memory.unwrap_or(own.run),
         ..own
     };
     Ok(Keeping::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)?)
@@ -216,7 +221,7 @@ fn listen(options: &Options) -> Result<TcpListener, StartError> {
         let how = "bind to 127.0.0.1 and reach it by `ssh -L`, or add --dangerously-listen-beyond-loopback";
         return Err(StartError::new(what(), why, how));
     }
-    TcpListener::bind(address).map_err(|error| {
+    bind(address, || std::thread::sleep(PAUSE)).map_err(|error| {
         let how = match error.kind() {
             ErrorKind::AddrInUse => {
                 "stop the program that has it, or let --bind 127.0.0.1:0 take any free port"
@@ -226,6 +231,18 @@ fn listen(options: &Options) -> Result<TcpListener, StartError> {
         };
         StartError::new(what(), reason(&error), how)
     })
+}
+
+/// A server that was killed while it started a process leaves its socket to that one, until it is what it was started for: so
+/// a port that is taken is tried again for a moment, as the lock of a notebook is.
+fn bind(address: &SocketAddr, mut pause: impl FnMut()) -> io::Result<TcpListener> {
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && began.elapsed() < TAKEN_ON => pause(),
+            other => return other,
+        }
+    }
 }
 
 fn reason(error: &io::Error) -> String {
@@ -310,4 +327,20 @@ fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_let_go_in_time_is_taken_and_another_is_not() {
+        let mut other = Some(TcpListener::bind("127.0.0.1:0").unwrap());
+        let address = other.as_ref().unwrap().local_addr().unwrap();
+        let refused = bind(&address, || std::thread::sleep(PAUSE)).unwrap_err();
+        assert_eq!(reason(&refused), "the port is taken");
+        // The other server lets go of it between two tries.
+        let taken = bind(&address, || drop(other.take())).unwrap();
+        assert_eq!(taken.local_addr().unwrap(), address);
+    }
 }

@@ -56,6 +56,10 @@ pub struct Load {
     pub manifest: String,
     /// What it holds.
     pub form: Form,
+    /// Set when nobody has vouched for it: how many bytes of memory it may take at most, beside what follows from the size
+    /// of its files. The time that it may take is limited then, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
 }
 
 /// How many pipes may come with the order to run a cell: descriptors that travel beside one message.

@@ -45,4 +45,5 @@ mod threads;
 mod tidy;
 mod trapped;
 mod trash;
+mod untrusted;
 mod wire;

@@ -392,3 +392,79 @@ fn a_server_that_runs_out_of_descriptors_says_so_and_goes_on_when_some_are_free(
     assert_eq!(server.run(&state, "print(x)").text(), "1\n");
     server.has_no_zombies();
 }
+
+#[test]
+fn standard_descriptors_that_a_cell_has_closed_are_there_again_after_it() {
+    let server = TestServer::start();
+    let closing = [
+        ("os.close(1)", "descriptor 1"),
+        ("os.close(2)", "descriptor 2"),
+        ("os.close(0)", "descriptor 0"),
+        ("os.closerange(0, 3)", "descriptor 1"),
+        ("os.dup2(os.open('/dev/null', os.O_WRONLY), 1)", "descriptor 1"),
+    ];
+    let say = "import subprocess as s; print('py', flush=True); r = s.run('echo out; echo err >&2; cat', shell=True).returncode";
+    for (code, told) in closing {
+        let state = server.run("initial", &format!("import os; {code}")).state().to_owned();
+        // Along the line, from a branch, and from a branch of the branch.
+        let line = server.run(&state, say);
+        let branch = server.run(&state, say);
+        let again = server.run(branch.state(), say);
+        for ran in [&line, &branch, &again] {
+            assert!(ran.error.is_none(), "{code}: {ran:?}");
+            assert_eq!(
+                (ran.text().as_str(), ran.stream("stderr").as_str()),
+                ("py\nout\n", "err\n"),
+                "{code}"
+            );
+        }
+        let states = server.get("/api/states").json();
+        let own = states["states"].as_array().unwrap().iter().find(|s| s["name"] == *state).cloned().unwrap();
+        assert!(own["warnings"].to_string().contains(told), "{code}: {own}");
+    }
+}
+
+#[test]
+fn a_cell_after_which_no_branch_could_be_tied_to_the_server_leaves_no_state() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root may become another user");
+        return;
+    }
+    let server = TestServer::start();
+    let state = server.run("initial", "import ctypes, os; x = 1").state().to_owned();
+    for code in ["os.setuid(65534)", "os.seteuid(65534)", "os.setresuid(65534, 65534, 0)"] {
+        let ran = server.run(&state, code);
+        assert_eq!((ran.ename(), ran.state.as_deref()), ("StateNotKept", None), "{code}: {ran:?}");
+        assert!(ran.evalue().contains("to another user"), "{code}: {}", ran.evalue());
+        assert_eq!(server.run(&state, "print(x)").text(), "1\n", "{code}: the state before is as it was");
+    }
+    let unshare = "print(ctypes.CDLL(None).unshare(0x20000000), end='')";
+    let ran = server.run(&state, unshare);
+    assert!(ran.text() == "-1" || ran.ename() == "StateNotKept", "{ran:?}");
+    assert!(ran.text() == "-1" || ran.evalue().contains("CLONE_NEWPID"), "{ran:?}");
+    // Who comes back in time is kept.
+    let back = server.run(&state, "os.seteuid(65534); os.seteuid(0)").state().to_owned();
+    server.run(&back, "y = 1").state();
+    assert_eq!(server.run(&back, "print(x)").text(), "1\n");
+}
+
+#[test]
+fn a_cells_own_limit_of_memory_that_leaves_no_room_is_told_for_what_it_is() {
+    let server = TestServer::start();
+    let limit = |which: &str, mebibytes: u32| {
+        format!(
+            "import resource as r\nfield = {{'AS': 'VmSize:', 'DATA': 'VmData:'}}['{which}']\n\
+             used = int(open('/proc/self/status').read().split(field)[1].split()[0]) << 10\n\
+             r.setrlimit(r.RLIMIT_{which}, (used + ({mebibytes} << 20), r.RLIM_INFINITY))"
+        )
+    };
+    for which in ["AS", "DATA"] {
+        let ran = server.run("initial", &limit(which, 1));
+        assert_eq!((ran.ename(), ran.state.as_deref()), ("StateNotKept", None), "{which}: {ran:?}");
+        assert!(ran.evalue().contains(&format!("RLIMIT_{which} is ")), "{which}: {}", ran.evalue());
+        // One that leaves room holds in the state's branches.
+        let roomy = server.run("initial", &limit(which, 256)).state().to_owned();
+        assert_eq!(server.run(&roomy, "print(1)").text(), "1\n");
+        assert_eq!(server.run(&roomy, "x = bytes(1 << 30)").ename(), "MemoryError", "{which}");
+    }
+}

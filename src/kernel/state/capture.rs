@@ -11,7 +11,7 @@ use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,25 +32,112 @@ struct Line {
     ring: Ring,
     /// Tells at once that both pipes are empty, as they mostly are: a third of what asking each for its bytes takes.
     watch: Epoll,
+    pipes: [Pipe; 2],
 }
 
 /// A head's outputs go to these pipes and this ring from now on; `watch` watches the pipes' other ends.
-pub(super) fn connect(stdout: OwnedFd, stderr: OwnedFd, ring: impl AsFd, watch: impl AsFd) -> io::Result<()> {
-    nix::unistd::dup2_stdout(&stdout)?;
-    nix::unistd::dup2_stderr(&stderr)?;
-    *lock() = Some(Line { ring: Ring::map(ring)?, watch: Epoll(super::raise(watch)?) });
+pub(super) fn connect(stdout: OwnedFd, stderr: OwnedFd, ring: OwnedFd, watch: OwnedFd) -> io::Result<()> {
+    let pipes = [Pipe::keep(stdout)?, Pipe::keep(stderr)?];
+    let line = Line { ring: Ring::map(ring)?, watch: Epoll(super::raise(watch)?), pipes };
+    // What came with the order may have had these numbers; by now it is closed.
+    nix::unistd::dup2_stdout(line.pipes[0].end())?;
+    nix::unistd::dup2_stderr(line.pipes[1].end())?;
+    *lock() = Some(line);
     Ok(())
+}
+
+/// Puts back what the user's code has made of descriptors 0, 1 and 2: a branch could not be made without them, and what a
+/// subprocess prints there would go astray. Answers what was not as it should be, in sentences.
+///
+/// # Errors
+/// When there is nothing left to put back.
+pub(super) fn mend() -> io::Result<Vec<String>> {
+    let mut mended = Vec::new();
+    if Mark::of(io::stdin()).is_none() {
+        let null = super::raise(std::fs::File::open("/dev/null")?)?;
+        nix::unistd::dup2_stdin(null)?;
+        mended.push(told("descriptor 0 (standard input) is /dev/null"));
+    }
+    let guard = lock();
+    let Some(line) = guard.as_ref() else { return Ok(mended) };
+    let [out, err] = &line.pipes;
+    if !out.is_behind(io::stdout()) {
+        nix::unistd::dup2_stdout(out.checked()?)?;
+        mended.push(told("descriptor 1 (standard output) leads to the cells' output"));
+    }
+    if !err.is_behind(io::stderr()) {
+        nix::unistd::dup2_stderr(err.checked()?)?;
+        mended.push(told("descriptor 2 (standard error) leads to the cells' output"));
+    }
+    Ok(mended)
+}
+
+fn told(what: &str) -> String {
+    format!("{what} again: the cell had closed it or led it elsewhere, which lasts to its end")
+}
+
+/// A pipe of a head's, at a number that user code does not expect to be its own. User code may have closed that number,
+/// or given it to something else, so it is no owned descriptor: closing what is not ours would harm.
+struct Pipe {
+    number: RawFd,
+    mark: Mark,
+}
+
+/// What tells a pipe from everything else: its file system and its number there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Mark(u64, u64);
+
+impl Mark {
+    fn of(end: impl AsFd) -> Option<Self> {
+        nix::sys::stat::fstat(end).ok().map(|about| Self(about.st_dev, about.st_ino))
+    }
+}
+
+impl Pipe {
+    fn keep(end: OwnedFd) -> io::Result<Self> {
+        let high = super::raise(end)?;
+        let mark = Mark::of(&high).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self { number: high.into_raw_fd(), mark })
+    }
+
+    fn is_behind(&self, other: impl AsFd) -> bool {
+        Mark::of(other) == Some(self.mark)
+    }
+
+    fn end(&self) -> BorrowedFd<'_> {
+        // SAFETY: the number is not -1. User code may have closed it; then system calls say so.
+        #[allow(unsafe_code)]
+        unsafe {
+            BorrowedFd::borrow_raw(self.number)
+        }
+    }
+
+    fn checked(&self) -> io::Result<BorrowedFd<'_>> {
+        if self.is_behind(self.end()) { Ok(self.end()) } else { Err(nix::errno::Errno::EBADF.into()) }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        if self.is_behind(self.end()) {
+            let _ = nix::unistd::close(self.number);
+        }
+    }
 }
 
 /// Whether a descriptor is one of those through which this process prints, and none of the user's.
 pub(super) fn is_own(number: RawFd) -> bool {
-    lock().as_ref().is_some_and(|line| line.watch.0.as_raw_fd() == number)
+    let is_own = |line: &Line| {
+        line.watch.0.as_raw_fd() == number || line.pipes.iter().any(|pipe| pipe.number == number)
+    };
+    lock().as_ref().is_some_and(is_own)
 }
 
 /// Nothing that is printed from now on goes anywhere.
 pub(super) fn disconnect() -> io::Result<()> {
     *lock() = None;
-    let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    // At a number of its own: it would be 1 itself where user code has closed that.
+    let null = super::raise(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
     nix::unistd::dup2_stdout(&null)?;
     nix::unistd::dup2_stderr(&null)?;
     Ok(())
@@ -75,7 +162,7 @@ impl Line {
     fn waiting(&self) -> Written {
         match self.watch.wait(&mut [EpollEvent::empty()], EpollTimeout::ZERO) {
             Ok(0) => Written::default(),
-            _ => Written { out: waiting_in(io::stdout()), err: waiting_in(io::stderr()) },
+            _ => Written { out: waiting_in(self.pipes[0].end()), err: waiting_in(self.pipes[1].end()) },
         }
     }
 }

@@ -8,6 +8,7 @@ environment part (pickling.py) and the data part (values.py).
 
 import builtins
 import gc
+import importlib
 import json
 import keyword
 import os
@@ -560,7 +561,7 @@ class _Loading:
         if "environment" in self.manifest:
             reason += ", and those of others are loaded only when the notebook is trusted"
         missing = {one["name"]: one for one in self.manifest["missing"]}
-        decoder = values.Decoder(self._fill, [one["bytes"] for one in self.manifest["buffers"]])
+        decoder = values.Decoder(self._fill, [one["bytes"] for one in self.manifest["buffers"]], self._import)
         for name, count, buffer in part["records"]:
             if buffer is None:
                 record = whole[at : at + count]
@@ -574,7 +575,8 @@ class _Loading:
                 if isinstance(value, values.Placeholder):
                     raise ValueError(reason)
             except Exception as error:
-                missing[name] = {"name": name, "type": self.types.get(name, ""), "reason": str(error)[:MAX_REASON]}
+                why = self.keeper.too_large() if isinstance(error, MemoryError) else str(error)[:MAX_REASON]
+                missing[name] = {"name": name, "type": self.types.get(name, ""), "reason": why}
                 continue
             kept.add(name)
             self.namespace[name] = value
@@ -586,6 +588,16 @@ class _Loading:
         if missing:
             _tell_of(missing)
         return missing
+
+    def _import(self, name):
+        """A library that values are made of."""
+        if name not in sys.modules:
+            self.keeper.lift()
+            try:
+                importlib.import_module(name)
+            finally:
+                self.keeper.limit_again()
+        return sys.modules[name]
 
     def _bytes(self, kept):
         memory = bytearray(self.keeper.check(kept["bytes"], kept["chunks"]))

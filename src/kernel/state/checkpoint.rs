@@ -3,12 +3,13 @@
 //! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`, `values.py`, `settings.py`); this
 //! is how its bytes become chunks and come back: no chunk's bytes are used before its digest has been checked.
 
+use super::bounds::Bounds;
 use super::control;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{Form, Missing};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
@@ -98,14 +99,55 @@ impl Checkpoints {
     /// # Errors
     /// Why it cannot be loaded. This process is no state then.
     pub(super) fn load(&self, py: Python<'_>, load: &Load, blobs: &Path) -> Result<Vec<Missing>, String> {
-        let keeper = Keeper::at(blobs);
+        let mut keeper = Keeper::at(blobs);
         let digest: Digest = load.manifest.parse().map_err(|e| format!("{e}"))?;
         let manifest = keeper.blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|e| e.to_string())?;
         let manifest = String::from_utf8(manifest).map_err(|e| e.to_string())?;
-        let json = self.0.call_method1(py, "load", (keeper, manifest, word(load.form)));
-        let json: String = json.and_then(|j| j.extract(py)).map_err(|e| why(py, &e))?;
+        if let Some(max_bytes) = load.max_bytes {
+            keeper.limit(&digest, &manifest, max_bytes);
+        }
+        let keeper = Bound::new(py, keeper).map_err(|e| why(py, &e))?;
+        let json = self.0.call_method1(py, "load", (&keeper, manifest, word(load.form)));
+        let json = json.and_then(|j| j.extract::<String>(py));
+        let bounds = keeper.borrow_mut().bounds.take();
+        let json = json.map_err(|error| match bounds {
+            Some(bounds) if error.is_instance_of::<PyMemoryError>(py) => {
+                format!("its values {}", too_large(bounds.bytes))
+            }
+            _ => why(py, &error),
+        })?;
         serde_json::from_str(&json).map_err(|e| e.to_string())
     }
+}
+
+/// The end of a sentence about values that are too large for their files.
+fn too_large(bytes: u64) -> String {
+    format!(
+        "would take more than {} MiB, which is more than files of their size may: trust the notebook if you know where it \
+         comes from",
+        bytes >> 20
+    )
+}
+
+/// The chunks that a manifest of values names, wherever they stand in it.
+#[derive(Deserialize)]
+struct Chunks<'a> {
+    #[serde(borrow)]
+    data: Option<Streams<'a>>,
+    #[serde(borrow, default)]
+    buffers: Vec<Cut<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Streams<'a> {
+    #[serde(borrow)]
+    streams: Vec<Cut<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Cut<'a> {
+    #[serde(borrow)]
+    chunks: Vec<&'a str>,
 }
 
 fn word(form: Form) -> &'static str {
@@ -145,6 +187,8 @@ struct Keeper {
     broken: Option<String>,
     /// How much may still be unpacked.
     room: u64,
+    /// The limits of what nobody has vouched for.
+    bounds: Option<Bounds>,
 }
 
 #[derive(Debug)]
@@ -166,7 +210,23 @@ impl Keeper {
             told: None,
             broken: None,
             room: available_memory(),
+            bounds: None,
         }
+    }
+
+    /// From now on limits hold that follow from the size of the files that the manifest names.
+    fn limit(&mut self, digest: &Digest, manifest: &str, max_bytes: u64) {
+        let named: Option<Chunks<'_>> = serde_json::from_str(manifest).ok();
+        let cuts = named.iter().flat_map(|named| {
+            named.data.iter().flat_map(|data| &data.streams).chain(&named.buffers).flat_map(|cut| &cut.chunks)
+        });
+        let mut chunks: HashSet<Digest> = cuts.filter_map(|chunk| chunk.parse().ok()).collect();
+        chunks.insert(*digest);
+        // What is missing is told when it is read.
+        let stored = chunks.iter().map(|chunk| self.blobs.stored_bytes(chunk).unwrap_or_default()).sum();
+        let bounds = Bounds::for_loading(stored, max_bytes);
+        self.room = self.room.min(bounds.bytes);
+        self.bounds = Some(bounds);
     }
 
     fn count(&mut self, digest: Digest, stored_bytes: u64, is_new: bool) {
@@ -230,12 +290,31 @@ impl Keeper {
             let text = format!("{count} bytes cannot stand in {} chunks", chunks.len());
             return Err(PyValueError::new_err(text));
         }
-        self.room = self.room.checked_sub(count).ok_or_else(|| {
-            PyOSError::new_err(
+        self.room = self.room.checked_sub(count).ok_or_else(|| match &self.bounds {
+            Some(_) => PyMemoryError::new_err(()),
+            None => PyOSError::new_err(
                 "there is not enough memory free to load this checkpoint: close something and try again",
-            )
+            ),
         })?;
         Ok(count)
+    }
+
+    /// What is told of a value that takes more than it may.
+    fn too_large(&self) -> String {
+        match &self.bounds {
+            Some(bounds) => format!("it {}", too_large(bounds.bytes)),
+            None => "there is not enough memory free for it".into(),
+        }
+    }
+
+    /// Lifts the limits while a library is imported.
+    fn lift(&mut self) {
+        self.bounds.iter_mut().for_each(Bounds::lift);
+    }
+
+    /// Limits again.
+    fn limit_again(&mut self) {
+        self.bounds.iter_mut().for_each(Bounds::limit_again);
     }
 
     /// Fills memory with what these chunks hold.

@@ -21,9 +21,7 @@ static PIPE: Mutex<Option<OwnedFd>> = Mutex::new(None);
 pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
     let group = nix::unistd::getpid();
     nix::unistd::setpgid(group, group)?;
-    let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
-    let flags = nix::fcntl::OFlag::O_RDONLY | nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_CLOEXEC;
-    let low = nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())?;
+    let low = open_anew(pipe.as_raw_fd())?;
     let own = super::raise(&low)?;
     let number = own.as_raw_fd();
     drop((low, pipe));
@@ -39,6 +37,39 @@ pub(super) fn tie(pipe: OwnedFd) -> io::Result<()> {
         super::leave();
     }
     *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+    Ok(())
+}
+
+fn open_anew(number: RawFd) -> nix::Result<OwnedFd> {
+    let path = format!("/proc/self/fd/{number}");
+    let flags = nix::fcntl::OFlag::O_RDONLY | nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_CLOEXEC;
+    nix::fcntl::open(path.as_str(), flags, nix::sys::stat::Mode::empty())
+}
+
+/// Whether a fork of this process could be tied and be ended by the server. What the user's code has done to the process
+/// may forbid it.
+///
+/// # Errors
+/// Why not, as the end of a sentence.
+pub(super) fn can_tie() -> Result<(), String> {
+    let Some(number) = number() else { return Ok(()) };
+    if let Err(errno) = open_anew(number) {
+        return Err(match errno {
+            Errno::EACCES | Errno::EPERM => format!(
+                "the cell has given its process to another user, or taken rights from it (os.setuid, os.seteuid, os.unshare…): \
+                 it may not open its own descriptors any more ({errno})"
+            ),
+            _ => format!("its process cannot open its own descriptors in /proc any more ({errno})"),
+        });
+    }
+    let space = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
+    if space("pid_for_children") != space("pid") {
+        return Err(
+            "the children of its process get process ids of their own (os.unshare with CLONE_NEWPID): a fork of it could not \
+             be signalled"
+                .into(),
+        );
+    }
     Ok(())
 }
 

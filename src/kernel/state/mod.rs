@@ -5,6 +5,7 @@
 //! directories) is torn down by one of many branches.
 
 mod asking;
+mod bounds;
 mod capture;
 mod checkpoint;
 mod children;
@@ -15,6 +16,7 @@ mod interrupt;
 mod lifeline;
 mod python;
 mod rank;
+mod room;
 mod shared;
 mod sharing;
 mod symbols;
@@ -40,8 +42,6 @@ const FIRST_OWN_DESCRIPTOR: i32 = 200;
 
 /// What a fork needs: an order brings up to four, the child opens some more for a moment.
 const SPARE_DESCRIPTORS: usize = 16;
-/// With fewer than this no state can be frozen.
-const NEEDED_DESCRIPTORS: usize = 8;
 /// How long a frozen process waits for an order, in milliseconds, before it looks for what its branches share. That takes a
 /// millisecond, which those who are still busy with its cell are not to miss.
 const REST_BEFORE_TELLING: u8 = 50;
@@ -277,7 +277,10 @@ impl Process {
             Ok(Side::Child(kept)) => {
                 self.shell.after_fork_in_child(py, kept);
                 if let Err(error) = self.become_role(py, future, descriptors) {
-                    let why = format!("the forked process could not become what it was to be ({error})");
+                    let errno = nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or_default());
+                    let limits = room::limits_behind(errno);
+                    let why =
+                        format!("the forked process could not become what it was to be ({error}){limits}");
                     control::report(&Report::ForkFailed { child, why });
                     leave();
                 }
@@ -331,6 +334,7 @@ impl Process {
         }
         match role {
             Role::Look => {
+                bounds::limit_look();
                 control::report(&Report::Variables(self.asking.look(py)));
                 leave();
             }
@@ -402,15 +406,18 @@ impl Process {
         while let Err(late) = py.check_signals() {
             drop(late);
         }
-        if matches!(ran.how, How::Ok)
-            && let Err(error) = has_room()
-        {
-            ran.how = How::Error(RunError::new("StateNotKept", no_room(&error)));
+        let mut mended = Vec::new();
+        if matches!(ran.how, How::Ok) {
+            match room::can_be_kept() {
+                Ok(told) => mended = told,
+                Err(why) => ran.how = How::Error(RunError::new("StateNotKept", &why)),
+            }
         }
         let (mut warnings, mut forks, mut is_alone) = match ran.how {
             How::Ok => self.shell.hazards(py),
             _ => (Vec::new(), true, false),
         };
+        warnings.extend(mended);
         if matches!(ran.how, How::Ok)
             && let Some(warning) = threads::warning(|| self.shell.native_ids(py))
         {
@@ -474,7 +481,7 @@ impl Kept {
 }
 
 fn could_not_fork(child: super::ProcId, errno: nix::errno::Errno) {
-    let why = format!("the system could not make another process ({errno})");
+    let why = format!("the system could not make another process ({errno}){}", room::limits_behind(errno));
     control::report(&Report::ForkFailed { child, why });
 }
 
@@ -489,28 +496,6 @@ fn raise(low: impl AsFd) -> std::io::Result<OwnedFd> {
     #[allow(unsafe_code)]
     let high = unsafe { OwnedFd::from_raw_fd(number) };
     Ok(high)
-}
-
-/// Whether this process has the descriptors that a fork of it needs, now that the spare ones are free again.
-fn has_room() -> std::io::Result<()> {
-    let null = std::fs::File::open("/dev/null")?;
-    let all: std::io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
-    all.map(drop)
-}
-
-fn no_room(error: &std::io::Error) -> String {
-    use nix::sys::resource::{Resource, getrlimit};
-    if error.raw_os_error() != Some(libc::EMFILE) {
-        return format!(
-            "the cell has led its process to where its state cannot be kept: not even /dev/null can be opened ({error}). \
-             The state before is as it was"
-        );
-    }
-    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
-    format!(
-        "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of {limit} (RLIMIT_NOFILE), so that its state could \
-         not be kept ({error}). The state before is as it was: set a higher limit, or close files"
-    )
 }
 
 /// Descriptors that the user's code cannot use up while they are held: without some to spare no state could be frozen nor

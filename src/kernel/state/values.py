@@ -9,6 +9,7 @@ later one can say "that one": what is shared stays shared, and what holds itself
 import collections
 import datetime
 import decimal
+import importlib
 import math
 import pathlib
 import struct
@@ -23,6 +24,8 @@ MAX_DEPTH = 200
 MAX_COUNT = 2_000_000
 # Long lists of one kind of number or text are written as one piece.
 MIN_PACKED = 32
+# What is hashed for keys, all in all: some times as much, as tuples may be shared. It takes a second.
+MAX_HASHED = 4 * MAX_COUNT
 LARGE_BYTES = 256 * 1024
 # Older ones run code that a table names (CVE-2023-47248).
 MIN_ARROW = 15
@@ -568,11 +571,13 @@ class Malformed(ValueError):
 
 
 class Decoder:
-    """Reads values. `fill(number, memory)` fills memory with a kept buffer; `sizes` are the buffers' lengths."""
+    """Reads values. `fill(number, memory)` fills memory with a kept buffer; `sizes` are the buffers' lengths. `library(name)`
+    imports a library and answers it."""
 
-    def __init__(self, fill, sizes):
+    def __init__(self, fill, sizes, library=importlib.import_module):
         self.fill = fill
         self.sizes = sizes
+        self.library = library
 
     def decode(self, data):
         self.data = memoryview(data)
@@ -580,6 +585,7 @@ class Decoder:
         self.objects = []
         # No reader makes more of it than was there to be written.
         self.left = MAX_COUNT
+        self.hashed = 0
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 5000))
         try:
@@ -590,6 +596,8 @@ class Decoder:
             raise Malformed(f"its values are damaged: {type(error).__name__}: {error}") from None
         finally:
             sys.setrecursionlimit(limit)
+            # What failed is not held on to: others may need its memory.
+            self.objects = None
         if self.at != len(self.data):
             raise Malformed()
         return value
@@ -649,9 +657,28 @@ class Decoder:
         made = {}
         self.objects.append(made)
         for _ in range(count):
-            key = self._value(depth + 1)
+            key = self._hashed(self._value(depth + 1))
             made[key] = self._value(depth + 1)
         return made
+
+    def _hashed(self, key):
+        """A value that is about to be hashed, which goes through all that a tuple holds, as often as it is shared: tuples of
+        two of the same, sixty deep, take for ever."""
+        parts = [key]
+        while parts:
+            part = parts.pop()
+            kind = type(part)
+            if kind is tuple or kind is slice:
+                parts += part if kind is tuple else (part.start, part.stop, part.step)
+                self.hashed += len(part) if kind is tuple else 3
+                if self.hashed > MAX_HASHED:
+                    raise Malformed("what it uses as keys holds too much")
+        return key
+
+    def _all_hashed(self, parts):
+        for part in parts:
+            self._hashed(part)
+        return parts
 
     def _map_count(self, head):
         """The kind and length of a list or a dictionary. Each item takes a byte at least."""
@@ -698,7 +725,7 @@ class Decoder:
     def _pairs(self, parts):
         if len(parts) % 2:
             raise Malformed()
-        return zip(parts[::2], parts[1::2])
+        return zip(self._all_hashed(parts[::2]), parts[1::2])
 
     # The marked kinds
 
@@ -721,13 +748,13 @@ class Decoder:
 
     def _frozenset(self, depth):
         number = self._reserve()
-        made = self.objects[number] = frozenset(self._parts(depth))
+        made = self.objects[number] = frozenset(self._all_hashed(self._parts(depth)))
         return made
 
     def _set(self, depth):
         made = set()
         self.objects.append(made)
-        made.update(self._parts(depth))
+        made.update(self._all_hashed(self._parts(depth)))
         return made
 
     def _deque(self, depth):
@@ -841,7 +868,7 @@ class Decoder:
         return bytes(memory)
 
     def _array(self, depth):
-        import numpy
+        numpy = self.library("numpy")
 
         place = self._reserve()
         if self._count() != 4:
@@ -878,7 +905,7 @@ class Decoder:
         return _to_dtype(numpy, self._value(depth), 0)
 
     def _scalar(self, depth):
-        import numpy
+        numpy = self.library("numpy")
 
         words, data = self._value(depth + 1)
         dtype = _to_dtype(numpy, words, 0)
@@ -887,14 +914,14 @@ class Decoder:
         return numpy.frombuffer(data, dtype)[0] if data else numpy.zeros((), dtype)[()]
 
     def _table(self, depth):
-        import pyarrow
+        pyarrow = self.library("pyarrow")
 
         if int(pyarrow.__version__.split(".")[0]) < MIN_ARROW:
             raise Malformed("reading it is not safe with this old pyarrow")
         return pyarrow.ipc.open_stream(self._of(bytes)).read_all()
 
     def _index(self, depth):
-        import pandas
+        pandas = self.library("pandas")
 
         count = self._count()
         kind = self._of(str)
@@ -911,7 +938,7 @@ class Decoder:
         raise Malformed()
 
     def _column(self, pandas, depth):
-        import numpy
+        numpy = self.library("numpy")
 
         if self.data[self.at : self.at + 1] == b"\x81":
             value = self._value(depth)
@@ -945,7 +972,7 @@ class Decoder:
         return self._framed(depth, True)
 
     def _framed(self, depth, is_series):
-        import pandas
+        pandas = self.library("pandas")
 
         place = self._reserve()
         if self._count() != 3:

@@ -25,20 +25,22 @@ pub struct Budget {
     pub bytes: u64,
     /// How much memory the machine is to keep available, in bytes.
     pub available: u64,
+    /// How much a run may add to its state (`--run-memory`): what nobody has vouched for may not take more when it is loaded.
+    pub run: u64,
 }
 
 impl Budget {
     /// What suits this machine: a share of its memory, and no more processes than it can well have.
     pub fn of_this_machine() -> Self {
         let total = crate::session::measure::total_bytes().unwrap_or(u64::MAX);
-        Self { processes: MAX_PROCESSES, bytes: total / 2, available: total / 10 }
+        Self { processes: MAX_PROCESSES, bytes: total / 2, available: total / 10, run: u64::MAX }
     }
 }
 
 impl Default for Budget {
     /// No limit.
     fn default() -> Self {
-        Self { processes: usize::MAX, bytes: u64::MAX, available: 0 }
+        Self { processes: usize::MAX, bytes: u64::MAX, available: 0, run: u64::MAX }
     }
 }
 
@@ -56,6 +58,11 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(budget: Budget) -> Self {
         Self { budget, ..Self::default() }
+    }
+
+    /// How much memory a run may add, in bytes.
+    pub(super) fn of_a_run(&self) -> u64 {
+        self.budget.run
     }
 
     /// Notes that a state was used now.
@@ -121,7 +128,7 @@ impl Machine {
 
     /// Whether the frozen processes take more than they may.
     pub(super) fn is_over_budget(&self) -> bool {
-        let Budget { processes, bytes, available } = self.memory.budget;
+        let Budget { processes, bytes, available, .. } = self.memory.budget;
         let held =
             || self.notebook.states().filter(|s| s.living == Living::Memory).filter_map(|s| s.memory_bytes);
         self.frozen.len().saturating_sub(1) > processes

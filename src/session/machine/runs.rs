@@ -266,8 +266,11 @@ impl Machine {
                 }
             },
         };
-        let Some(run) = self.notebook.run(exec_id) else { return };
         let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
+        if self.is_loading(head) {
+            self.limit_waiting(exec_id);
+        }
+        let Some(run) = self.notebook.run(exec_id) else { return };
         let code = run.code.clone();
         self.run_on(head, exec_id.clone(), code, allow_stdin);
     }

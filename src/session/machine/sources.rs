@@ -2,11 +2,12 @@
 //! the root.
 
 use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
-use super::heads::Doing;
+use super::heads::{Doing, Head};
 use super::states::is_new;
 use super::{Alarm, Effect, Machine, Ticket};
-use crate::kernel::{Load, ProcId, Role};
+use crate::kernel::{Exit, Load, ProcId, Role};
 use crate::notebook::{ExecId, Form, Living, RunError, RunStatus, Saving, StateId};
+use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -50,7 +51,25 @@ impl Machine {
         let there = self.notebook.state(state).filter(|s| s.living != Living::Deleted)?;
         let checkpoint = there.checkpoint.as_ref()?;
         let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
-        Some(Load { manifest: checkpoint.checkpoint_id.clone(), form })
+        let max_bytes = (!checkpoint.is_trusted).then(|| self.memory.of_a_run());
+        Some(Load { manifest: checkpoint.checkpoint_id.clone(), form, max_bytes })
+    }
+
+    /// Why the process has died that was loading what nobody has vouched for; none when it was doing something else. What
+    /// has ended it once would do so each time, and anybody who may look at the state could ask for it.
+    pub(super) fn died_loading(&self, process: ProcId, exit: Option<Exit>) -> Option<String> {
+        let head = self.heads.get(process).filter(|h| !h.is_killed && self.loads_itself(h));
+        let state = self.loads.get(&process).or(head.map(|h| &h.at))?;
+        let is_trusted = self.notebook.state(state)?.checkpoint.as_ref()?.is_trusted;
+        match exit {
+            _ if is_trusted => None,
+            Some(Exit::Signal(signal)) if signal == Signal::SIGXCPU as i32 => Some(
+                "its values took longer to load than files of their size may: trust the notebook if you know where it comes from"
+                    .into(),
+            ),
+            Some(_) => Some("the process that loaded its values has died".into()),
+            None => None,
+        }
     }
 
     /// Makes a head at a state: forked from its process, or from the root and loaded when that process would hang in forks,
@@ -92,6 +111,15 @@ impl Machine {
     /// A run waits until its state is loaded.
     pub(super) fn wait_until_loaded(&mut self, exec_id: &ExecId, state: &StateId) {
         self.late_runs.entry(state.clone()).or_default().push(exec_id.clone());
+        self.limit_waiting(exec_id);
+    }
+
+    /// The time for which a run waits for a load counts: nobody knows how long that takes.
+    pub(super) fn limit_waiting(&mut self, exec_id: &ExecId) {
+        if let Some(limit) = self.requests.get(exec_id).and_then(|r| r.timeout) {
+            let alarm = Alarm::TimeLimit(exec_id.clone(), self.requests.serial(exec_id));
+            self.effects.push(Effect::Wake(limit, alarm));
+        }
     }
 
     /// Begins the runs that have waited until a state is loaded, or cannot be any more.
@@ -151,6 +179,15 @@ impl Machine {
         self.saver.note_broken(&state);
         self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
         self.serve_backlog();
+    }
+
+    /// Whether a head is not there yet because its state is being loaded.
+    pub(super) fn is_loading(&self, head: ProcId) -> bool {
+        self.heads.get(head).is_some_and(|h| self.loads_itself(h)) || self.waits_for_a_load(head)
+    }
+
+    fn loads_itself(&self, head: &Head) -> bool {
+        !head.is_ready && !head.at.is_root() && self.root == Some(head.from)
     }
 
     /// Whether a process cannot be there yet, as the one that it is forked from is still being loaded.

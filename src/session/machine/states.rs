@@ -6,7 +6,8 @@ use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Base, Event, ExecId, Living, Missing, Refused, Reply, Revival, RunStatus, State, StateId, Variable,
+    Base, Event, ExecId, Living, Missing, Refused, Reply, Revival, RunStatus, Saving, State, StateId,
+    Variable,
 };
 use std::time::Duration;
 
@@ -103,9 +104,10 @@ impl Machine {
             return Ok(());
         }
         let how = "replay it: its cells run again from the nearest state that is whole";
-        let why = match state.checkpoint {
-            Some(_) => "it has no process, and its checkpoint could not be loaded",
-            None => "it has neither a process nor a checkpoint",
+        let why = match (&state.checkpoint, &state.saving) {
+            (Some(_), Saving::Failed { why }) => format!("it has no process, and {why}"),
+            (Some(_), _) => "it has no process, and its checkpoint could not be loaded".into(),
+            (None, _) => "it has neither a process nor a checkpoint".into(),
         };
         Err(Refused::new("lost", format!("run against state {id}"), why, how))
     }
@@ -186,6 +188,9 @@ impl Machine {
 
     /// A process is gone.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
+        if let Some(why) = self.died_loading(process, exit) {
+            return self.load_failed(process, &why);
+        }
         if let Some(head) = self.heads.remove(process) {
             match head.doing {
                 Doing::Rest => {}

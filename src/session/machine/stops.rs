@@ -34,7 +34,10 @@ impl Machine {
 
     fn time_limit_error(&self, exec_id: &ExecId) -> RunError {
         let limit = self.requests.get(exec_id).and_then(|r| r.timeout).unwrap_or_default();
-        RunError::new("RunTimeout", format!("the run was stopped at its limit of {} s", limit.as_secs_f64()))
+        let has_begun = self.notebook.run(exec_id).is_none_or(|r| r.started_at.is_some());
+        let waited = if has_begun { "" } else { ", before its state was loaded from its checkpoint" };
+        let why = format!("the run was stopped at its limit of {} s{waited}", limit.as_secs_f64());
+        RunError::new("RunTimeout", why)
     }
 
     /// Stops a run; false when there is none to stop.
@@ -52,17 +55,19 @@ impl Machine {
         let head = self.heads.of_run(exec_id);
         match head.and_then(|id| self.heads.get(id).map(|h| (id, &h.doing))) {
             Some((head, Doing::Run(_))) if first => self.ask_to_stop(head, exec_id),
+            // Nothing of it runs yet, and a load may take long.
+            Some((head, Doing::Begin(_))) if self.is_loading(head) => self.kill_for_good(head),
             // It has its order, and may have begun already: it is interrupted when it says so.
             Some(_) if first => self.look_whether_stopped(exec_id),
             // Asked twice: its end comes as the end of its process.
             Some((head, _)) => self.kill_for_good(head),
             None => {
                 self.backlog.retain(|r| r != exec_id);
-                self.end(
-                    exec_id,
-                    RunStatus::Interrupted,
-                    Some(interrupted("it was stopped before it began")),
-                );
+                let error = match why {
+                    Stop::TimeLimit => self.time_limit_error(exec_id),
+                    _ => interrupted("it was stopped before it began"),
+                };
+                self.end(exec_id, RunStatus::Interrupted, Some(error));
                 self.serve_backlog();
             }
         }

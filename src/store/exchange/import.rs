@@ -5,19 +5,27 @@ use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, 
 use crate::blobs::{Blobs, Digest, from_file};
 use crate::notebook::{Form, Missing};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
+
+/// How many parts a header or a manifest may have: a short text of brackets takes thirty times its length when it is read.
+const MAX_PARTS: usize = 4_000_000;
+/// What a small file may unpack to, in bytes, and what each further byte of it may.
+const BASE_UNPACKED_BYTES: u64 = 1 << 30;
+const UNPACKED_PER_BYTE: u64 = 200;
 
 /// What a list needs to know of a manifest.
 #[derive(Deserialize)]
 struct About {
     #[serde(default)]
-    entries: Vec<serde::de::IgnoredAny>,
+    entries: Vec<IgnoredAny>,
     #[serde(default)]
     missing: Vec<Missing>,
     #[serde(default)]
-    sources: Option<serde_json::Map<String, serde_json::Value>>,
+    sources: Option<BTreeMap<String, IgnoredAny>>,
 }
 
 /// Reads a state's file: first all of it, to see that it is whole and right, then its blobs into their place. It is not
@@ -33,13 +41,23 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
         return Err(bad("it is no ratoon-state file of a version that is known here"));
     }
     let (_, header) = reader.record(None, MAX_HEADER_BYTES)?;
+    count_parts("header", &header)?;
     let mut arrived: Arrived =
         serde_json::from_slice(&header).map_err(|e| bad(format!("its header cannot be read: {e}")))?;
     let (id, manifest) = reader.record(None, MAX_MANIFEST_BYTES)?;
+    count_parts("manifest", &manifest)?;
     let form = arrived.checkpoint.form;
     let chunks = once(named(&manifest, Some(form)).map_err(bad)?)?;
     if form == Form::Data && named(&manifest, Some(Form::Environment)).is_ok() {
         return Err(bad("it says that it holds plain values only, and holds more"));
+    }
+    let unpacked: u64 = chunks.iter().map(|(_, length)| *length as u64).sum();
+    let most = BASE_UNPACKED_BYTES.saturating_add(UNPACKED_PER_BYTE.saturating_mul(reader.length()?));
+    if unpacked > most {
+        return Err(bad(format!(
+            "it unpacks to more than the {} MiB that a file of its size may",
+            most >> 20
+        )));
     }
     let start = reader.at()?;
     for (chunk, length) in &chunks {
@@ -76,6 +94,21 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
     checkpoint.includes_source = about.sources.is_some_and(|sources| !sources.is_empty());
     checkpoint.missing = about.missing;
     Ok(arrived)
+}
+
+/// Refuses JSON that would take far more memory than its text.
+fn count_parts(what: &str, text: &[u8]) -> Result<(), ExchangeError> {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    if count > MAX_PARTS { Err(bad(format!("its {what} has more than {MAX_PARTS} parts"))) } else { Ok(()) }
 }
 
 /// Reads record after record.
@@ -128,6 +161,10 @@ impl Reader {
     fn chunk(&mut self, digest: &Digest, length: usize) -> Result<Vec<u8>, ExchangeError> {
         let (_, bytes) = self.record(Some(digest), length)?;
         if bytes.len() == length { Ok(bytes) } else { Err(bad(format!("the chunk {digest} is too short"))) }
+    }
+
+    fn length(&self) -> Result<u64, ExchangeError> {
+        self.file.get_ref().metadata().map(|about| about.len()).map_err(ExchangeError::Disk)
     }
 
     fn at(&mut self) -> Result<u64, ExchangeError> {

@@ -265,7 +265,7 @@ fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
             s1 is in Replay
             s1 saving: Failed { why: "its checkpoint could not be loaded: a blob is damaged" }
         run d on s1
-            answer 18: refused, lost: run against state s1: it has no process, and its checkpoint could not be loaded
+            answer 18: refused, lost: run against state s1: it has no process, and its checkpoint could not be loaded: a blob is damaged
         replay s1
             p1 forks p8, head
             replaying s1: 0 of 1

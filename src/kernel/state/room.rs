@@ -1,0 +1,94 @@
+//! Whether a state can be kept: what the user's code has done to its process may leave no room for a fork of it, or no way
+//! to make one. That is found out before the state is acknowledged.
+
+use super::{capture, lifeline};
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit};
+use std::io;
+
+/// With fewer descriptors than this no state can be frozen.
+const NEEDED_DESCRIPTORS: usize = 8;
+/// With less memory to map than this no branch can begin: its ring, and what Python and IPython ask for first.
+const NEEDED_BYTES: usize = 16 << 20;
+const AS_BEFORE: &str = "The state before is as it was";
+
+/// Puts back what can be put back; answers what that was, in sentences.
+///
+/// # Errors
+/// Why the state of this process cannot be kept.
+pub(super) fn can_be_kept() -> Result<Vec<String>, String> {
+    let mended = capture::mend().map_err(|error| no_room(&error))?;
+    has_descriptors().map_err(|error| no_room(&error))?;
+    has_memory()?;
+    lifeline::can_tie().map_err(|why| format!("the state could not be kept: {why}. {AS_BEFORE}"))?;
+    Ok(mended)
+}
+
+/// Whether this process has the descriptors that a fork of it needs, now that the spare ones are free again.
+fn has_descriptors() -> io::Result<()> {
+    let null = std::fs::File::open("/dev/null")?;
+    let all: io::Result<Vec<_>> = (1..NEEDED_DESCRIPTORS).map(|_| null.try_clone()).collect();
+    all.map(drop)
+}
+
+fn no_room(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => {
+            let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
+            format!(
+                "the cell has left fewer than {NEEDED_DESCRIPTORS} descriptors within its limit of {limit} (RLIMIT_NOFILE), so that its \
+                 state could not be kept ({error}). {AS_BEFORE}: set a higher limit, or close files"
+            )
+        }
+        Some(libc::EBADF) => format!(
+            "the cell has closed descriptors 1 or 2, and all that could be put in their place, so that its state could not be \
+             kept. {AS_BEFORE}"
+        ),
+        _ => format!(
+            "the cell has led its process to where its state cannot be kept: not even /dev/null can be opened ({error}). {AS_BEFORE}"
+        ),
+    }
+}
+
+/// Whether memory can be had that a branch needs. Asked only where there is a limit.
+fn has_memory() -> Result<(), String> {
+    let limits = memory_limits();
+    if limits.is_empty() || Vec::<u8>::new().try_reserve_exact(NEEDED_BYTES).is_ok() {
+        return Ok(());
+    }
+    let needed = NEEDED_BYTES >> 20;
+    Err(format!(
+        "the cell has left less than {needed} MiB within its own limit of memory ({}), so that no branch of its state could be made. \
+         {AS_BEFORE}: set a higher limit, or limit runs with `--run-memory` or `run_memory`",
+        limits.join(", ")
+    ))
+}
+
+/// The limits of this process' memory, in words.
+fn memory_limits() -> Vec<String> {
+    let of = |(which, name): (Resource, &str)| match getrlimit(which) {
+        Ok((soft, _)) if soft != libc::RLIM_INFINITY => Some(format!("{name} is {} MiB", soft >> 20)),
+        _ => None,
+    };
+    [(Resource::RLIMIT_AS, "RLIMIT_AS"), (Resource::RLIMIT_DATA, "RLIMIT_DATA")]
+        .into_iter()
+        .filter_map(of)
+        .collect()
+}
+
+/// What the user's code may have set that is the reason for a refusal of the system; empty where there is nothing.
+pub(super) fn limits_behind(errno: Errno) -> String {
+    let limits = match errno {
+        Errno::ENOMEM => memory_limits(),
+        Errno::EAGAIN => match getrlimit(Resource::RLIMIT_NPROC) {
+            Ok((soft, hard)) if soft < hard => vec![format!("RLIMIT_NPROC is {soft}")],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
+    if limits.is_empty() {
+        String::new()
+    } else {
+        format!(": a cell has set a limit ({})", limits.join(", "))
+    }
+}
