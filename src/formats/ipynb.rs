@@ -1,6 +1,6 @@
 //! Jupyter's notebook files: written as nbformat 4.5, read as 4.x, and as 3 (`old`).
 
-use super::{Cell, Document, FormatError, is_id, is_json, markdown, old, text_of};
+use super::{Cell, Document, FormatError, check_cell, check_count, is_id, is_json, markdown, old, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
 use serde_json::{Map, Value, json};
 
@@ -99,7 +99,7 @@ fn lines(text: &str) -> Value {
 }
 
 /// Reads a file of version 3 or 4.
-pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
+pub(super) fn read(bytes: &[u8], goes_on: &dyn Fn() -> bool) -> Result<Document, FormatError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let file: Value = serde_json::from_slice(bytes).map_err(|error| {
         let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
@@ -111,8 +111,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     };
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
-        Some(4) => new(&file),
-        Some(3) => old::read(&file),
+        Some(4) => new(&file, goes_on),
+        Some(3) => old::read(&file, goes_on),
         Some(version @ (1 | 2)) => {
             let why = format!("it is of version {version} of the format, of the year 2011 or 2012");
             Err(FormatError::new(why, "open it in Jupyter and save it again"))
@@ -125,15 +125,20 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, FormatError> {
     }
 }
 
-fn new(file: &Map<String, Value>) -> Result<Document, FormatError> {
+fn new(file: &Map<String, Value>, goes_on: &dyn Fn() -> bool) -> Result<Document, FormatError> {
     let cells = list(file, "cells", "the file")?;
+    check_count(cells.len())?;
     let mut document = Document::default();
     let mut room = MAX_PICTURES_BYTES;
     for (i, cell) in cells.iter().enumerate() {
         let place = format!("cell {}", i + 1);
         let cell = object(cell, &place)?;
         let kind = word(cell, "cell_type", &place)?;
+        if !goes_on() {
+            return Err(FormatError::stopped());
+        }
         let mut source = source(cell, "source", &place)?;
+        check_cell(i, &source)?;
         let mut own = match kind {
             "code" => {
                 let mut own = Cell::new(DraftKind::Code, source);

@@ -3,6 +3,8 @@
 use super::text_of;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Pictures that a page of ours shows.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -16,21 +18,26 @@ pub(super) fn fenced(text: &str) -> String {
 
 /// What stands before the name of a picture that came beside a text.
 const MARK: &str = "](attachment:";
-/// How many `)` the name of a picture may have in it.
+/// How many `)` the name of a picture may have in it, and how many bytes.
 const MAX_CLOSINGS: usize = 8;
+const MAX_NAME_BYTES: usize = 512;
 
 /// Puts pictures that came beside a text into it, as long as `fits` takes their bytes. The text is gone through once, however
-/// many pictures there are.
+/// many pictures there are, and so is each picture, however often it is named.
 pub(super) fn with_pictures(
     text: &str,
     attachments: &Map<String, Value>,
     mut fits: impl FnMut(usize) -> bool,
 ) -> String {
+    let mut addresses: HashMap<&str, Option<Rc<str>>> = HashMap::new();
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(MARK) {
         let name = at + MARK.len();
-        let found = named(&rest[name..], attachments);
+        let found = named(&rest[name..], attachments).and_then(|(length, name, bundle)| {
+            let address = addresses.entry(name).or_insert_with(|| address(bundle).map(Rc::from));
+            address.clone().map(|picture| (length, picture))
+        });
         if let Some((length, picture)) = found.filter(|(_, picture)| fits(picture.len())) {
             written.push_str(&rest[..at]);
             written.push_str(&format!("]({picture})"));
@@ -44,13 +51,19 @@ pub(super) fn with_pictures(
     written
 }
 
-/// The picture whose name begins a text and ends before a `)`, as an address, and how long the name is.
-fn named(text: &str, attachments: &Map<String, Value>) -> Option<(usize, String)> {
+/// The attachment whose name begins a text and ends before a `)`, and how long the name is there.
+fn named<'a>(
+    text: &str,
+    attachments: &'a Map<String, Value>,
+) -> Option<(usize, &'a str, &'a Map<String, Value>)> {
+    let text = &text[..text.floor_char_boundary(MAX_NAME_BYTES)];
     let line = text.lines().next().unwrap_or_default();
     line.match_indices(')').take(MAX_CLOSINGS).find_map(|(end, _)| {
         let name = &line[..end];
-        let bundle = attachments.get(name).or_else(|| attachments.get(&name.replace("%20", " ")));
-        Some((end, address(bundle?.as_object()?)?))
+        let entry =
+            attachments.get_key_value(name).or_else(|| attachments.get_key_value(&name.replace("%20", " ")));
+        let (name, bundle) = entry?;
+        Some((end, name.as_str(), bundle.as_object()?))
     })
 }
 

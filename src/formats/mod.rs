@@ -76,6 +76,11 @@ impl FormatError {
         Self { why: why.into(), how: how.into(), is_too_large: false }
     }
 
+    /// Nobody waits for it any more.
+    fn stopped() -> Self {
+        Self::new("whoever sent it has left", "send it again")
+    }
+
     fn too_large(why: impl Into<String>) -> Self {
         Self { why: why.into(), how: "take in a part of it".into(), is_too_large: true }
     }
@@ -170,8 +175,16 @@ impl Document {
     /// # Errors
     /// When it is not in that format, or too large.
     pub fn read(bytes: &[u8], format: Format) -> Result<Self, FormatError> {
+        Self::read_while(bytes, format, &|| true)
+    }
+
+    /// The same, as long as somebody waits for it: `goes_on` is asked before each cell.
+    ///
+    /// # Errors
+    /// As `read`, and when nobody waits any more.
+    pub fn read_while(bytes: &[u8], format: Format, goes_on: &dyn Fn() -> bool) -> Result<Self, FormatError> {
         let document = match format {
-            Format::Ipynb => ipynb::read(bytes)?,
+            Format::Ipynb => ipynb::read(bytes, goes_on)?,
             Format::Script => script::read(bytes)?,
             Format::Html => {
                 let how = "take the .ipynb or the .py";
@@ -249,17 +262,28 @@ fn kept(items: Vec<Output>) -> Outputs {
 }
 
 fn check(document: &Document) -> Result<(), FormatError> {
-    if document.cells.len() > MAX_CELLS {
-        let why = format!("it has {} cells, more than {MAX_CELLS}", document.cells.len());
-        return Err(FormatError::too_large(why));
-    }
-    if let Some(at) = document.cells.iter().position(|cell| cell.source.len() > MAX_CELL_BYTES) {
-        let why = format!("cell {} has more than {MAX_CELL_BYTES} bytes of text", at + 1);
-        return Err(FormatError::too_large(why));
+    check_count(document.cells.len())?;
+    for (at, cell) in document.cells.iter().enumerate() {
+        check_cell(at, &cell.source)?;
     }
     let bytes: usize = document.cells.iter().map(|cell| cell.source.len()).sum();
     if bytes > MAX_TEXT_BYTES {
         let why = format!("its cells have {bytes} bytes of text, more than {MAX_TEXT_BYTES}");
+        return Err(FormatError::too_large(why));
+    }
+    Ok(())
+}
+
+fn check_count(cells: usize) -> Result<(), FormatError> {
+    if cells > MAX_CELLS {
+        return Err(FormatError::too_large(format!("it has {cells} cells, more than {MAX_CELLS}")));
+    }
+    Ok(())
+}
+
+fn check_cell(at: usize, text: &str) -> Result<(), FormatError> {
+    if text.len() > MAX_CELL_BYTES {
+        let why = format!("cell {} has more than {MAX_CELL_BYTES} bytes of text", at + 1);
         return Err(FormatError::too_large(why));
     }
     Ok(())
@@ -273,13 +297,17 @@ fn is_id(text: &str) -> bool {
 /// Gives every cell an id that is valid and its own.
 fn with_ids(cells: &mut [Cell]) {
     let mut taken = HashSet::new();
+    // Numbers that were looked at once are not looked at again: hostile files have them all.
+    let mut next = 1;
     for (at, cell) in cells.iter_mut().enumerate() {
         if is_id(&cell.id) && taken.insert(cell.id.clone()) {
             continue;
         }
-        let free = (at + 1..).map(|n| format!("cell-{n}")).find(|id| !taken.contains(id));
-        cell.id = free.unwrap_or_default();
-        taken.insert(cell.id.clone());
+        next = next.max(at + 1);
+        while !taken.insert(format!("cell-{next}")) {
+            next += 1;
+        }
+        cell.id = format!("cell-{next}");
     }
 }
 

@@ -180,6 +180,51 @@ fn worked() -> f64 {
     told.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
 }
 
+#[test]
+fn a_picture_is_read_once_however_often_it_is_named() {
+    // Looked at for each mention, these would be hundreds of gigabytes.
+    let data = "QUJD ".repeat(2_000_000);
+    for (data, is_too_large) in [(data.as_str(), true), ("QUJD", false)] {
+        let attachments = json!({"a": {"image/png": data}});
+        let source = "![](attachment:a) ".repeat(20_000);
+        let cell =
+            json!({"cell_type": "markdown", "source": source, "attachments": attachments, "metadata": {}});
+        let document = read(v4(json!([cell]))).unwrap();
+        let text = &document.cells[0].source;
+        assert_eq!(text.contains("attachment:a"), is_too_large);
+        assert!(text.len() < 4 << 20, "{}", text.len());
+        assert_eq!(document.left_out.len(), usize::from(is_too_large));
+    }
+    // A line without an end, and names that go on for ever.
+    let source = "](attachment:".repeat(70_000);
+    let cell = json!({"cell_type": "markdown", "source": source, "attachments": {"a": {}}, "metadata": {}});
+    assert_eq!(read(v4(json!([cell]))).unwrap().cells[0].source, source);
+}
+
+#[test]
+fn a_file_that_nobody_waits_for_is_not_read_to_its_end() {
+    let cell = json!({"cell_type": "code", "source": "1", "metadata": {}, "outputs": []});
+    let bytes = serde_json::to_vec(&v4(Value::from(vec![cell; 100]))).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let goes_on = || {
+        asked.set(asked.get() + 1);
+        asked.get() < 10
+    };
+    let error = Document::read_while(&bytes, Format::Ipynb, &goes_on).unwrap_err();
+    assert!(error.why.contains("has left") && asked.get() == 10, "{error:?}");
+}
+
+#[test]
+fn cells_get_ids_of_their_own_even_if_a_file_has_taken_them_all() {
+    let taken = (1..5_000).map(|n| json!({"cell_type": "code", "id": format!("cell-{n}"), "source": "", "metadata": {}, "outputs": []}));
+    let without = (0..5_000)
+        .map(|_| json!({"cell_type": "code", "id": "", "source": "", "metadata": {}, "outputs": []}));
+    let mut document = read(v4(taken.chain(without).collect())).unwrap();
+    with_ids(&mut document.cells);
+    let ids: std::collections::HashSet<&str> = document.cells.iter().map(|cell| cell.id.as_str()).collect();
+    assert_eq!(ids.len(), 9_999);
+}
+
 /// A small file may keep the server busy for a small time only.
 #[test]
 fn files_made_to_take_long_do_not() {

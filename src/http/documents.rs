@@ -12,6 +12,7 @@ use crate::notebook::Refused;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use utoipa::ToSchema;
 
@@ -96,29 +97,34 @@ pub(crate) async fn import(
         Ok(())
     })
     .await?;
-    let imported = to_its_end(take_in(door, name, bytes, format)).await?;
-    drop(permit);
+    // Read before anything is locked, and no longer than somebody waits: this is dropped with the request.
+    let waiting = Arc::new(());
+    let waits = Arc::downgrade(&waiting);
+    let read = door.threads.run(move || {
+        let read = Document::read_while(&bytes, format, &|| waits.strong_count() > 0);
+        // Held as long as a thread is busy with it.
+        (read, permit)
+    });
+    let (document, permit) = read.await?;
+    let document = document.map_err(Refused::from)?;
+    let imported = to_its_end(take_in(door, name, document)).await?;
+    drop((permit, waiting));
     Ok(HttpResponse::Created().json(imported))
 }
 
-async fn take_in(
-    door: web::Data<Door>,
-    name: String,
-    bytes: Vec<u8>,
-    format: Format,
-) -> Result<Imported, HttpError> {
-    let _one = door.changes_links.lock().await;
-    let sessions = door.sessions.clone();
-    let threads = door.threads.clone();
-    let made = threads.run(move || -> Result<Imported, Refused> {
-        let mut document = Document::read(&bytes, format)?;
-        let left_out = std::mem::take(&mut document.left_out);
+async fn take_in(door: web::Data<Door>, name: String, mut document: Document) -> Result<Imported, HttpError> {
+    let left_out = std::mem::take(&mut document.left_out);
+    let own = name.clone();
+    let made = door.threads.run(move || {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
         let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
-        sessions.create(&document.into_notebook(&name, now, &mut new_id))?;
-        Ok(Imported { name, left_out })
+        document.into_notebook(&own, now, &mut new_id)
     });
-    Ok(made.await??)
+    let notebook = made.await?;
+    let _one = door.changes_links.lock().await;
+    let sessions = door.sessions.clone();
+    door.threads.run(move || sessions.create(&notebook)).await??;
+    Ok(Imported { name, left_out })
 }
 
 /// Whether a name may be given to a new notebook.

@@ -79,7 +79,12 @@ impl Trashed {
 
 /// What is in the trash of a directory of notebooks, the newest first.
 pub fn list(shelf: &Path) -> Vec<Trashed> {
-    let entries = fs::read_dir(shelf.join(TRASH)).into_iter().flatten().flatten();
+    let trash = shelf.join(TRASH);
+    if trash.is_symlink() {
+        // What it leads to is not ours.
+        return Vec::new();
+    }
+    let entries = fs::read_dir(trash).into_iter().flatten().flatten();
     let mut all: Vec<Trashed> = entries.filter_map(|entry| Trashed::of(entry.path())).collect();
     all.sort_by(|a, b| (b.at_ms, &b.id).cmp(&(a.at_ms, &a.id)));
     all
@@ -167,7 +172,10 @@ pub(super) fn prune(dir: &Path) {
 
 /// Removes what is too old, and what earlier starts left half made or half removed.
 pub fn sweep(shelf: &Path) {
-    shelf::sweep(&shelf.join(TRASH));
+    let trash = shelf.join(TRASH);
+    if !trash.is_symlink() {
+        shelf::sweep(&trash);
+    }
     prune(&shelf.join("any.ratoon"));
 }
 

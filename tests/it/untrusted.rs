@@ -109,7 +109,7 @@ fn endless_key() -> Vec<u8> {
 fn colliding_keys(count: u32) -> Vec<u8> {
     let mut pairs = Vec::new();
     for number in 1..=u128::from(count) {
-        let key = (number * ((1 << 61) - 1) << 1).to_le_bytes();
+        let key = ((number * ((1 << 61) - 1)) << 1).to_le_bytes();
         pairs.extend([&BIG_INT[..], &[0xC6, 0, 0, 0, 16], &key[..], &[0xC0]].concat());
     }
     [&[0xDF], &count.to_be_bytes()[..], &pairs].concat()
