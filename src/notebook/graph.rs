@@ -96,7 +96,7 @@ impl Notebook {
 
     /// States in creation order, deleted ones that still carry descendants included.
     pub fn states(&self) -> impl DoubleEndedIterator<Item = &State> {
-        self.states.values()
+        self.states.values().inspect(|_| seen())
     }
 
     /// Names in the order in which they were first given. A re-bound name keeps its place, as in a Python dict.
@@ -111,7 +111,7 @@ impl Notebook {
 
     /// Runs in the order in which they were asked for.
     pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Run> {
-        self.runs.values()
+        self.runs.values().inspect(|_| seen())
     }
 
     /// Drafts; those of one state stand in their order.
@@ -214,10 +214,14 @@ impl Notebook {
         self.runs.insert(run.exec_id.clone(), run);
     }
 
+    /// A state, its parent, and so on to the root.
+    pub fn ancestry(&self, tip: &StateId) -> impl Iterator<Item = &State> {
+        std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).inspect(|_| seen())
+    }
+
     /// The path from the root to a state, both included.
     pub fn lineage(&self, tip: &StateId) -> Vec<&State> {
-        let mut line: Vec<&State> =
-            std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).collect();
+        let mut line: Vec<&State> = self.ancestry(tip).collect();
         line.reverse();
         line
     }
@@ -362,4 +366,17 @@ impl Notebook {
         let at = self.drafts.iter().position(|d| &d.id == id)?;
         Some(self.drafts.remove(at))
     }
+}
+
+/// Counts, in tests, each state or run that is come by where many are gone through: what a cell costs must not grow with
+/// how many there are.
+fn seen() {
+    #[cfg(test)]
+    SEEN.with(|seen| seen.set(seen.get() + 1));
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many states and runs were come by on this thread.
+    pub(crate) static SEEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -14,6 +14,8 @@ mod record;
 
 pub use command::{Command, Completion, Inspection, Line, Refused, Reply, Signature, Variable};
 pub use event::{Event, Snapshot};
+#[cfg(test)]
+pub(crate) use graph::SEEN;
 pub use graph::{Notebook, Parts};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};

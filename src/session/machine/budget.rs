@@ -4,7 +4,7 @@
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
 use crate::notebook::{Checkpoint, Event, Living, Revival, Saving, State, StateId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 /// How long after a state was frozen its memory is measured: measuring takes milliseconds, so it is done for several at once.
@@ -50,7 +50,9 @@ pub(super) struct Memory {
     budget: Budget,
     available: Option<u64>,
     uses: u64,
-    used: BTreeMap<StateId, u64>,
+    used: HashMap<StateId, u64>,
+    /// States that can come back from a checkpoint, those first that were used longest ago: one of them goes next.
+    may_go: BTreeSet<(u64, StateId)>,
     to_measure: BTreeSet<StateId>,
     alarm_is_set: bool,
 }
@@ -68,13 +70,24 @@ impl Memory {
     /// Notes that a state was used now.
     pub(super) fn note_used(&mut self, state: &StateId) {
         self.uses += 1;
-        self.used.insert(state.clone(), self.uses);
+        let before = self.used.insert(state.clone(), self.uses).unwrap_or_default();
+        if self.may_go.remove(&(before, state.clone())) {
+            self.may_go.insert((self.uses, state.clone()));
+        }
     }
 
     /// Forgets a state.
     pub(super) fn forget(&mut self, state: &StateId) {
-        self.used.remove(state);
+        let used = self.used.remove(state).unwrap_or_default();
+        self.may_go.remove(&(used, state.clone()));
         self.to_measure.remove(state);
+    }
+
+    /// Forgets all states.
+    pub(super) fn forget_all(&mut self) {
+        self.used.clear();
+        self.may_go.clear();
+        self.to_measure.clear();
     }
 }
 
@@ -118,6 +131,7 @@ impl Machine {
                 && state.memory_bytes != Some(bytes)
             {
                 state.memory_bytes = Some(bytes);
+                self.frozen.measured(process, bytes);
                 self.publish(Event::MemoryMeasured { state: id, memory_bytes: bytes });
             }
         }
@@ -129,11 +143,9 @@ impl Machine {
     /// Whether the frozen processes take more than they may.
     pub(super) fn is_over_budget(&self) -> bool {
         let Budget { processes, bytes, available, .. } = self.memory.budget;
-        let held =
-            || self.notebook.states().filter(|s| s.living == Living::Memory).filter_map(|s| s.memory_bytes);
         self.frozen.len().saturating_sub(1) > processes
             || self.memory.available.is_some_and(|a| a < available)
-            || bytes < u64::MAX && held().sum::<u64>() > bytes
+            || self.frozen.bytes() > bytes
     }
 
     /// Lets the least valuable frozen processes go until the budget holds, or no other can be spared.
@@ -152,6 +164,7 @@ impl Machine {
         if let Some(process) = self.frozen.remove(id) {
             self.effects.push(Effect::Kill(process));
         }
+        self.memory.forget(id);
         self.end_answers(id, "busy", "the state was let go, as memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
             (state.revival, state.memory_bytes) = (None, None);
@@ -161,23 +174,36 @@ impl Machine {
 
     fn least_valuable(&self) -> Option<StateId> {
         let is_short = self.memory.available.is_some_and(|a| a < self.memory.budget.available);
+        let first = |pinned| {
+            let candidates = self.memory.may_go.iter().filter_map(|(_, id)| self.notebook.state(id));
+            let mut candidates = candidates.filter(|s| s.pinned == pinned && self.can_be_let_go(s));
+            candidates.next().map(|s| s.id.clone())
+        };
         // A pinned state goes only when the machine runs out of memory, and then last.
-        let can_go = |s: &&State| (is_short || !s.pinned) && self.can_be_let_go(s);
-        let worth = |s: &&State| (s.pinned, self.memory.used.get(&s.id).copied().unwrap_or_default());
-        self.notebook.states().filter(can_go).min_by_key(worth).map(|s| s.id.clone())
+        first(false).or_else(|| if is_short { first(true) } else { None })
+    }
+
+    /// A state has a checkpoint now, or came from one: it may be one that can be let go.
+    pub(super) fn note_may_go(&mut self, id: &StateId) {
+        if self.notebook.state(id).is_some_and(|state| self.comes_back(state)) {
+            let used = *self.memory.used.entry(id.clone()).or_default();
+            self.memory.may_go.insert((used, id.clone()));
+        }
+    }
+
+    /// Whether all that a state's process holds can be had from its checkpoint, as far as it came from there itself.
+    fn comes_back(&self, state: &State) -> bool {
+        let is_broken = self.saver.has_broken(&state.id);
+        !is_broken && state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole)
+            || matches!(&state.revival, Some(Revival::Checkpoint { .. }))
     }
 
     /// Whether nothing is lost when a frozen process goes, and nobody is busy with it.
     fn can_be_let_go(&self, state: &State) -> bool {
-        let comes_back = |s: &State| {
-            let is_broken = self.saver.has_broken(&s.id);
-            !is_broken && s.checkpoint.as_ref().is_some_and(Checkpoint::is_whole)
-                || matches!(&s.revival, Some(Revival::Checkpoint { .. }))
-        };
         state.living == Living::Memory
             && !state.id.is_root()
             && !matches!(state.saving, Saving::Failed { .. })
-            && comes_back(state)
+            && self.comes_back(state)
             && !self.heads.stand_at(&state.id)
             && !self.saver.is_at(&state.id)
             && !self.senders.are_at(&state.id)

@@ -13,6 +13,7 @@ mod budget;
 mod changes;
 mod digests;
 mod drafts;
+mod frozen;
 mod hangs;
 mod heads;
 mod imported;
@@ -39,6 +40,7 @@ pub use budget::Budget;
 use budget::Memory;
 use changes::Comparer;
 use digests::Digesters;
+use frozen::Frozen;
 use hangs::Hazards;
 use heads::Heads;
 use indexmap::IndexSet;
@@ -198,7 +200,7 @@ pub(super) struct Machine {
     now_ms: f64,
     last_proc: u64,
     root: Option<ProcId>,
-    frozen: BTreeMap<StateId, ProcId>,
+    frozen: Frozen,
     heads: Heads,
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
     /// Looks that had to wait for their state to be loaded.
@@ -239,7 +241,7 @@ impl Machine {
             now_ms: 0.0,
             last_proc: 0,
             root: None,
-            frozen: BTreeMap::new(),
+            frozen: Frozen::default(),
             heads: Heads::default(),
             looks: BTreeMap::new(),
             late_looks: BTreeSet::new(),

@@ -56,6 +56,8 @@ pub(super) struct Saver {
     writing: Option<Writing>,
     wishes: VecDeque<Wish>,
     by_itself: bool,
+    /// States that may have to be saved, the newest last. One that need not is left out when its turn comes.
+    due: BTreeSet<(u64, StateId)>,
     /// Whether the notebook is being closed: then there is no time to rest.
     pub(super) in_haste: bool,
     alarm_is_set: bool,
@@ -177,17 +179,33 @@ impl Machine {
         }
     }
 
-    fn newest_unsaved(&self) -> Option<StateId> {
-        let is_due = |s: &&State| {
+    fn newest_unsaved(&mut self) -> Option<StateId> {
+        while let Some((_, id)) = self.saver.due.last() {
+            if self.is_due(id) {
+                return Some(id.clone());
+            }
+            self.saver.due.pop_last();
+        }
+        None
+    }
+
+    fn is_due(&self, id: &StateId) -> bool {
+        self.notebook.state(id).is_some_and(|s| {
             s.living == Living::Memory
                 && (s.checkpoint.is_none() || self.saver.has_broken(&s.id))
                 && s.saving == Saving::Idle
                 && !s.id.is_root()
-        };
-        if !self.saver.by_itself {
-            None
-        } else {
-            self.notebook.states().rev().find(is_due).map(|s| s.id.clone())
+        })
+    }
+
+    /// Where a state lives, or what is done about its checkpoint, has changed.
+    pub(super) fn note_may_be_due(&mut self, id: &StateId) {
+        if self.saver.by_itself
+            && self.is_due(id)
+            && let Some(state) = self.notebook.state(id)
+        {
+            // Positive numbers stand in the order of their bits.
+            self.saver.due.insert((state.created_at.to_bits(), id.clone()));
         }
     }
 
@@ -281,9 +299,7 @@ impl Machine {
         writing.process = None;
         let (state, form) = (writing.wish.state.clone(), writing.wish.form);
         let (label, metadata) = (writing.wish.label.clone(), writing.wish.metadata.clone());
-        let lineage = self.notebook.lineage(&state);
-        let duration =
-            |s: &&State| s.exec_id.as_ref().and_then(|r| self.notebook.run(r)).and_then(|r| r.duration_ms);
+        let (parent_checkpoint, total_execution_time_ms) = self.before_saved(&state);
         let about = Checkpoint {
             checkpoint_id: contents.manifest,
             session_id: String::new(),
@@ -298,17 +314,28 @@ impl Machine {
             compression_ratio: contents.namespace_bytes as f64 / contents.stored_bytes.max(1) as f64,
             entry_count: contents.entry_count,
             includes_source: contents.includes_source,
-            parent_checkpoint: lineage
-                .iter()
-                .rev()
-                .filter(|s| s.id != state)
-                .find_map(|s| s.checkpoint.as_ref().map(|c| c.checkpoint_id.clone())),
-            execution_count: lineage.last().map_or(0, |s| s.exec_count),
-            total_execution_time_ms: lineage.iter().filter_map(duration).sum(),
+            parent_checkpoint,
+            execution_count: self.notebook.state(&state).map_or(0, |s| s.exec_count),
+            total_execution_time_ms,
             missing: contents.missing,
             is_trusted: true,
         };
         self.keep_checkpoint(&state, about);
+    }
+
+    /// The checkpoint of the nearest ancestor that has one, and how long all cells of the lineage ran: those up to there
+    /// were counted when that was written.
+    fn before_saved(&self, id: &StateId) -> (Option<String>, f64) {
+        let mut total_ms = 0.0;
+        for state in self.notebook.ancestry(id) {
+            if let Some(checkpoint) = state.checkpoint.as_ref().filter(|_| &state.id != id) {
+                let before = checkpoint.total_execution_time_ms;
+                return (Some(checkpoint.checkpoint_id.clone()), total_ms + before);
+            }
+            let run = state.exec_id.as_ref().and_then(|run| self.notebook.run(run));
+            total_ms += run.and_then(|run| run.duration_ms).unwrap_or_default();
+        }
+        (None, total_ms)
     }
 
     /// The store has made a checkpoint part of the notebook, or could not.
@@ -333,6 +360,7 @@ impl Machine {
         }
         self.saver.failures.remove(id);
         self.saver.broken.remove(id);
+        self.note_may_go(id);
         if let Some(writing) = self.saver.writing.take_if(|w| &w.wish.state == id && w.process.is_none()) {
             self.answer_all(writing.wish.tickets, &Reply::Checkpointed { checkpoint });
         }
@@ -443,7 +471,8 @@ impl Machine {
 
     /// Whether everything that could be saved is.
     pub(in crate::session) fn is_all_saved(&self) -> bool {
-        self.saver.writing.is_none() && (self.newest_unsaved().is_none() || self.notebook.trouble().is_some())
+        let is_any_due = || self.saver.due.iter().any(|(_, id)| self.is_due(id));
+        self.saver.writing.is_none() && (self.notebook.trouble().is_some() || !is_any_due())
     }
 
     /// Something is wrong with the disk, or is no longer.
@@ -470,6 +499,7 @@ impl Machine {
         {
             state.saving = saving.clone();
             self.publish(Event::SavingChanged { state: id.clone(), saving });
+            self.note_may_be_due(id);
         }
     }
 }

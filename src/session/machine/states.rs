@@ -143,6 +143,7 @@ impl Machine {
         if let Some(state) = self.notebook.state_mut(id) {
             state.revival = Some(Revival::Checkpoint { missing });
             self.publish_state(id);
+            self.note_may_go(id);
         }
     }
 
@@ -154,7 +155,7 @@ impl Machine {
     }
 
     pub(super) fn state_of(&self, frozen: ProcId) -> Option<StateId> {
-        self.frozen.iter().find(|(_, p)| **p == frozen).map(|(s, _)| s.clone())
+        self.frozen.state_of(frozen).cloned()
     }
 
     pub(super) fn set_living(&mut self, id: &StateId, living: Living) {
@@ -162,6 +163,7 @@ impl Machine {
         if state.living != living {
             state.living = living;
             self.publish_state(id);
+            self.note_may_be_due(id);
         }
     }
 
@@ -561,10 +563,7 @@ impl Machine {
         }
         let is_alive =
             self.notebook.state(&StateId::root()).is_some_and(|s| !is_new(s)) && self.root.is_some();
-        let root = self.root;
-        let others: Vec<ProcId> = self.frozen.values().copied().filter(|p| Some(*p) != root).collect();
-        self.frozen.retain(|_, p| Some(*p) == root);
-        for process in others {
+        for process in self.frozen.keep_only(self.root) {
             self.effects.push(Effect::Kill(process));
         }
         for (process, (tickets, state)) in std::mem::take(&mut self.looks) {
@@ -575,6 +574,7 @@ impl Machine {
         self.stop_comparing();
         self.digesters.clear();
         self.notebook.reset(self.now_ms);
+        self.memory.forget_all();
         self.move_people(&StateId::root(), |id| !id.is_root());
         if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {
             root.living = Living::Memory;

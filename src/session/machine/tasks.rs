@@ -111,6 +111,7 @@ impl Machine {
             if is_untried {
                 self.saver.forget_broken(id);
             }
+            self.note_may_go(id);
             if is_partial && !self.heads.stand_at(id) && !self.saver.is_at(id) {
                 self.let_go(id);
             }

@@ -6,6 +6,7 @@
 mod asking;
 mod drafts;
 mod durable;
+mod growth;
 mod people;
 mod runs;
 mod states;

@@ -1,0 +1,159 @@
+//! What a cell costs late in a notebook: as many effects, and as many states and runs gone through, as early.
+
+use super::{exec, machine_with, run};
+use crate::kernel::{Contents, How, ProcId, Report, Role};
+use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
+use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
+use std::collections::VecDeque;
+
+/// How many cells a chain is compared at, and how deep it goes.
+const WINDOW: usize = 20;
+const DEPTH: usize = 600;
+
+/// What a cell has cost: how much is done outside the machine, and how much was gone through inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    effects: usize,
+    seen: usize,
+}
+
+/// A machine whose processes and disk do at once what they are told.
+struct Chain {
+    machine: Machine,
+    now_ms: f64,
+    alarms: Vec<Alarm>,
+    cost: Cost,
+}
+
+impl Chain {
+    fn new(budget: Budget) -> Self {
+        let machine = machine_with(budget, true);
+        let mut chain = Self { machine, now_ms: 1000.0, alarms: Vec::new(), cost: Cost::default() };
+        chain.feed(Input::Opened);
+        chain
+    }
+
+    fn feed(&mut self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            self.now_ms += 0.01;
+            let before = SEEN.get();
+            let effects = self.machine.step(self.now_ms, input);
+            self.cost.seen += SEEN.get() - before;
+            self.cost.effects += effects.len();
+            inputs.extend(effects.into_iter().flat_map(|effect| self.come_of(effect)));
+        }
+    }
+
+    fn come_of(&mut self, effect: Effect) -> Vec<Input> {
+        let ready = |process| Input::Reported(process, Report::Ready { pid: 0, missing: Vec::new() });
+        match effect {
+            Effect::Plant(root) => vec![ready(root)],
+            Effect::Fork { child, role: Role::Save(_), .. } => {
+                let report = Report::Saved(contents(child));
+                vec![Input::Reported(child, report), Input::Gone(child, None)]
+            }
+            Effect::Fork { child, role: Role::Mark, .. } => {
+                let report = Report::Marked { marks: None, family: 0 };
+                vec![Input::Reported(child, report), Input::Gone(child, None)]
+            }
+            Effect::Fork { child, .. } => vec![ready(child)],
+            Effect::Run { head, .. } => {
+                let ended = Report::Ended {
+                    how: How::Ok,
+                    exec_count: 1,
+                    warnings: Vec::new(),
+                    forks: true,
+                    is_alone: false,
+                };
+                vec![Input::Reported(head, Report::Started), Input::Reported(head, ended)]
+            }
+            Effect::Keep { state, about, .. } => vec![Input::Kept(state, Ok(about))],
+            Effect::Measure(processes) => {
+                vec![Input::Measured(processes.into_iter().map(|process| (process, 1000)).collect(), None)]
+            }
+            Effect::Kill(process) => vec![Input::Gone(process, None)],
+            Effect::Wake(_, alarm @ (Alarm::Save | Alarm::Compare | Alarm::Measure)) => {
+                self.alarms.push(alarm);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Runs a cell at a state, and what is done when nobody waits any more. Answers the new state, and what all of it cost.
+    fn cell(&mut self, number: usize, at: StateId, rests: bool) -> (StateId, Cost) {
+        self.cost = Cost::default();
+        let id = format!("run {number}");
+        self.feed(Input::Command(Ticket(1), run(&id, Base::State(at))));
+        if rests {
+            self.now_ms += 2000.0;
+            // Some set others.
+            for _ in 0..4 {
+                for alarm in std::mem::take(&mut self.alarms) {
+                    self.feed(Input::Rang(alarm));
+                }
+            }
+        }
+        let state = self.machine.notebook().run(&exec(&id)).and_then(|run| run.state.clone());
+        (state.expect("the cell left a state"), self.cost)
+    }
+}
+
+fn contents(child: ProcId) -> Contents {
+    Contents {
+        manifest: format!("manifest of {}", child.0),
+        entry_count: 1,
+        namespace_bytes: 10,
+        stored_bytes: 5,
+        new_bytes: 5,
+        includes_source: true,
+        missing: Vec::new(),
+    }
+}
+
+/// What the dearest cell cost in the first cells of a chain, and in the last.
+fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
+    let mut chain = Chain::new(budget);
+    let (mut at, mut costs) = (StateId::root(), Vec::new());
+    for number in 0..DEPTH {
+        let (state, cost) = chain.cell(number, at, rests);
+        at = state;
+        costs.push(cost);
+    }
+    let dearest = |costs: &[Cost]| Cost {
+        effects: costs.iter().map(|cost| cost.effects).max().unwrap_or_default(),
+        seen: costs.iter().map(|cost| cost.seen).max().unwrap_or_default(),
+    };
+    // The first idle heads and the first states over a budget come within the first cells.
+    let early = dearest(&costs[2 * WINDOW..3 * WINDOW]);
+    (early, dearest(&costs[DEPTH - WINDOW..]), chain.machine)
+}
+
+#[test]
+fn a_cell_costs_as_much_late_in_a_notebook_as_early() {
+    let small = Budget { processes: WINDOW, bytes: u64::MAX, available: 0 };
+    for (budget, rests) in [(Budget::default(), true), (Budget::default(), false), (small, true)] {
+        let (early, late, _) = early_and_late(budget, rests);
+        assert!(late.effects <= early.effects, "{budget:?} rests: {rests}: {early:?}, late {late:?}");
+        assert!(late.seen <= early.seen, "{budget:?} rests: {rests}: {early:?}, late {late:?}");
+        assert!(early.effects >= 10, "the chain does something: {early:?}");
+    }
+}
+
+#[test]
+fn every_state_of_a_chain_is_saved_and_knows_how_long_its_lineage_ran() {
+    let (_, _, machine) = early_and_late(Budget::default(), true);
+    let notebook = machine.notebook();
+    let mut total_ms = 0.0;
+    for state in notebook.states().filter(|state| !state.id.is_root()) {
+        let run = state.exec_id.as_ref().and_then(|run| notebook.run(run)).expect("its run");
+        total_ms += run.duration_ms.unwrap_or_default();
+        let checkpoint: &Checkpoint = state.checkpoint.as_ref().expect("it is saved");
+        assert!((checkpoint.total_execution_time_ms - total_ms).abs() < 1e-6, "{checkpoint:?}");
+        let parent = state.parent.as_ref().and_then(|id| notebook.state(id));
+        let before = parent.and_then(|parent| parent.checkpoint.as_ref()).map(|c| &c.checkpoint_id);
+        assert_eq!((checkpoint.parent_checkpoint.as_ref(), checkpoint.form), (before, Form::Environment));
+    }
+    assert!(total_ms > 0.0);
+}
