@@ -127,11 +127,11 @@ impl Machine {
         self.memory.available = available;
         for (process, bytes) in processes {
             let Some(id) = self.state_of(process) else { continue };
+            self.frozen.measured(process, bytes);
             if let Some(state) = self.notebook.state_mut(&id)
                 && state.memory_bytes != Some(bytes)
             {
                 state.memory_bytes = Some(bytes);
-                self.frozen.measured(process, bytes);
                 self.publish(Event::MemoryMeasured { state: id, memory_bytes: bytes });
             }
         }
