@@ -46,7 +46,7 @@ impl Chain {
     }
 
     fn come_of(&mut self, effect: Effect) -> Vec<Input> {
-        let ready = |process| Input::Reported(process, Report::Ready { pid: 0, missing: Vec::new() });
+        let ready = |process| Input::Reported(process, Report::Ready { pid: 0, missing: Vec::new(), hazard: None });
         match effect {
             Effect::Plant(root) => vec![ready(root)],
             Effect::Fork { child, role: Role::Save(_), .. } => {
