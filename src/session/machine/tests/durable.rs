@@ -851,8 +851,7 @@ fn a_run_that_waits_until_its_state_is_loaded_is_told_when_that_fails() {
 
 #[test]
 fn a_state_that_would_not_be_forked_is_when_the_user_says_so() {
-    let start =
-        "open\n p1 ready\n run a\n p2 ok hangs\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n";
+    let start = "open\n p1 ready\n run a\n p2 ok hangs\n p3 ready\n checkpoint s1\n p4 saved c\n kept s1\n run b on s1\n";
     let told = told(&format!("{start} run c on s1\n fork s1 anyway\n run d on s1"));
     assert!(told.contains("p1 forks p5, head from c-s1"), "{told}");
     assert!(told.contains("p3 forks p6, head"), "{told}");

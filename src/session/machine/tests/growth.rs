@@ -46,7 +46,8 @@ impl Chain {
     }
 
     fn come_of(&mut self, effect: Effect) -> Vec<Input> {
-        let ready = |process| Input::Reported(process, Report::Ready { pid: 0, missing: Vec::new(), hazard: None });
+        let ready =
+            |process| Input::Reported(process, Report::Ready { pid: 0, missing: Vec::new(), hazard: None });
         match effect {
             Effect::Plant(root) => vec![ready(root)],
             Effect::Fork { child, role: Role::Save(_), .. } => {
@@ -132,7 +133,7 @@ fn early_and_late(budget: Budget, rests: bool) -> (Cost, Cost, Machine) {
 
 #[test]
 fn a_cell_costs_as_much_late_in_a_notebook_as_early() {
-    let small = Budget { processes: WINDOW, bytes: u64::MAX, available: 0 };
+    let small = Budget { processes: WINDOW, ..Budget::default() };
     for (budget, rests) in [(Budget::default(), true), (Budget::default(), false), (small, true)] {
         let (early, late, _) = early_and_late(budget, rests);
         assert!(late.effects <= early.effects, "{budget:?} rests: {rests}: {early:?}, late {late:?}");
