@@ -101,6 +101,10 @@ export class Model {
                 return this.#change(event.exec_id, (run) => {
                     run.prompt = event.prompt;
                 });
+            case 'run_warned':
+                return this.#change(event.exec_id, (run) => {
+                    run.warnings = [...(run.warnings ?? []), event.warning];
+                });
             case 'run_ended':
                 return this.#change(event.exec_id, (run) => {
                     const { status, error, duration_ms, state } = event;

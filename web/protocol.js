@@ -66,6 +66,7 @@
  * @property {string | null} draft
  * @property {Output[]} outputs
  * @property {RunError | null} error
+ * @property {string[]} [warnings] what was seen of it that its user should know
  * @property {Prompt | null} prompt
  * @property {number | null} started_at milliseconds since the Unix epoch
  * @property {number | null} duration_ms
@@ -98,6 +99,7 @@
  *   | {event: 'outputs_cleared', exec_id: string, wait: boolean}
  *   | {event: 'display_updated', exec_id: string, display_id: string, data: MimeBundle, metadata: MimeBundle}
  *   | {event: 'prompt_changed', exec_id: string, prompt: Prompt | null}
+ *   | {event: 'run_warned', exec_id: string, warning: string}
  *   | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null, duration_ms: number | null,
  *      state: string | null}
  *   | {event: 'state_added', state: State}
@@ -164,6 +166,7 @@ export const EVENTS = Object.freeze({
     outputs_cleared: { graph: null },
     display_updated: { graph: null },
     prompt_changed: { graph: null },
+    run_warned: { graph: null },
     run_ended: { graph: 'shape' },
     state_added: { graph: 'shape' },
     state_changed: { graph: 'marks' },

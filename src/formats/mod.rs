@@ -239,6 +239,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
         code: code.to_owned(),
         status: RunStatus::Imported,
         draft: Some(draft),
+        warnings: Vec::new(),
         exec_count: None,
         outputs: Outputs::default(),
         error: None,

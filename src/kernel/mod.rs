@@ -18,7 +18,7 @@ pub use protocol::{
     Wanted,
 };
 pub use state::child_main;
-pub use tree::{Cell, Heard, Hung, News, Tree, end_all_below};
+pub use tree::{Cell, Heard, Hung, News, Seen, Tree, end_all_below};
 pub use weight::{Weight, below, is_whole, kilobytes};
 
 use std::path::PathBuf;

@@ -242,6 +242,9 @@ pub enum Reply {
         /// Which variables it read, assigned and deleted, when that was asked for.
         #[serde(skip)]
         symbols: Option<Symbols>,
+        /// What was seen of it that its user should know.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
         /// What it printed and showed, if that was wished.
         #[serde(skip)]
         outputs: Vec<Output>,

@@ -58,6 +58,13 @@ pub enum Event {
         /// The question.
         prompt: Option<Prompt>,
     },
+    /// Something was seen of a run that its user should know.
+    RunWarned {
+        /// The run.
+        exec_id: ExecId,
+        /// A sentence.
+        warning: String,
+    },
     /// A run has ended. The state it left came with `StateAdded` just before.
     RunEnded {
         /// The run.

@@ -293,6 +293,9 @@ pub struct Run {
     pub outputs: Outputs,
     /// Why it failed.
     pub error: Option<RunError>,
+    /// What was seen of it that its user should know, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The prompt of an `input()` that waits for an answer.
     pub prompt: Option<Prompt>,
     /// When it began to run, in milliseconds since the Unix epoch.

@@ -430,7 +430,7 @@ impl Task {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Publish(event) => self.publish(&event),
-            Effect::Answer(ticket, reply) => self.answer(ticket, reply),
+            Effect::Answer(ticket, reply) => self.answer(ticket, *reply),
             Effect::Plant(root) => {
                 let done = self.tree.plant(root);
                 self.check(root, done);
@@ -452,6 +452,10 @@ impl Task {
             Effect::Examine(process) => {
                 let hung = self.tree.examine(process);
                 self.feed(Input::Examined(process, hung));
+            }
+            Effect::Observe { exec_id, serial, head } => {
+                let seen = self.tree.observe(head);
+                self.feed(Input::Observed(exec_id, serial, seen));
             }
             Effect::Kill(process) => self.tree.kill(process),
             Effect::EndRun(head) => self.tree.end_run(head),

@@ -154,6 +154,9 @@ pub(super) struct StoredRun {
     /// Only of what came in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exec_count: Option<u32>,
+    /// Only of few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<String>,
     pub(super) error: Option<RunError>,
     pub(super) started_at: Option<f64>,
     pub(super) duration_ms: Option<f64>,
@@ -172,6 +175,7 @@ impl From<&Run> for StoredRun {
             status: run.status,
             draft: run.draft.clone(),
             exec_count: run.exec_count,
+            warnings: run.warnings.clone(),
             error: run.error.clone(),
             started_at: run.started_at,
             duration_ms: run.duration_ms,
@@ -192,6 +196,7 @@ impl StoredRun {
             draft: self.draft,
             exec_count: self.exec_count,
             outputs: Outputs::default(),
+            warnings: self.warnings,
             error: self.error,
             prompt: None,
             started_at: self.started_at,

@@ -108,6 +108,9 @@ impl Writer {
                     metadata: metadata.clone(),
                 },
             ),
+            Event::RunWarned { exec_id, warning } => {
+                self.change_run(exec_id, |run| run.warnings.push(warning.clone()))
+            }
             Event::RunEnded { exec_id, status, error, duration_ms, state, symbols } => {
                 self.change_run(exec_id, |run| {
                     run.status = *status;

@@ -1,10 +1,10 @@
 //! Threads of libraries that nobody has heard of: a state that has them is not forked for its branches.
 
-use crate::cells::Room;
+use crate::cells::{Live, Room};
 use crate::checkpoints::wait_for_checkpoints;
 use crate::request::Request;
 use crate::restarts::state_of;
-use crate::server::TestServer;
+use crate::server::{TestServer, until};
 use serde_json::json;
 use std::process::Command;
 
@@ -202,4 +202,25 @@ import os; threads = len(os.listdir('/proc/self/task')); g = (n for n in range(9
         assert!(ran.text().starts_with("1 "), "{ran:?}");
         assert!(ran.text().ends_with(" 600.0 100000 [(4499998500000,)] 3\n"), "{ran:?}");
     }
+}
+
+/// It takes the watchdog 20 s.
+#[test]
+fn a_branch_that_stands_still_is_told_with_the_way_out() {
+    let room = room();
+    let server = TestServer::in_dir(room.path());
+    let mut live = Live::join(&server);
+    let state = server.run("initial", "import pool; pool.ask()");
+    server.run(state.state(), "pass");
+    server.owner(Request::post(
+        &format!("/api/states/{}/fork_anyway", state.state()),
+        &json!({"anyway": true}).to_string(),
+    ));
+    let exec_id = live.run(state.state(), "pool.ask()");
+    let told = live.event(&exec_id, "run_warned")["warning"].as_str().unwrap_or_default().to_owned();
+    assert!(told.starts_with("the cell has used no processor time for 20 s and waits for a lock."), "{told}");
+    assert!(told.contains("one of libpool.so") && told.contains("interrupt it and run it again"), "{told}");
+    assert!(server.interrupt(&exec_id));
+    until("it has ended", || state_of(&server, state.state())["fork_anyway"].is_null());
+    assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "1\n");
 }

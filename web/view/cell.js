@@ -172,6 +172,7 @@ function Notes({ cell, run, acts, mayRun }) {
         parts.push(html`<span>${WORDS.edited}</span>`, mayRun && html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`);
     }
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
+    parts.push(...(run?.warnings ?? []).map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'ran') parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'draft' && cell.isInside) parts.push(html`<span>${WORDS.inside}</span>`);
     if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);

@@ -115,9 +115,9 @@ pub(super) async fn executed(
             let how = "end other programs or cells, wait, and send it again";
             Err(Refused::new("busy", format!("run {exec_id}"), error.evalue, how).into())
         }
-        Reply::Ended { status, state_name, error, symbols, outputs, .. } => {
+        Reply::Ended { status, state_name, error, symbols, outputs, warnings: seen, .. } => {
             let ended = Executed::new(status, state_name, error, symbols, outputs);
-            Ok(HttpResponse::Ok().json(ended.with_warnings(warnings)))
+            Ok(HttpResponse::Ok().json(ended.with_warnings([warnings, seen].concat())))
         }
         // The state was there a moment ago, and is what the request named.
         Reply::Refused(refused) if refused.code == "not_found" => {

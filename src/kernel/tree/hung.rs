@@ -27,17 +27,21 @@ const LIBRARIES: &[(&str, &str)] = &[
 /// What a process does at this moment.
 pub(super) fn doing(pid: Pid) -> &'static str {
     let state = super::stat_field(pid.as_raw(), 0);
-    // The first of a system call's numbers (proc_pid_syscall(5)); not everybody may read it.
-    let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
-    let is_futex = call.split(' ').next() == Some(&libc::SYS_futex.to_string());
     match state.as_deref() {
         Some("R") => "it computes without an end",
-        Some("S") if is_futex => "it waits for a lock",
+        Some("S") if waits_for_lock(pid) => "it waits for a lock",
         Some("S") => "it waits for something",
         Some("D") => "it waits for the disk or the memory",
         Some("T" | "t") => "it has been stopped",
         _ => "it is gone",
     }
+}
+
+/// Whether the thread that runs cells waits for a lock, or for a thread.
+pub(super) fn waits_for_lock(pid: Pid) -> bool {
+    // The first of a system call's numbers (proc_pid_syscall(5)); not everybody may read it.
+    let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    call.split(' ').next() == Some(&libc::SYS_futex.to_string())
 }
 
 /// The libraries with threads of their own that a process has loaded.

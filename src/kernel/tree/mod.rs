@@ -12,7 +12,7 @@ mod text;
 pub use reaper::end_all_below;
 
 use super::protocol::{Delivery, Exit, Load, Order, ProcId, Report, Role, Sought, Wanted, frame};
-use super::{Launch, ring};
+use super::{Launch, ring, weight};
 use crate::notebook::ExecId;
 use attend::Parcel;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
@@ -65,6 +65,17 @@ pub struct Hung {
     pub parent_made_one: Option<Duration>,
     /// What it does, or its parent when it does not exist, for people.
     pub doing: &'static str,
+    /// Libraries in it that have threads of their own.
+    pub libraries: Vec<String>,
+}
+
+/// What can be seen from outside of a process that runs a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// How much processor time it has used, in clock ticks.
+    pub cpu_ticks: u64,
+    /// Whether it waits for a lock, and for no child process.
+    pub waits_for_lock: bool,
     /// Libraries in it that have threads of their own.
     pub libraries: Vec<String>,
 }
@@ -329,6 +340,18 @@ impl Tree {
             doing: seen.map_or("nothing is known of it", hung::doing),
             libraries: seen.map(hung::libraries).unwrap_or_default(),
         }
+    }
+
+    /// Looks at a process that runs a cell; none when it is gone.
+    pub fn observe(&self, process: ProcId) -> Option<Seen> {
+        let pid = self.processes.get(&process)?.pid?;
+        // utime and stime.
+        let ticks = |number| stat_field(pid.as_raw(), number)?.parse::<u64>().ok();
+        Some(Seen {
+            cpu_ticks: ticks(11)? + ticks(12)?,
+            waits_for_lock: hung::waits_for_lock(pid) && weight::children(pid.as_raw()).is_empty(),
+            libraries: hung::libraries(pid),
+        })
     }
 
     /// Whether no process is left.

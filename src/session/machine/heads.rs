@@ -26,6 +26,8 @@ pub(super) struct Head {
     pub(super) refusal: Option<String>,
     /// Whether its state has something that lives only here: threads, child processes.
     pub(super) is_needed: bool,
+    /// Whether it was forked from a state's process, and so has no threads but its own.
+    pub(super) is_forked: bool,
     rested: u64,
 }
 
@@ -69,6 +71,7 @@ impl Heads {
             is_killed: false,
             refusal: None,
             is_needed: false,
+            is_forked: false,
             rested: 0,
         };
         self.all.insert(id, head);

@@ -27,11 +27,12 @@ mod states;
 mod stops;
 mod tasks;
 mod transfers;
+mod watch;
 mod weighing;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Cell, Exit, Hung, Load, ProcId, Report, Role, Sought, Wanted};
+use crate::kernel::{Cell, Exit, Hung, Load, ProcId, Report, Role, Seen, Sought, Wanted};
 use crate::notebook::{
     Checkpoint, Command, Event, ExecId, Notebook, Output, Refused, Reply, StateId, Trouble,
 };
@@ -92,6 +93,8 @@ pub(super) enum Input {
     Measured(Vec<(ProcId, u64)>, Option<u64>),
     /// What a run that has a limit holds, unless it is gone.
     Weighed(ExecId, Serial, Option<Weighed>),
+    /// What was seen of a run in a branch, unless its process is gone.
+    Observed(ExecId, Serial, Option<Seen>),
     /// Something is wrong with the disk, or (none) it is well again.
     Trouble(Option<Trouble>),
     /// A state that came in a file.
@@ -121,7 +124,7 @@ pub(super) enum Effect {
     /// Tell everybody, and save it: every published event is a fact of the notebook.
     Publish(Box<Event>),
     /// Answer a command.
-    Answer(Ticket, Reply),
+    Answer(Ticket, Box<Reply>),
     /// Start the root process.
     Plant(ProcId),
     /// Make a process fork a child that sends variables to a head, whose run names it.
@@ -152,6 +155,8 @@ pub(super) enum Effect {
     Trust,
     /// Measure what processes hold for themselves alone.
     Measure(Vec<ProcId>),
+    /// Look from outside at a run in a branch.
+    Observe { exec_id: ExecId, serial: Serial, head: ProcId },
     /// Measure what a run holds whose head this is. Beside it stands the frozen process of its state, if that lives.
     Weigh { exec_id: ExecId, serial: Serial, head: ProcId, beside: Option<ProcId> },
 }
@@ -181,6 +186,8 @@ pub(super) enum Alarm {
     TimeLimit(ExecId, Serial),
     /// A run is to be weighed that has a limit of memory.
     Weigh(ExecId, Serial),
+    /// A run in a branch is to be looked at.
+    Watch(ExecId, Serial),
     /// There may be a moment to save.
     Save,
     /// A checkpoint that could not be written may be written now.
@@ -287,6 +294,7 @@ impl Machine {
             Input::Trusted(states) => self.trusted(states),
             Input::Measured(processes, available) => self.measured(processes, available),
             Input::Weighed(run, serial, weighed) => self.weighed(&run, serial, weighed),
+            Input::Observed(run, serial, seen) => self.observed(&run, serial, seen.as_ref()),
             Input::Trouble(trouble) => self.trouble(trouble),
             Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
             Input::StopRuns => self.stop_all_runs(),
@@ -386,6 +394,7 @@ impl Machine {
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
             Alarm::Weigh(run, serial) => self.weigh(&run, serial),
+            Alarm::Watch(run, serial) => self.watch(&run, serial),
             Alarm::Save => self.time_to_save(),
             Alarm::SaveAgain(state) => self.save_again(&state),
             Alarm::SavingStalled(process) => self.saving_stalled(process),
@@ -409,7 +418,7 @@ impl Machine {
     }
 
     fn answer(&mut self, ticket: Ticket, reply: Reply) {
-        self.effects.push(Effect::Answer(ticket, reply));
+        self.effects.push(Effect::Answer(ticket, Box::new(reply)));
     }
 
     fn answer_all(&mut self, tickets: Vec<Ticket>, reply: &Reply) {

@@ -3,6 +3,7 @@
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
 use super::heads::Doing;
 use super::stops::{Stop, interrupted};
+use super::watch::Watch;
 use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId};
@@ -32,6 +33,7 @@ pub(super) struct Request {
     /// Whether it was begun again, as the process that it was to come from died. That is done once.
     is_begun_again: bool,
     pub(super) stop: Option<Stop>,
+    pub(super) watch: Watch,
     pub(super) serial: Serial,
 }
 
@@ -119,6 +121,7 @@ impl Machine {
             waiting: vec![ticket],
             is_begun_again: false,
             stop: None,
+            watch: Watch::default(),
             serial: Serial(0),
         };
         let asked = Asked { on: on.clone(), new_state_name };
@@ -322,6 +325,7 @@ impl Machine {
             self.effects.push(Effect::Wake(limit, alarm));
         }
         self.begin_to_weigh(&exec_id, &at);
+        self.begin_to_watch(head, &exec_id);
         self.publish(Event::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
         if self.is_stopping(&exec_id) {
             self.ask_to_stop(head, &exec_id);
@@ -467,6 +471,9 @@ impl Machine {
             for next in self.waiting_for(exec_id) {
                 self.end(&next, RunStatus::Interrupted, Some(aborted("the run before it left no state")));
             }
+            if let Base::State(state) = &on {
+                self.distrust_after(exec_id, state);
+            }
             self.let_go_after(&on);
         }
     }
@@ -483,6 +490,7 @@ impl Machine {
             state_name,
             error: run.error.clone(),
             symbols: run.symbols.clone(),
+            warnings: run.warnings.clone(),
             outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
         }
     }
@@ -521,6 +529,7 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         exec_count: None,
         outputs: Outputs::default(),
         error: None,
+        warnings: Vec::new(),
         prompt: None,
         started_at: None,
         duration_ms: None,

@@ -85,6 +85,9 @@ impl Machine {
         };
         let head = self.new_proc();
         self.heads.add(head, from, state.clone(), doing);
+        if let Some(head) = self.heads.get_mut(head) {
+            head.is_forked = load.is_none() && !state.is_root();
+        }
         self.effects.push(Effect::Fork { from, child: head, role: Role::Head, load });
         self.effects.push(Effect::Wake(limit, Alarm::Ready(head)));
         Some(head)

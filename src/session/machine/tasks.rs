@@ -68,6 +68,7 @@ impl Machine {
             state: Some(id.clone()),
             error: None,
             symbols: None,
+            warnings: Vec::new(),
             outputs: Vec::new(),
         };
         self.adopting.insert(id, (ticket, reply));

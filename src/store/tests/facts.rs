@@ -46,6 +46,7 @@ pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
         code: code.into(),
         status: RunStatus::Queued,
         draft: None,
+        warnings: Vec::new(),
         exec_count: None,
         outputs: Outputs::default(),
         error: None,

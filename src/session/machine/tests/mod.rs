@@ -13,7 +13,7 @@ mod states;
 mod storm;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
-use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report, Weight};
+use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report, Seen, Weight};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
     Notebook, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
@@ -221,6 +221,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
         ["alarm", "weigh", id, rest @ ..] => Input::Rang(Alarm::Weigh(exec(id), serial(id, rest))),
+        ["alarm", "watch", id, rest @ ..] => Input::Rang(Alarm::Watch(exec(id), serial(id, rest))),
         ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
@@ -253,6 +254,14 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: None }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
         [_, "holds", anonymous, own] => reported(Report::Holds(weight(anonymous, own))),
+        [run, "used", ticks, rest @ ..] => {
+            let seen = Seen {
+                cpu_ticks: ticks.parse().expect("ticks"),
+                waits_for_lock: !rest.contains(&"busy"),
+                libraries: rest.iter().filter(|word| **word != "busy").map(|word| (*word).into()).collect(),
+            };
+            Input::Observed(exec(run), serial(run, &[]), Some(seen))
+        }
         [run, "weighs", anonymous, own, below, rest @ ..] => {
             let weighed = Weighed {
                 weight: weight(anonymous, own),
@@ -400,6 +409,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
             let beside = beside.map_or(String::new(), |p| format!(" beside p{}", p.0));
             format!("weigh {exec_id}: p{}{beside}", head.0)
         }
+        Effect::Observe { exec_id, head, .. } => format!("observe {exec_id}: p{}", head.0),
         Effect::Measure(processes) => format!("measure {}", processes.len()),
         Effect::Wake(after, Alarm::People) => format!("wake in {} ms: tell of people", after.as_millis()),
         Effect::Wake(
@@ -415,6 +425,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
             | Alarm::Unasked(_)
             | Alarm::Compare
             | Alarm::Marked(_)
+            | Alarm::Watch(..)
             | Alarm::Measure,
         ) => return None,
         Effect::Wake(after, Alarm::Stopped(run, _)) => {
@@ -454,6 +465,7 @@ fn reply_text(reply: &Reply) -> String {
 
 fn event_text(event: &Event) -> Option<String> {
     Some(match event {
+        Event::RunWarned { exec_id, warning } => format!("{exec_id} is told: {warning}"),
         // The answer and the picture say it.
         Event::RunAdded { .. } | Event::RunEnded { .. } | Event::StateAdded { .. } => return None,
         Event::RunStarted { exec_id, .. } => format!("{exec_id} began"),

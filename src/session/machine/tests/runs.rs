@@ -868,3 +868,43 @@ fn idle_heads_beyond_four_are_let_go() {
          p11 ready",
     ));
 }
+
+/// One line of a script is one second.
+fn watched(then: &str) -> String {
+    let still = "c used 7 polars\n".repeat(21);
+    told(&format!(
+        "open\n p1 ready\n run a\n p2 ok\n p3 ready\n run b on s1\n p2 began\n run c on s1\n p4 ready\n p4 began\n
+         alarm watch c\n {}",
+        then.replace("STILL", &still)
+    ))
+}
+
+#[test]
+fn a_cell_of_a_branch_that_stands_still_is_told_and_its_state_is_not_forked_again_when_it_was_stopped() {
+    let story = watched("STILL interrupt c\n p4 raises KeyboardInterrupt\n run d on s1");
+    assert!(story.contains("observe c: p4"), "{story}");
+    assert_eq!(
+        story.matches("c is told: the cell has used no processor time for 20 s").count(),
+        1,
+        "{story}"
+    );
+    assert!(story.contains("Suspected: libraries with threads of their own are loaded: polars."), "{story}");
+    // It has no checkpoint yet: that is written, and the run waits for it.
+    assert!(
+        story.contains("p3 forks p5, save(environment)") && !story.contains("p3 forks p6, head"),
+        "{story}"
+    );
+}
+
+#[test]
+fn a_cell_that_computes_or_has_nothing_to_wait_for_is_not_told() {
+    let busy: String = (0..30).map(|n| format!("c used {n} polars\n")).collect();
+    let elsewhere = "c used 7 busy polars\n".repeat(30);
+    let plain = "c used 7\n".repeat(30);
+    for then in [busy, elsewhere, plain, "STILL".replace("STILL", &"c used 7 polars\n".repeat(19))] {
+        assert!(!watched(&then).contains("is told"), "{then}");
+    }
+    // Who stops it before that does not accuse its state.
+    let story = watched("interrupt c\n p4 raises KeyboardInterrupt\n run d on s1");
+    assert!(story.contains("p3 forks p5, head"), "{story}");
+}

@@ -111,7 +111,9 @@ impl World {
     }
 
     fn check(&self, effect: &Effect) {
-        if let Effect::Answer(_, Reply::Ended { state, error, .. }) = effect {
+        if let Effect::Answer(_, reply) = effect
+            && let Reply::Ended { state, error, .. } = &**reply
+        {
             assert_ne!(state.is_some(), error.is_some(), "a run leaves a state or an error");
         }
         if let Effect::Publish(event) = effect

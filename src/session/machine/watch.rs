@@ -1,0 +1,103 @@
+//! A watchdog for what slips through: a cell of a branch that stands still, as a fork has lost what it waits for.
+
+use super::{Alarm, Effect, Machine, Serial};
+use crate::kernel::{ProcId, Seen};
+use crate::notebook::{Base, Event, ExecId, StateId};
+use std::time::Duration;
+
+/// How long a cell must have stood still before that is told: longer than most locks are held, shorter than a user's patience.
+const STANDSTILL: Duration = Duration::from_secs(20);
+/// How often a cell of a branch is looked at. It costs the server three small files.
+const EVERY: Duration = Duration::from_secs(5);
+/// What a state says of which a branch stood still until it was stopped.
+const STOOD_STILL: &str =
+    "a cell in a branch of it stood still until it was stopped: branches come from the checkpoint";
+
+/// What is known about a cell of a branch.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// The processor time that its process had used, and since when it has used no more.
+    still: Option<(u64, f64)>,
+    is_told: bool,
+}
+
+impl Machine {
+    /// A run has begun. Cells of heads that were not forked from a state have all their threads.
+    pub(super) fn begin_to_watch(&mut self, head: ProcId, run: &ExecId) {
+        if self.heads.get(head).is_some_and(|head| head.is_forked) {
+            self.watch_on(run);
+        }
+    }
+
+    fn watch_on(&mut self, run: &ExecId) {
+        let alarm = Alarm::Watch(run.clone(), self.requests.serial(run));
+        self.effects.push(Effect::Wake(EVERY, alarm));
+    }
+
+    /// It is time to look at a run.
+    pub(super) fn watch(&mut self, run: &ExecId, serial: Serial) {
+        if self.requests.is_still(run, serial)
+            && let Some(head) = self.heads.of_run(run)
+        {
+            self.effects.push(Effect::Observe { exec_id: run.clone(), serial, head });
+        }
+    }
+
+    /// A run was looked at.
+    pub(super) fn observed(&mut self, run: &ExecId, serial: Serial, seen: Option<&Seen>) {
+        if !self.requests.is_still(run, serial) || self.heads.of_run(run).is_none() {
+            return;
+        }
+        let now_ms = self.now_ms;
+        let suspects = self.suspects(run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
+        let Some(watch) = self.requests.get_mut(run).map(|request| &mut request.watch) else { return };
+        let still = seen.filter(|seen| seen.waits_for_lock).map(|seen| seen.cpu_ticks);
+        watch.still = match (still, watch.still) {
+            (Some(now), Some((before, since))) if now == before => Some((before, since)),
+            (now, _) => now.map(|ticks| (ticks, now_ms)),
+        };
+        let is_long = |(_, since): (u64, f64)| now_ms - since >= STANDSTILL.as_secs_f64() * 1000.0;
+        if watch.still.is_some_and(is_long) && !suspects.is_empty() {
+            watch.is_told = true;
+            let warning = format!(
+                "the cell has used no processor time for {} s and waits for a lock. In a branch, code that waits for \
+                 threads of its state waits for ever. Suspected: {suspects}. If nothing else is to wake it, interrupt \
+                 it and run it again: branches of this state then come from its checkpoint",
+                STANDSTILL.as_secs(),
+            );
+            if let Some(known) = self.notebook.run_mut(run) {
+                known.warnings.push(warning.clone());
+            }
+            return self.publish(Event::RunWarned { exec_id: run.clone(), warning });
+        }
+        self.watch_on(run);
+    }
+
+    /// What of a run's state and process may have been lost by a fork.
+    fn suspects(&self, run: &ExecId, libraries: &[String]) -> String {
+        let state = self.notebook.run(run).and_then(|run| match &run.on {
+            Base::State(state) => self.notebook.state(state),
+            Base::Run(_) => None,
+        });
+        let mut suspects = state.map(|state| state.warnings.clone()).unwrap_or_default();
+        if !libraries.is_empty() {
+            suspects
+                .push(format!("libraries with threads of their own are loaded: {}", libraries.join(", ")));
+        }
+        suspects.join("; ")
+    }
+
+    /// A run has ended that was stopped. If it had stood still before, its state is not forked any more.
+    pub(super) fn distrust_after(&mut self, run: &ExecId, state: &StateId) {
+        let is_it = |request: &super::runs::Request| request.watch.is_told && request.stop.is_some();
+        if state.is_root() || !self.requests.get(run).is_some_and(is_it) {
+            return;
+        }
+        let Some(known) = self.notebook.state_mut(state).filter(|s| s.forks || s.fork_anyway) else { return };
+        (known.forks, known.fork_anyway) = (false, false);
+        if !known.warnings.iter().any(|warning| warning == STOOD_STILL) {
+            known.warnings.push(STOOD_STILL.to_owned());
+        }
+        self.publish_state(state);
+    }
+}
