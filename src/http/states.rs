@@ -127,7 +127,7 @@ pub(crate) struct StateSummary {
     fork_anyway: bool,
     /// What its process holds for itself alone, when it was last measured.
     memory_bytes: Option<u64>,
-    /// What is being done about its checkpoint.
+    /// What becomes of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the reason.
     saving: Saving,
     /// How its process came to be, when it was not by running its cell.
     revival: Option<Revival>,
@@ -159,7 +159,7 @@ pub(crate) struct CheckpointSummary {
 }
 
 impl StateSummary {
-    fn of(state: &State) -> Self {
+    fn of(notebook: &Notebook, state: &State) -> Self {
         let checkpoint = state.checkpoint.as_ref().map(|c| CheckpointSummary {
             checkpoint_id: c.checkpoint_id.clone(),
             form: c.form,
@@ -180,7 +180,7 @@ impl StateSummary {
             forks: state.forks,
             fork_anyway: state.fork_anyway,
             memory_bytes: state.memory_bytes,
-            saving: state.saving.clone(),
+            saving: notebook.outlook(state),
             warnings: state.warnings.clone(),
             revival: state.revival.clone(),
             checkpoint,
@@ -192,7 +192,9 @@ impl StateSummary {
 #[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
 pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpError> {
     let living = |state: &&State| state.living != Living::Deleted;
-    let look = move |notebook: &Notebook| notebook.states().filter(living).map(StateSummary::of).collect();
+    let look = move |notebook: &Notebook| {
+        notebook.states().filter(living).map(|state| StateSummary::of(notebook, state)).collect()
+    };
     Ok(HttpResponse::Ok().json(StateList { states: door.start.read(look).await? }))
 }
 
@@ -320,8 +322,11 @@ async fn changed(
     let state = find(&door.start, param(found, 0)).await?.id;
     match door.ask(&door.start, caller.access()?, command(state.clone())).await? {
         Reply::Done => {
-            let state = find(&door.start, state.as_str()).await?;
-            Ok(HttpResponse::Ok().json(StateSummary::of(&state)))
+            let look = move |notebook: &Notebook| {
+                notebook.state(&state).map(|state| StateSummary::of(notebook, state))
+            };
+            let gone = || HttpError::not_found("find the state", "it was deleted meanwhile");
+            Ok(HttpResponse::Ok().json(door.start.read(look).await?.ok_or_else(gone)?))
         }
         other => Err(unexpected(other)),
     }

@@ -3,7 +3,9 @@
 //! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
 //! state; a deleted state stays only as long as something grew from it.
 
-use super::{Base, Draft, DraftId, ExecId, Living, Person, Run, State, StateId, TaskCheckpoint, Trouble};
+use super::{
+    Base, Draft, DraftId, ExecId, Living, Person, Run, Saving, State, StateId, TaskCheckpoint, Trouble,
+};
 use indexmap::IndexMap;
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
@@ -18,6 +20,7 @@ pub struct Notebook {
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
     trouble: Option<Trouble>,
+    saves_by_itself: bool,
     people: Vec<Person>,
 }
 
@@ -51,6 +54,7 @@ impl Notebook {
             drafts: Vec::new(),
             tasks: IndexMap::new(),
             trouble: None,
+            saves_by_itself: false,
             people: Vec::new(),
         }
     }
@@ -117,6 +121,26 @@ impl Notebook {
     /// Drafts; those of one state stand in their order.
     pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter()
+    }
+
+    /// What becomes of a state's checkpoint: whether it is there, is due, or will not be written.
+    #[must_use]
+    pub fn outlook(&self, state: &State) -> Saving {
+        let is_held = matches!(state.living, Living::Memory | Living::Freezing);
+        let never = |why: &str| Saving::Never { why: why.to_owned() };
+        match &state.saving {
+            Saving::Idle if state.checkpoint.is_some() => Saving::Done,
+            Saving::Idle if state.id.is_root() => never("every process begins with this state"),
+            Saving::Idle if !is_held => never("no process holds this state: replay it first"),
+            Saving::Idle if self.saves_by_itself => Saving::Waiting,
+            Saving::Idle => never("the server was started with --no-checkpoints: ask for one"),
+            other => other.clone(),
+        }
+    }
+
+    /// Says whether checkpoints are written without being asked for.
+    pub fn set_saves_by_itself(&mut self, saves: bool) {
+        self.saves_by_itself = saves;
     }
 
     /// What is wrong with the disk, when something is.
@@ -322,6 +346,7 @@ impl Notebook {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
         (self.tasks, self.trouble, self.people) = (before.tasks, before.trouble, before.people);
+        self.saves_by_itself = before.saves_by_itself;
     }
 
     /// The drafts that hang on a state, in order.

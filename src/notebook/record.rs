@@ -232,17 +232,24 @@ pub struct Missing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "now", rename_all = "lowercase")]
 pub enum Saving {
-    /// Nothing.
+    /// Nothing. A list of states says instead which of `Done`, `Waiting` and `Never` that means.
     #[default]
     Idle,
-    /// It waits for its turn.
+    /// It is on disk.
+    Done,
+    /// It is due: it is written when nobody waits for a cell.
     Waiting,
+    /// None will be written without being asked for.
+    Never {
+        /// Why.
+        why: String,
+    },
     /// It is being written.
     Writing {
         /// How far it has come.
         percent: u8,
     },
-    /// The last attempt failed; the state itself is unharmed.
+    /// The last attempt failed; the state itself is unharmed. It is tried again after a while.
     Failed {
         /// Why.
         why: String,

@@ -1,10 +1,11 @@
 //! What a state holds is there again after the server was killed: each row runs cells, looks at what they left, and looks
 //! again after a restart. Both looks must show the same.
 
-use crate::cells::Room;
+use crate::cells::{Ran, Room};
 use crate::restarts::state_of;
 use crate::server::{PATIENCE, TestServer};
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -78,6 +79,20 @@ fn objects_come_back() {
 }
 
 #[test]
+fn locks_pools_databases_and_loggers_come_back() {
+    comes_back(TestServer::in_dir, MACHINERY);
+}
+
+#[test]
+fn what_cells_changed_in_libraries_comes_back() {
+    let room = Room::new();
+    if TestServer::with_science(room.path()).is_none() {
+        return;
+    }
+    comes_back(|dir| TestServer::with_science(dir).expect("it was there a moment ago"), IN_LIBRARIES);
+}
+
+#[test]
 fn arrays_and_what_libraries_make_come_back() {
     let room = Room::new();
     if TestServer::with_science(room.path()).is_none() {
@@ -90,7 +105,7 @@ fn arrays_and_what_libraries_make_come_back() {
 fn what_cannot_be_saved_is_told_by_name_and_reason() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
-    let code = "import threading\ng = (i for i in range(3)); x = 1; box = {'a': [g]}\nclass H:\n    def __init__(self): self._lock = threading.Lock()\nh = H(); f = open('f', 'w')\ndef uses(): return next(g)";
+    let code = "import threading\ng = (i for i in range(3)); x = 1; box = {'a': [g]}\nclass H:\n    def __init__(self): self._lock = threading.Lock()\nh = H(); h._lock.acquire(); f = open('f', 'w')\ndef uses(): return next(g)";
     let state = grow(&server, "missing", &[code]);
     wait_for_checkpoints(&server, std::slice::from_ref(&state));
     kill(server);
@@ -99,7 +114,7 @@ fn what_cannot_be_saved_is_told_by_name_and_reason() {
     for (look, reason) in [
         ("g", "a generator"),
         ("box", "it holds a generator that has begun its work (['a'][0])"),
-        ("h", "it holds a lock (_lock)"),
+        ("h", "it holds a lock that is held (_lock)"),
         ("f", "an open file"),
         ("uses()", "a generator"),
     ] {
@@ -113,6 +128,95 @@ fn what_cannot_be_saved_is_told_by_name_and_reason() {
     let names: Vec<&str> =
         missing.as_array().expect("a list").iter().filter_map(|m| m["name"].as_str()).collect();
     assert_eq!(names, ["g", "box", "h", "f"]);
+}
+
+#[test]
+fn a_run_that_wishes_so_brings_back_what_its_checkpoint_lacks_first() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    // What fails to load is not known when it is saved.
+    let breaks = "import os\nclass Breaks:\n    def __reduce__(self): return (int, ('no',))";
+    let told = grow(&server, "told", &["n = 1", "g = (i for i in range(n)); x = 5"]);
+    let not_told = grow(&server, "not told", &[breaks, "b = Breaks(); x = 6"]);
+    wait_for_checkpoints(&server, &[told.clone(), not_told.clone()]);
+    assert_eq!(state_of(&server, &not_told)["checkpoint"]["missing"], json!([]));
+    kill(server);
+    let server = TestServer::in_dir(room.path());
+    let with_replay = |state: &str, code: &str| {
+        let ran = server.begin_with(state, code, json!({"replay": true})).end();
+        (ran.text(), ran.error)
+    };
+    // A state that grew from one that lacks names lacks them, too.
+    let grown = server.run(&told, "y = x + 1").state().to_owned();
+    assert_eq!(server.run(&grown, "g").ename(), "NameError");
+    assert_eq!(with_replay(&grown, "print(next(g), y)"), ("0 6\n".to_owned(), None));
+    assert_eq!(with_replay(&told, "print(next(g), x)"), ("0 5\n".to_owned(), None));
+    assert_eq!(with_replay(&not_told, "print(type(b).__name__, x)"), ("Breaks 6\n".to_owned(), None));
+    assert_eq!(server.run(&told, "print(next(g))").text(), "0\n");
+}
+
+#[test]
+fn what_could_not_be_loaded_is_missing_from_then_on() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = "class Breaks:\n    def __reduce__(self): return (int, ('no',))\nb = Breaks(); ok = 1";
+    let state = grow(&server, "breaks", &[code]);
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    kill(server);
+    let server = TestServer::in_dir(room.path());
+    assert!(server.run(&state, "print(ok); b").evalue().contains("could not be loaded"));
+    let missing = state_of(&server, &state)["checkpoint"]["missing"].clone();
+    assert_eq!(missing[0]["name"], "b", "{missing}");
+    assert!(missing[0]["reason"].as_str().expect("text").contains("invalid literal"), "{missing}");
+}
+
+#[test]
+fn figures_are_shown_again_as_before() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let plot = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(); ax.plot([1, 2]);";
+    let state = grow(&server, "figure", &[plot, "%config InlineBackend.figure_formats = ['svg']"]);
+    let looks = ["fig", "display(fig)", "plt.plot([1, 2]);"];
+    let shown = |server: &TestServer| looks.map(|look| mimes(&server.run(&state, look)));
+    let before = shown(&server);
+    assert!(before.iter().all(|one| one.contains("image/svg+xml")), "{before:?}");
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    kill(server);
+    let server = TestServer::with_science(room.path()).expect("it was there a moment ago");
+    assert_eq!(shown(&server), before);
+}
+
+/// The kinds of everything that a run showed, in their order.
+fn mimes(ran: &Ran) -> String {
+    let kinds = |item: &Value| {
+        let data = item["data"].as_object();
+        data.map(|data| data.keys().cloned().collect::<Vec<String>>().join(" ")).unwrap_or_default()
+    };
+    ran.output.iter().map(kinds).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_program_can_tell_whether_a_checkpoint_will_come() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let saving = |server: &TestServer, name: &str| {
+        let list = server.get("/api/states").json();
+        let states = list["states"].as_array().expect("states").clone();
+        states.iter().find(|s| s["name"] == name).expect("the state")["saving"].clone()
+    };
+    assert_eq!(saving(&server, "initial")["now"], "never");
+    let state = grow(&server, "due", &["x = 1"]);
+    let now = saving(&server, &state)["now"].clone();
+    assert!(["waiting", "writing", "done"].contains(&now.as_str().expect("a word")), "{now}");
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    assert_eq!(saving(&server, &state)["now"], "done");
+    kill(server);
+    let dir = room.path().to_str().expect("a name in UTF-8");
+    let server = TestServer::start_with(&["--dir", dir, "--no-checkpoints"]);
+    let state = grow(&server, "never", &["x = 2"]);
+    let never = saving(&server, &state);
+    assert_eq!(never["now"], "never");
+    assert!(never["why"].as_str().expect("a reason").contains("--no-checkpoints"), "{never}");
 }
 
 #[test]
@@ -231,6 +335,128 @@ print(sorted(told))"#;
     let ran = server.run("initial", code);
     assert_eq!(ran.text(), "['read', 'refused']\n", "{}", ran.evalue());
 }
+
+/// What the standard library's machinery is made of.
+const MACHINERY: &[Row] = &[
+    row(
+        "free locks and what is made of them",
+        &[
+            "import threading, queue\nlock = threading.Lock(); again = threading.RLock(); cond = threading.Condition(); event = threading.Event(); event.set(); sem = threading.Semaphore(3); sem.acquire(); q = queue.Queue(); q.put(1); q.put(2); simple = queue.SimpleQueue(); simple.put(5)\nclass Own:\n    def __init__(self): self._lock = threading.Lock()\nown = Own(); pair = (lock, own._lock, lock)",
+        ],
+        "with lock, again, cond, own._lock: cond.notify_all()\nprint(pair[0] is lock, pair[2] is lock, lock.locked(), event.is_set(), sem._value, q.get(), q.qsize(), simple.get(timeout=1))\nt = threading.Thread(target=lock.acquire); t.start(); t.join(); print(lock.locked())",
+    ),
+    row(
+        "data of the main thread",
+        &[
+            "import threading\nclass Local(threading.local):\n    def __init__(self, start): self.n = start\nlocal = Local(3); local.n += 1; plain = threading.local(); plain.x = [1]",
+        ],
+        "seen = []; t = threading.Thread(target=lambda: seen.append((local.n, hasattr(plain, 'x')))); t.start(); t.join(); print(local.n, plain.x, seen)",
+    ),
+    row(
+        "pools",
+        &[
+            "import concurrent.futures as cf, multiprocessing as mp, multiprocessing.pool\nthreads = cf.ThreadPoolExecutor(3, 'mine'); done = threads.submit(abs, -9); done.result(); over = cf.ThreadPoolExecutor(1); over.shutdown(); processes = cf.ProcessPoolExecutor(2, mp.get_context('fork')); pool = mp.get_context('fork').Pool(2); workers = multiprocessing.pool.ThreadPool(2)",
+            "del processes, pool; processes = cf.ProcessPoolExecutor(2, mp.get_context('fork'))",
+        ],
+        "print(list(threads.map(abs, [-1, -2])), threads._max_workers, done.result(), list(processes.map(abs, [-3])))\ntry: over.submit(abs, 1)\nexcept RuntimeError: print('over')",
+    ),
+    row(
+        "a database of sqlite3 in memory",
+        &[
+            "import sqlite3, datetime, warnings; warnings.simplefilter('ignore')\nc = sqlite3.connect(':memory:', detect_types=sqlite3.PARSE_DECLTYPES, check_same_thread=False); c.row_factory = sqlite3.Row; cur = c.cursor(); cur.arraysize = 7\nc.execute('create table t (a, b, d date)'); c.execute('insert into t values (1, ?, ?)', ('x', datetime.date(2020, 1, 2)))\nempty = sqlite3.connect(':memory:', isolation_level=None)",
+        ],
+        "r = c.execute('select * from t').fetchone(); print(tuple(r), r['b'], c.in_transaction, cur.arraysize, cur.execute('select 5').fetchone()[0], empty.isolation_level, empty.execute('select 1').fetchall()); c.commit()\nimport threading; seen = []; t = threading.Thread(target=lambda: seen.append(c.execute('select count(*) from t').fetchone()[0])); t.start(); t.join(); print(seen)",
+    ),
+    row(
+        "loggers and their handlers",
+        &[
+            "import logging, sys\nlogging.basicConfig(level=logging.INFO, format='%(name)s-%(message)s', stream=sys.stdout)\nlog = logging.getLogger('app'); log.propagate = False; hd = logging.FileHandler('app.log', mode='w'); hd.setFormatter(logging.Formatter('%(levelname)s %(message)s')); log.addHandler(hd); log.warning('one'); logging.getLogger('a.b').setLevel(50); logging.addLevelName(25, 'LOUD')",
+        ],
+        "logging.log(25, 'root'); logging.getLogger('a.b').error('quiet'); print(log.handlers == [hd], open('app.log').read().splitlines()[0], hd.formatter._fmt, logging.getLevelName(25)); log.error('two'); print(open('app.log').read().splitlines()[-1])",
+    ),
+    row(
+        "attributes that cells gave to modules",
+        &[
+            "import math, json, xml.dom as dom\nmath.tau2 = 5; before = json.dumps; setattr(dom, 'extra', [1])\ndef mine(x, **more): return 'mine ' + before(x)\njson.dumps = mine; json.JSONDecoder.own = lambda self: 7",
+        ],
+        "print(math.tau2, json.dumps([1]), dom.extra, json.JSONDecoder().own(), json.dumps is mine)",
+    ),
+    row(
+        "objects whose class asks or fills itself",
+        &[
+            "class Wrapper:\n    def __init__(self): self._inside = [1]\n    def __getattr__(self, name): return getattr(self._inside, name)\nclass Told(list):\n    def __init__(self, *a): super().__init__(*a); self.owners = set()\n    def append(self, x): self.owners.add(1); super().append(x)\n    def extend(self, xs): self.owners.add(2); super().extend(xs)\nw = Wrapper(); t = Told([1, 2]); t.append(t)",
+        ],
+        "w.append(2); print(w._inside, t[:2], t[2] is t, t.owners)",
+    ),
+];
+
+/// What cells set at libraries, and objects of theirs that pickle does not hold.
+const IN_LIBRARIES: &[Row] = &[
+    row(
+        "observers of traitlets",
+        &[
+            "import traitlets\nseen = []\nclass O(traitlets.HasTraits):\n    x = traitlets.Int(); y = traitlets.Int(); own = 0\n    @traitlets.observe('y')\n    def on_y(self, change): self.own += 1\no = O(); o.observe(lambda c: seen.append(c.new), 'x'); o.observe(lambda c: seen.append(c.name)); a, b = O(), O(); link = traitlets.link((a, 'x'), (b, 'x'))",
+        ],
+        "o.x = 5; o.y = 6; a.x = 7; print(seen, o.own, b.x)",
+    ),
+    row(
+        "observers of widgets",
+        &[
+            "import ipywidgets as w\nseen = []; s = w.IntSlider(); s.observe(lambda c: seen.append(c.new), names='value'); label = w.Label(); w.dlink((s, 'value'), (label, 'value'), str); button = w.Button(); button.on_click(lambda b: seen.append('click'))",
+        ],
+        "s.value = 4; button.click(); print(seen, label.value)",
+    ),
+    row(
+        "accessors and types of pandas",
+        &[
+            "import pandas as pd\n@pd.api.extensions.register_dataframe_accessor('geo')\nclass Geo:\n    def __init__(self, df): self.df = df\n    def rows(self): return len(self.df)\npd.DataFrame.twice = lambda self: self * 2\n@pd.api.extensions.register_extension_dtype\nclass Kind(pd.api.extensions.ExtensionDtype):\n    name = 'kind'; type = int",
+        ],
+        "d = pd.DataFrame({'a': [1, 2]}); print(d.geo.rows(), d.twice().a.tolist(), type(pd.api.types.pandas_dtype('kind')) is Kind)",
+    ),
+    row(
+        "sklearn's configuration",
+        &["import sklearn; sklearn.set_config(display='text', transform_output='pandas')"],
+        "print(sklearn.get_config()['display'], sklearn.get_config()['transform_output'])",
+    ),
+    row(
+        "how IPython shows objects of a type",
+        &[
+            "class Point:\n    def __init__(self, x): self.x = x\nget_ipython().display_formatter.formatters['text/plain'].for_type(Point, lambda p, printer, cycle: printer.text(f'<{p.x}>'));",
+        ],
+        "Point(3)",
+    ),
+    row(
+        "IPython and its parts",
+        &[
+            "ip = get_ipython(); plain = ip.display_formatter.formatters['text/plain']; history = ip.history_manager",
+        ],
+        "print(ip is get_ipython(), plain is ip.display_formatter.formatters['text/plain'], history is ip.history_manager)",
+    ),
+    row(
+        "a renderer of plotly",
+        &["import plotly.io as pio; pio.renderers.default = 'json'; pio.templates.default = 'plotly_dark'"],
+        "print(pio.renderers.default, pio.templates.default)",
+    ),
+    row(
+        "a figure of bokeh",
+        &["from bokeh.plotting import figure\np = figure(title='T'); r = p.line([1, 2], [3, 4]);"],
+        "p.line([1], [2]); p.x_range.start = 3; from bokeh.embed import file_html; print(len(p.renderers), p.title.text, r.data_source.data['x'], len(file_html(p)) > 1000)",
+    ),
+    row(
+        "a bar of tqdm",
+        &[
+            "import sys\nfrom tqdm import tqdm\nbar = tqdm(total=5, file=sys.stdout, disable=False, mininterval=99); bar.update(2);",
+        ],
+        "bar.update(1); print(bar.n, bar.total)",
+    ),
+    row(
+        "databases of DuckDB in memory",
+        &[
+            "import duckdb\nc = duckdb.connect(); c.execute('create table t as select * from range(5) r(i)'); c.execute('create view v as select 1 as q'); c.execute('create macro m(a) as a + 1'); other = c.cursor(); duckdb.sql('create table d as select 7 as z')",
+        ],
+        "c.execute('insert into t values (100)'); print(other.sql('select sum(i), m(3) from t').fetchall(), c.sql('select q from v').fetchall(), duckdb.sql('select z from d').fetchall())",
+    ),
+];
 
 const OBJECTS: &[Row] = &[
     row("plain", &["x = 1; s = 'é'; l = [1, 2.5, None]; d = {'a': (1, 2)}"], "print(x, s, l, d)"),

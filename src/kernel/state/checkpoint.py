@@ -9,7 +9,6 @@ environment part (pickling.py) and the data part (values.py).
 import builtins
 import gc
 import importlib
-import json
 import keyword
 import os
 import pickle
@@ -18,7 +17,9 @@ import signal
 import sys
 import threading
 import types
+from json import dumps, loads
 
+import _ratoon_changes as changes
 import _ratoon_pickling as pickling
 import _ratoon_settings as settings
 import _ratoon_shell
@@ -88,9 +89,9 @@ class _Saving:
         manifest["missing"] = list(self.missing.values())
         parts = [manifest["data"]] + ([manifest["environment"]] if "environment" in manifest else [])
         kept = [stream["bytes"] for part in parts for stream in part["streams"]] + [b["bytes"] for b in self.buffers]
-        return json.dumps(
+        return dumps(
             {
-                "manifest": json.dumps(manifest, sort_keys=True, separators=(",", ":")),
+                "manifest": dumps(manifest, sort_keys=True, separators=(",", ":")),
                 "entry_count": len(entries),
                 "namespace_bytes": sum(kept),
                 "includes_source": form == "environment",
@@ -116,6 +117,7 @@ class _Saving:
         wanted = [("name", name, value) for name, value in names.items() if not self._is_only_taken(name, value, taken)]
         wanted += [("out", number, value) for number, value in list(self.namespace.get("_oh", {}).items())]
         wanted += [("setting", name, value) for name, value in settings.collect(self.shell, umask, self.keep_buffer).items()]
+        wanted += [("change", name, value) for name, value in changes.collect(self.shell).items()]
         for kind, name, value in wanted:
             first_buffer = len(oob)
             try:
@@ -128,9 +130,13 @@ class _Saving:
                     self._miss(name, value, _reason(error, value))
                 elif kind == "out" and f"_{name}" in self.namespace:
                     self._miss(f"_{name}", value, _reason(error, value))
+                elif kind == "change":
+                    self._miss(name, value[-1], _reason(error, value[-1]))
                 continue
             if kind == "name":
                 entries[name] = _type_name(value)
+            elif kind == "change":
+                self.missing.pop(name, None)
             records.append([kind, str(name), *record.end(stream, self._add), first_buffer])
         entries.update((name, _type_name(names[name])) for name in taken)
         pickler = writer.pickler
@@ -138,8 +144,8 @@ class _Saving:
         record = writer.write(("setting", "cells", cells))
         records.append(["setting", "cells", *record.end(stream, self._add), len(oob)])
         imports, modules = settings.imports(self.shell)
-        environ = json.dumps(settings.environ_changes(), sort_keys=True).encode()
-        early = json.dumps(settings.early(), sort_keys=True).encode()
+        environ = dumps(settings.environ_changes(), sort_keys=True).encode()
+        early = dumps(settings.early(), sort_keys=True).encode()
         streams = [stream.end("values"), self._stream("settings", early), self._stream("environ", environ)]
         return {
             "environment": {"streams": streams, "records": records, "oob": oob, "modules": modules, "taken": taken},
@@ -458,7 +464,7 @@ def _cells(function):
 
 def load(keeper, text, form):
     """Loads a checkpoint into this fork of the root. Answers JSON: what it could not give. Any error: it is no state."""
-    manifest = json.loads(text)
+    manifest = loads(text)
     if manifest.get("format") != FORMAT:
         raise ValueError("this checkpoint is of a format that this version of Ratoon does not know")
     if form == "environment" and "environment" not in manifest:
@@ -474,7 +480,7 @@ def load(keeper, text, form):
     _take_note(missing)
     # As in the root: a full collection in a state that grows from this one does not copy its pages.
     gc.freeze()
-    return json.dumps(list(missing.values()))
+    return dumps(list(missing.values()))
 
 
 class _Loading:
@@ -488,13 +494,14 @@ class _Loading:
     def environment(self):
         part = self.manifest["environment"]
         streams = {stream["name"]: stream for stream in part["streams"]}
-        settings.restore_environ(json.loads(self._bytes(streams["environ"]) if "environ" in streams else "{}"))
+        settings.restore_environ(loads(self._bytes(streams["environ"]) if "environ" in streams else "{}"))
         whole = self._bytes(streams["values"])
         missing = {one["name"]: one for one in self.manifest["missing"]}
         if missing:
             _tell_of(missing)
-        settings.restore_early(self._early(part, whole))
-        settings.import_all(part["modules"])
+        early = self._early(part)
+        settings.restore_early(early)
+        settings.import_all(part["modules"], early)
         self._take(part["taken"])
         before = dict(self.namespace)
         failed = self._records(part, whole, {})
@@ -516,15 +523,15 @@ class _Loading:
                 self.namespace[name] = found[attribute]
                 self.taken.add(name)
 
-    def _early(self, part, whole):
+    def _early(self, part):
         """The settings that the rest needs to be found. They hold no objects of the user's, so they are read by themselves."""
         for stream in part["streams"]:
             if stream["name"] == "settings":
-                return json.loads(self._bytes(stream))
+                return loads(self._bytes(stream))
         return {}
 
     def _records(self, part, whole, failed):
-        failed, late, outs, at = dict(failed), {}, {}, 0
+        failed, late, changed, outs, at = dict(failed), {}, {}, {}, 0
         records = pickling.Records(self.namespace, self._fill, lambda number: self._memory(part["oob"][number]))
         for kind, name, count, buffer, first_buffer in part["records"]:
             if buffer is None:
@@ -536,22 +543,25 @@ class _Loading:
                 ((_, name, value), _) = records.load(record, first_buffer)
             except BaseException as error:
                 if kind != "setting" and not (kind == "name" and name in self.taken):
-                    name = name if kind == "name" else "_" + name
-                    failed[name] = {
-                        "name": name,
-                        "type": self.types.get(name, ""),
-                        "reason": _clean(f"it could not be loaded: {type(error).__name__}: {error}")[:MAX_REASON],
-                    }
+                    self._fail(failed, "_" + name if kind == "out" else name, f"{type(error).__name__}: {error}")
                 continue
             if kind == "name":
                 self.namespace[name] = value
             elif kind == "out":
                 outs[name] = value
+            elif kind == "change":
+                changed[name] = value
             else:
                 late[name] = value
         records.end()
         settings.restore_late(self.shell, late, outs)
+        for name, why in changes.restore(changed).items():
+            self._fail(failed, name, why)
         return failed
+
+    def _fail(self, failed, name, why):
+        reason = _clean(f"it could not be loaded: {why}")[:MAX_REASON]
+        failed[name] = {"name": name, "type": self.types.get(name, ""), "reason": reason}
 
     def data(self):
         part = self.manifest["data"]
@@ -630,6 +640,14 @@ class _Loading:
 def _take_note(missing):
     lacking.clear()
     lacking.update(missing)
+
+
+def still_lacking():
+    """As JSON, for each state that grows from one that lacks names."""
+    if not lacking:
+        return "[]"
+    names = _ratoon_shell.shell.user_ns
+    return dumps([lack for name, lack in lacking.items() if name not in names])
 
 
 class _Builtins(dict):

@@ -27,6 +27,14 @@ const KEPT_FREE: u64 = 5;
 /// In the order in which they import each other.
 const MODULES: &[(&CStr, &CStr, &str)] = &[
     (c"_ratoon_pickling", c"<ratoon pickling>", include_str!("pickling.py")),
+    (c"_ratoon_locks", c"<ratoon locks>", include_str!("adapters/locks.py")),
+    (c"_ratoon_pools", c"<ratoon pools>", include_str!("adapters/pools.py")),
+    (c"_ratoon_databases", c"<ratoon databases>", include_str!("adapters/databases.py")),
+    (c"_ratoon_learning", c"<ratoon learning>", include_str!("adapters/learning.py")),
+    (c"_ratoon_web", c"<ratoon web>", include_str!("adapters/web.py")),
+    (c"_ratoon_observers", c"<ratoon observers>", include_str!("adapters/observers.py")),
+    (c"_ratoon_logs", c"<ratoon logs>", include_str!("adapters/logs.py")),
+    (c"_ratoon_changes", c"<ratoon changes>", include_str!("adapters/changes.py")),
     (c"_ratoon_settings", c"<ratoon settings>", include_str!("settings.py")),
     (c"_ratoon_values", c"<ratoon values>", include_str!("values.py")),
     (c"_ratoon_checkpoint", c"<ratoon checkpoint>", include_str!("checkpoint.py")),
@@ -92,6 +100,12 @@ impl Checkpoints {
             includes_source: summary.includes_source,
             missing: summary.missing,
         })
+    }
+
+    /// What this process still lacks since a checkpoint was loaded into it, or into one that it grew from.
+    pub(super) fn lacking(&self, py: Python<'_>) -> Vec<Missing> {
+        let json = self.0.call_method0(py, "still_lacking").and_then(|json| json.extract::<String>(py));
+        json.ok().and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
     }
 
     /// Loads a checkpoint into this fork of the root; answers what it could not give.

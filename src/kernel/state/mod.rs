@@ -315,6 +315,7 @@ impl Process {
                 self.family = new_family();
                 self.load(py, &load, blobs)?
             }
+            None if role == Role::Frozen => self.checkpoints.lacking(py),
             None => Vec::new(),
         };
         // Loading may have started threads, as running the cell does: some runtimes start with their first array.

@@ -70,7 +70,6 @@ def _refusals():
         _thread.LockType: "a lock",
         _thread.RLock: "a lock",
         threading.Thread: "a thread",
-        threading.local: "data of one thread",
         socket.socket: "a socket",
     }
     return words
@@ -94,7 +93,50 @@ _refused_by_name = {
     ("psycopg2.extensions", "connection"): "a database connection",
     ("_duckdb", "DuckDBPyConnection"): "a database connection",
     ("duckdb.duckdb", "DuckDBPyConnection"): "a database connection",
+    ("sqlalchemy.orm.decl_api", "registry"): "SQLAlchemy's registry, which knows mapped classes by their place in memory",
+    ("multiprocessing.managers", "BaseManager"): "a manager, whose process ends with the server",
+    ("multiprocessing.managers", "BaseProxy"): "something that lives in a manager's process, which ends with the server",
 }
+
+# Reducers of adapters (adapters/), by (module, name): of exactly that class, and of a class and all below it that say nothing
+# themselves of how they are reduced. By name, so that no library is imported for its adapter.
+_adapters = {}
+_adapters_of_families = {}
+
+
+def adapt(reducers):
+    """Each takes the object, and answers as `__reduce_ex__` does; NotImplemented: as without it."""
+    _adapters.update(reducers)
+
+
+def adapt_types(reducers):
+    """The same, of types that are there in any case."""
+    _own_reducers.update((kind, functools.partial(_without_pickler, reduce)) for kind, reduce in reducers.items())
+
+
+def _without_pickler(reduce, _, value):
+    return reduce(value)
+
+
+def adapt_family(reducers):
+    _adapters_of_families.update(reducers)
+
+
+def _adapter(kind):
+    adapter = _adapters.get((kind.__module__, kind.__qualname__))
+    if adapter is not None and _is_importable(kind):
+        return adapter
+    if not _is_reduced_as_any(kind):
+        return None
+    families = (base for base in kind.__mro__ if (base.__module__, base.__qualname__) in _adapters_of_families)
+    for base in families:
+        if _is_importable(base):
+            return _adapters_of_families[base.__module__, base.__qualname__]
+    return None
+
+
+def _is_reduced_as_any(kind):
+    return kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
 
 
 def refusal(value):
@@ -155,6 +197,9 @@ class _Reducers:
             return _reduce_random
         if kind.__module__ == "numpy.random.mtrand" and kind.__name__ == "RandomState":
             return _reduce_numpy_random
+        adapter = _adapter(kind)
+        if adapter is not None:
+            return adapter
         if _is_block(kind):
             return self._block
         if kind.__module__.startswith("polars.") and kind.__name__ in _of_polars:
@@ -163,9 +208,9 @@ class _Reducers:
         if what:
             return _refuse(what)
         if kind in self.dispatch_table:
-            return NotImplemented
-        if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
-            return NotImplemented
+            return functools.partial(_reduce_by_table, self.dispatch_table[kind])
+        if _is_reduced_as_any(kind):
+            return _reduce_quietly if _runs_when_filled(kind) else NotImplemented
         return _reduce_unless_by_name
 
     # Functions and classes
@@ -259,7 +304,7 @@ class _Reducers:
 
     def _module(self, value):
         name = value.__name__
-        if name == "__main__" or sys.modules.get(name) is value and _can_be_imported(value):
+        if name == "__main__" or sys.modules.get(name) is value and can_be_imported(value):
             return import_module, (name,)
         kept = {k: v for k, v in vars(value).items() if k not in _MODULES_OWN}
         return types.ModuleType, (name,), (kept, sys.modules.get(name) is value), None, None, set_module
@@ -411,12 +456,35 @@ def _refuse(what):
 
 
 def _reduce_unless_by_name(value):
-    reduced = value.__reduce_ex__(PROTOCOL)
-    if isinstance(reduced, str):
-        if pickle.whichmodule(value, reduced) == "__main__":
-            raise Unsavable(value, f"a {type(value).__name__} that is known only by its name")
-        return reduced
+    return _unless_of_notebook(value, value.__reduce_ex__(PROTOCOL))
+
+
+def _reduce_by_table(reduce, value):
+    return _unless_of_notebook(value, reduce(value))
+
+
+def _unless_of_notebook(value, reduced):
+    """What is only a name is in no checkpoint when it is a name of the notebook's. multiprocessing knows the notebook's module
+    by another name besides."""
+    if isinstance(reduced, str) and pickle.whichmodule(value, reduced) in ("__main__", "__mp_main__"):
+        raise Unsavable(value, f"a {type(value).__name__} that is known only by its name")
     return reduced
+
+
+def _runs_when_filled(kind):
+    """Whether methods of an object's class would run while it is filled, before it is whole: those of a list or a dictionary of
+    a class of its own, and `__getattr__`, which is asked for a `__setstate__`."""
+    if "__setstate__" in dir(kind):
+        return False
+    base = next((one for one in (list, dict) if issubclass(kind, one)), None)
+    by = {list: ("append", "extend"), dict: ("__setitem__",)}.get(base, ())
+    return hasattr(kind, "__getattr__") or any(getattr(kind, name) is not getattr(base, name) for name in by)
+
+
+def _reduce_quietly(value):
+    make, arguments, state, items, pairs = (*value.__reduce_ex__(PROTOCOL), None, None, None)[:5]
+    inside = list(items) if items is not None else dict(pairs) if pairs is not None else None
+    return make, arguments, (state, inside), None, None, fill_quietly
 
 
 def _reduce_cached_property(value):
@@ -602,7 +670,7 @@ def _is_importable(value, qualname=None):
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     if module is None or module.__name__ == "__main__":
         return False
-    if not _can_be_imported(module):
+    if not can_be_imported(module):
         return False
     found = module
     for part in (qualname or getattr(value, "__qualname__", "<")).split("."):
@@ -610,7 +678,7 @@ def _is_importable(value, qualname=None):
     return found is value
 
 
-def _can_be_imported(module):
+def can_be_imported(module):
     if module.__name__.startswith("_ratoon_"):
         return True
     return getattr(module, "__spec__", None) is not None or module.__name__ in sys.builtin_module_names
@@ -763,6 +831,17 @@ def set_module(module, state):
     vars(module).update(kept)
     if is_known:
         sys.modules[module.__name__] = module
+
+
+def fill_quietly(made, kept):
+    state, inside = kept
+    own, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+    if own:
+        object.__getattribute__(made, "__dict__").update(own)
+    for name, one in (slots or {}).items():
+        object.__setattr__(made, name, one)
+    if inside is not None:
+        (list.extend if type(inside) is list else dict.update)(made, inside)
 
 
 def make_lru_cache(function, maxsize, typed):

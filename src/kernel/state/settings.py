@@ -10,7 +10,6 @@ import functools
 import gc
 import inspect
 import itertools
-import json
 import linecache
 import locale
 import os
@@ -19,7 +18,10 @@ import re
 import sys
 import time
 import warnings
+from json import dumps, loads
 
+import _ratoon_changes as changes
+import _ratoon_logs as logs
 import _ratoon_pickling as pickling
 import _ratoon_shell
 from _ratoon_shell import _clean
@@ -49,6 +51,7 @@ def note_root():
         ipython={key: getattr(one, key[1], None) for key, one in _configured()},
     )
     inspect.getfile = _getfile
+    changes.note_root()
 
 
 def _cwd():
@@ -99,6 +102,9 @@ def early():
         found["path"] = [root["path"].index(one) if one in root["path"] else one for one in sys.path if _is_text(one)]
     if sys.argv != root["argv"]:
         found["argv"] = [one for one in sys.argv if _is_text(one)]
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if getattr(pyplot, "_backend_mod", None) is not None:
+        found["pyplot"] = sys.modules["matplotlib"].get_backend()
     return found
 
 
@@ -182,6 +188,24 @@ def _matplotlib():
     return {key: value for key, value in now.items() if value != dict.get(default, key)}
 
 
+def _inline():
+    """How figures are shown below their cell."""
+    config = sys.modules.get("matplotlib_inline.config")
+    if config is None or not config.InlineBackend.initialized():
+        return None
+    now, usual = config.InlineBackend.instance(), config.InlineBackend()
+    names = [name for name in now.trait_names(config=True) if getattr(now, name) != getattr(usual, name)]
+    return {name: getattr(now, name) for name in names} or None
+
+
+def _sklearn():
+    sklearn = sys.modules.get("sklearn")
+    if sklearn is None:
+        return None
+    usual = sklearn._config._global_config
+    return {key: now for key, now in sklearn.get_config().items() if usual.get(key) != now} or None
+
+
 def _pandas():
     pandas = sys.modules.get("pandas")
     if pandas is None:
@@ -210,7 +234,10 @@ _collectors = {
     "locale": _locale,
     "gc": _gc,
     "matplotlib": _matplotlib,
+    "inline": _inline,
+    "sklearn": _sklearn,
     "pandas": _pandas,
+    "logging": logs.levels,
 }
 
 
@@ -220,7 +247,7 @@ def _history(shell, keep_buffer):
     manager, lines = shell.history_manager, []
     for parsed, raw in itertools.zip_longest(manager.input_hist_parsed, manager.input_hist_raw):
         both = [None if one is None else str(one) for one in (parsed, raw)]
-        lines.append(json.dumps(both[:1] if both[0] == both[1] else both) + "\n")
+        lines.append(dumps(both[:1] if both[0] == both[1] else both) + "\n")
     text = "".join(lines).encode()
     full = len(text) - len(text) % HISTORY_PIECE_BYTES
     pieces = [text[at : at + HISTORY_PIECE_BYTES] for at in range(0, full, HISTORY_PIECE_BYTES)]
@@ -377,12 +404,19 @@ def restore_early(found):
         sys.argv[:] = found["argv"]
 
 
-def import_all(modules):
+def import_all(modules, early):
     for name in modules:
         try:
             __import__(name)
         except Exception:  # whatever needs it will say so
             continue
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and "pyplot" in early:
+        # Until then no figure is shown, and what shows them below their cell is not there.
+        try:
+            pyplot.switch_backend(early["pyplot"])
+        except Exception:  # it needs a screen: pyplot looks again for itself
+            return
 
 
 def restore_late(shell, late, outs):
@@ -422,6 +456,19 @@ def _restore_matplotlib(value):
     for key, one in value.items():
         if not key.startswith("backend"):
             dict.__setitem__(matplotlib.rcParams, key, one)
+
+
+def _restore_inline(value):
+    from matplotlib_inline.config import InlineBackend
+
+    for name, one in value.items():
+        setattr(InlineBackend.instance(), name, one)
+
+
+def _restore_sklearn(value):
+    import sklearn
+
+    sklearn.set_config(**value)
 
 
 def _restore_pandas(value):
@@ -471,7 +518,10 @@ _restorers = {
     "locale": lambda value: locale.setlocale(locale.LC_ALL, value),
     "gc": _restore_gc,
     "matplotlib": _restore_matplotlib,
+    "inline": _restore_inline,
+    "sklearn": _restore_sklearn,
     "pandas": _restore_pandas,
+    "logging": logs.restore_levels,
     "cells": _restore_cells,
     "umask": os.umask,
 }
@@ -493,7 +543,7 @@ def _restore_history(shell, late, outs):
         return
     manager, names = shell.history_manager, shell.user_ns
     shell.execution_count = history["count"]
-    lines = [json.loads(line) for line in _text_of(history).splitlines()]
+    lines = [loads(line) for line in _text_of(history).splitlines()]
     raw = [line[-1] for line in lines if line[-1] is not None]
     manager.input_hist_parsed[:] = [line[0] for line in lines if line[0] is not None]
     manager.input_hist_raw[:] = raw

@@ -243,6 +243,8 @@ impl Machine {
         budget: Budget,
         saves: bool,
     ) -> Self {
+        let mut notebook = notebook;
+        notebook.set_saves_by_itself(saves);
         Self {
             new_id,
             now_ms: 0.0,

@@ -51,6 +51,26 @@ impl Machine {
         }
     }
 
+    /// A run that wishes so begins only at a state that has everything: what its checkpoint does not give is brought back
+    /// first. Answers whether the run waits for that.
+    pub(super) fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
+        let wishes = self.requests.get(exec_id).is_some_and(|r| r.replay && !r.is_replayed);
+        let Some(state) = self.notebook.state(id).filter(|s| wishes && !s.id.is_root()) else { return false };
+        if is_partial(state) || state.living == Living::Disk && !self.is_whole(state) {
+            self.run_after_replay(exec_id, id);
+            return true;
+        }
+        // What it gives is known when it is loaded, also where each branch loads it for itself.
+        if state.living == Living::Disk {
+            self.source_of(id);
+        }
+        let is_being_loaded = self.loads.values().any(|loading| loading == id);
+        if is_being_loaded {
+            self.wait_until_loaded(exec_id, id);
+        }
+        is_being_loaded
+    }
+
     /// A run waits until its state has come back.
     pub(super) fn run_after_replay(&mut self, exec_id: &ExecId, target: &StateId) {
         match self.replay(target) {
@@ -184,6 +204,9 @@ impl Machine {
             self.run_step(&waiting);
         }
         for run in replay.runs {
+            if let Some(request) = self.requests.get_mut(&run) {
+                request.is_replayed = true;
+            }
             self.begin(&run, target);
         }
     }
@@ -249,8 +272,11 @@ impl Machine {
 }
 
 fn is_whole_in_memory(state: &State) -> bool {
-    let is_partial = matches!(&state.revival, Some(Revival::Checkpoint { missing }) if !missing.is_empty());
-    matches!(state.living, Living::Memory | Living::Freezing) && !is_partial
+    matches!(state.living, Living::Memory | Living::Freezing) && !is_partial(state)
+}
+
+fn is_partial(state: &State) -> bool {
+    matches!(&state.revival, Some(Revival::Checkpoint { missing }) if !missing.is_empty())
 }
 
 /// By this a replay can be interrupted.

@@ -24,8 +24,10 @@ pub(super) struct Request {
     pub(super) timeout: Option<Duration>,
     pub(super) weighing: Option<Weighing>,
     allow_stdin: bool,
-    /// Whether a state that can only come back by running its cells again is brought back so.
-    replay: bool,
+    /// Whether a state that has not everything, or can only come back by running its cells again, is brought back so.
+    pub(super) replay: bool,
+    /// Whether that has been done.
+    pub(super) is_replayed: bool,
     pub(super) with_outputs: bool,
     /// Other states whose variables it reads: then it leaves nothing behind.
     pub(super) reads: Option<Vec<Reading>>,
@@ -116,6 +118,7 @@ impl Machine {
             weighing: run_memory.map(Weighing::new),
             allow_stdin,
             replay,
+            is_replayed: false,
             with_outputs,
             reads,
             waiting: vec![ticket],
@@ -235,6 +238,9 @@ impl Machine {
         self.memory.note_used(state);
         if !self.heads.has_room() {
             self.backlog.push_back(exec_id.clone());
+            return;
+        }
+        if self.waits_to_be_whole(exec_id, state) {
             return;
         }
         // One that leaves nothing behind does not use up what may live in a head alone.

@@ -150,7 +150,10 @@ impl Machine {
             },
         };
         self.effects.push(Effect::Kill(process));
-        for run in self.late_runs.remove(&state).unwrap_or_default() {
+        let late = self.late_runs.remove(&state).unwrap_or_default().into_iter();
+        let may_replay = |run: &ExecId| self.requests.get(run).is_some_and(|r| r.replay);
+        let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(may_replay);
+        for run in others {
             self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
         }
         for head in self.heads.coming_to(&state) {
@@ -181,6 +184,9 @@ impl Machine {
         }
         self.saver.note_broken(&state);
         self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
+        for run in replayed {
+            self.run_after_replay(&run, &state);
+        }
         self.serve_backlog();
     }
 

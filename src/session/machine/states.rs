@@ -6,7 +6,7 @@ use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Base, Event, ExecId, Living, Missing, Refused, Reply, Revival, RunStatus, Saving, State, StateId,
+    Base, Event, ExecId, Form, Living, Missing, Refused, Reply, Revival, RunStatus, Saving, State, StateId,
     Variable,
 };
 use std::time::Duration;
@@ -120,11 +120,14 @@ impl Machine {
             head.is_ready = true;
             let at = head.at.clone();
             if !missing.is_empty() {
-                self.set_revival(&at, missing);
+                self.set_revival(&at, missing, true);
             }
         } else if let Some(state) = self.state_of(process) {
-            if self.loads.remove(&process).is_some() {
-                self.set_revival(&state, missing);
+            let is_loaded = self.loads.remove(&process).is_some();
+            if is_loaded || !missing.is_empty() {
+                self.set_revival(&state, missing, is_loaded);
+            }
+            if is_loaded {
                 self.note_hazard(&state, hazard);
             }
             self.note_whether_kept(&state, true);
@@ -138,9 +141,15 @@ impl Machine {
         }
     }
 
-    fn set_revival(&mut self, id: &StateId, missing: Vec<Missing>) {
+    /// A state is not what its cell left: it came from a checkpoint, or grew from a state that did and lacks names.
+    fn set_revival(&mut self, id: &StateId, missing: Vec<Missing>, is_loaded: bool) {
         self.digesters.forget(id);
         if let Some(state) = self.notebook.state_mut(id) {
+            // What could not be loaded was not known when the checkpoint was written.
+            let checkpoint = state.checkpoint.as_mut().filter(|c| is_loaded && c.is_trusted);
+            if let Some(checkpoint) = checkpoint.filter(|c| c.form == Form::Environment) {
+                checkpoint.missing.clone_from(&missing);
+            }
             state.revival = Some(Revival::Checkpoint { missing });
             self.publish_state(id);
             self.note_may_go(id);

@@ -370,6 +370,254 @@ fn a_lost_state_comes_back_by_running_its_lineage_again() {
 }
 
 #[test]
+fn a_run_that_wishes_so_waits_until_its_state_has_everything() {
+    let script = |end: &str| format!("checkpoint s1\np5 saved c-s1\nkept s1\np3 gone\n{end}");
+    // The checkpoint said that it has everything, and does not: only the load shows it.
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1 replay yes
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        p6 ready without f
+            s1 is in Freezing
+            s1 is in Memory
+            p1 forks p7, head
+            replaying s1: 0 of 1
+            p7 runs replay:s1
+        p7 ready
+        p7 began
+        p7 ok
+            p7 forks p8, frozen
+            s1 is in Freezing
+            kill p6
+            replaying s1: 1 of 1
+            p7 runs c
+        p8 ready
+            s1 is in Memory
+        p7 began
+            c began
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ × c Running
+    "#]]
+    .assert_eq(&after_two(
+        9,
+        &script(
+            "run c on s1 replay yes
+            p6 ready without f
+            p7 ready
+            p7 began
+            p7 ok
+            p8 ready
+            p7 began",
+        ),
+    ));
+    // It has everything, and nothing is replayed.
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1 replay yes
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        p6 ready
+            s1 is in Freezing
+            s1 is in Memory
+            p6 forks p7, head
+            p7 runs c
+        p7 ready
+        p7 began
+            c began
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ × c Running
+    "#]]
+    .assert_eq(&after_two(9, &script("run c on s1 replay yes\np6 ready\np7 ready\np7 began")));
+    // It cannot be loaded, or the process that loads it dies, or the state goes.
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1 replay yes
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        p6 cannot load
+            kill p6
+            s1 is in Replay
+            s1 saving: Failed { why: "its checkpoint could not be loaded: a blob is damaged" }
+            p1 forks p7, head
+            replaying s1: 0 of 1
+            p7 runs replay:s1
+        initial
+        └─ s1 (a) Replay
+           ├─ s2 (b)
+           └─ × c Queued
+    "#]]
+    .assert_eq(&after_two(9, &script("run c on s1 replay yes\np6 cannot load")));
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1 replay yes
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        p6 gone
+            s1 is in Disk
+            p1 forks p7, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        initial
+        └─ s1 (a) Freezing
+           ├─ s2 (b)
+           └─ × c Queued
+    "#]]
+    .assert_eq(&after_two(9, &script("run c on s1 replay yes\np6 gone")));
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1 replay yes
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        delete s1
+            kill p6
+            p1 forks p7, head
+            replaying s1: 0 of 1
+            p7 runs replay:s1
+            kill p7
+            replaying s1: 0 of 0
+            answer 16: c Error ReplayFailed: the state was deleted
+            s1 is in Deleted
+            answer 17: done
+        initial
+        └─ s1 (a) Deleted
+           ├─ s2 (b)
+           └─ × c Error
+    "#]]
+    .assert_eq(&after_two(9, &script("run c on s1 replay yes\ndelete s1")));
+}
+
+#[test]
+fn a_state_that_grows_from_one_that_lacks_names_lacks_them_too() {
+    expect![[r#"
+        p4 ready
+            s2 is in Memory
+        checkpoint s1
+            s1 saving: Waiting
+            p3 forks p5, save(environment)
+            s1 saving: Writing { percent: 0 }
+        p5 saved c-s1
+            keep checkpoint c-s1 of s1
+        kept s1
+            s1 is in Memory
+            answer 12: checkpoint c-s1
+        p3 gone
+            s1 is in Freezing
+            s1 is in Disk
+        run c on s1
+            p1 forks p6, frozen from c-s1 (Environment)
+            s1 is in Freezing
+        p6 ready without f
+            s1 is in Freezing
+            s1 is in Memory
+            p6 forks p7, head
+            p7 runs c
+        p7 ready
+        p7 began
+            c began
+        p7 ok
+            answer 16: c Ok s3
+            p7 forks p8, frozen
+        p8 ready without f
+            s3 is in Freezing
+            s3 is in Memory
+        run d on s3 replay yes
+            p1 forks p9, head
+            replaying s3: 0 of 2
+            p9 runs replay:s3
+        initial
+        └─ s1 (a)
+           ├─ s2 (b)
+           └─ s3 (c)
+              └─ × d Queued
+    "#]]
+    .assert_eq(&after_two(
+        9,
+        "
+        checkpoint s1
+        p5 saved c-s1
+        kept s1
+        p3 gone
+        run c on s1
+        p6 ready without f
+        p7 ready
+        p7 began
+        p7 ok
+        p8 ready without f
+        run d on s3 replay yes
+        ",
+    ));
+}
+
+#[test]
 fn a_replay_that_fails_says_which_cell() {
     expect![[r#"
         p4 ready
