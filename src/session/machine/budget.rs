@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Checkpoint, Event, Living, Revival, Saving, State, StateId};
+use crate::notebook::{Checkpoint, Event, Living, Missing, Revival, Saving, State, StateId};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -191,11 +191,16 @@ impl Machine {
         }
     }
 
-    /// Whether all that a state's process holds can be had from its checkpoint, as far as it came from there itself.
+    /// Whether all that a state's process holds can be had from its checkpoint: what that lacks, the process lacks too.
     fn comes_back(&self, state: &State) -> bool {
         let is_broken = self.saver.has_broken(&state.id);
-        !is_broken && state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole)
-            || matches!(&state.revival, Some(Revival::Checkpoint { .. }))
+        let Some(checkpoint) = &state.checkpoint else { return false };
+        let lacks_no_more = |missing: &[Missing]| {
+            let lacking: BTreeSet<&str> = missing.iter().map(|m| m.name.as_str()).collect();
+            checkpoint.missing.iter().all(|m| lacking.contains(m.name.as_str()))
+        };
+        !is_broken && checkpoint.is_whole()
+            || matches!(&state.revival, Some(Revival::Checkpoint { missing }) if lacks_no_more(missing))
     }
 
     /// Whether nothing is lost when a frozen process goes, and nobody is busy with it.
