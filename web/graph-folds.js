@@ -32,8 +32,8 @@ export function foldsOf(nodes, isKept) {
 /** Nothing but a cell that went well, with one cell after it. What it warns of is as before. @param {Node} node @param {Node | undefined} parent */
 function isTrivial({ state, run, children, from }, parent) {
     if (!state || from < 0 || children.length !== 1) return false;
-    const { label, pinned, warnings, living } = state;
-    return !label && !pinned && warnings.every((warning) => parent?.state?.warnings.includes(warning)) && (living === 'memory' || living === 'disk' || living === 'freezing')
+    const { label, pinned, warnings, living, partial } = state;
+    return !label && !pinned && !partial && warnings.every((warning) => parent?.state?.warnings.includes(warning)) && (living === 'memory' || living === 'disk' || living === 'freezing')
         && signOf(state) !== 'failed' && !(run && pictureOf(run.outputs));
 }
 

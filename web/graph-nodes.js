@@ -66,7 +66,7 @@ export class Nodes {
         const changed = this.model === model && this.shrunkRev === model.shrunkRev ? this.#settle(model) : null;
         if (!changed) return this.#anew(model);
         this.#takeRuns(model);
-        this.#takeStates(model);
+        if (this.#takeStates(model)) return this.#anew(model);
         return { from, changed };
     }
 
@@ -125,13 +125,21 @@ export class Nodes {
         }
     }
 
-    /** States of which no run is known. @param {Model} model */
+    /** States of which no run is known. Answers whether a failed attempt has become a state, which may stand elsewhere. @param {Model} model */
     #takeStates(model) {
+        let isRevived = false;
         for (; this.takenStates < model.states.size; this.takenStates += 1) {
             const state = /** @type {State} */ (this.states?.next().value);
+            const bud = this.get(state.exec_id);
+            if (bud?.bud) {
+                this.#become(bud, state);
+                bud.bud = false;
+                isRevived = true;
+            }
             if (this.index.has(state.id) || this.index.has(state.exec_id ?? '')) continue;
             if (this.index.has(state.parent ?? '')) this.#add({ id: state.id, parent: state.parent, state, run: model.runOf(state) ?? null });
         }
+        return isRevived;
     }
 
     /** @param {{id: string, parent: string | null, state: State | null, run: Run | null}} what @returns {Node} */

@@ -63,6 +63,15 @@ export class Keeping {
         return this.around.ask({ title, why: WORDS.replayWhy(cells.length, line), act });
     }
 
+    /** Keeps what a cell had set until it failed, as a state: like one whose run ended now, we stand on it then. @param {string} exec_id */
+    async keepPartial(exec_id) {
+        const { page } = this;
+        page.mine.set(exec_id, page.here);
+        const reply = await this.around.send({ do: 'keep_partial', exec_id });
+        if (reply.kind === 'refused') page.mine.delete(exec_id);
+        page.refused(reply);
+    }
+
     /** @param {string} state @param {boolean} pinned */
     async pin(state, pinned) {
         this.page.refused(await this.around.send({ do: 'pin', state, pinned }));

@@ -110,6 +110,10 @@ export class Model {
                     const { status, error, duration_ms, state } = event;
                     Object.assign(run, { status, error, duration_ms, state, prompt: null });
                 });
+            case 'keepable_changed':
+                return this.#change(event.exec_id, (run) => {
+                    run.keepable = event.keepable;
+                });
             case 'state_added':
                 this.unsaved.add(event.state.id);
                 return this.#addState(event.state);

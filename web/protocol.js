@@ -45,6 +45,7 @@
  * @property {Revival | null} revival
  * @property {number | null} memory_bytes what its process holds for itself alone
  * @property {Changes | null} changes what its cell did to the variables; null while that is not known
+ * @property {true} [partial] its cell failed: it holds what the cell had set until then
  */
 
 /** @typedef {{added: string[], changed: string[], removed: string[], more: number}} Changes Names, sorted; `more` are not named. */
@@ -67,6 +68,7 @@
  * @property {Output[]} outputs
  * @property {RunError | null} error
  * @property {string[]} [warnings] what was seen of it that its user should know
+ * @property {boolean} [keepable] what it had set until it failed can still be kept
  * @property {Prompt | null} prompt
  * @property {number | null} started_at milliseconds since the Unix epoch
  * @property {number | null} duration_ms
@@ -102,6 +104,7 @@
  *   | {event: 'run_warned', exec_id: string, warning: string}
  *   | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null, duration_ms: number | null,
  *      state: string | null}
+ *   | {event: 'keepable_changed', exec_id: string, keepable: boolean}
  *   | {event: 'state_added', state: State}
  *   | {event: 'state_changed', state: State}
  *   | {event: 'removed', states: string[], runs: string[]}
@@ -120,7 +123,8 @@
 
 /**
  * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?: {state: string, tip: string},
- *      replay?: boolean}
+ *      replay?: boolean, on_error?: 'discard' | 'keep'}
+ *   | {do: 'keep_partial', exec_id: string}
  *   | {do: 'interrupt', exec_id: string}
  *   | {do: 'answer_input', exec_id: string, text: string}
  *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean, base?: number}
@@ -146,7 +150,7 @@
 /**
  * @typedef {{kind: 'done'}
  *   | {kind: 'ended', exec_id: string, status: RunStatus, state: string | null, state_name: string | null,
- *      error: RunError | null}
+ *      error: RunError | null, keepable?: boolean}
  *   | {kind: 'checkpointed', checkpoint: Checkpoint}
  *   | {kind: 'task_saved', checkpoint: object}
  *   | {kind: 'trusted', count: number}
@@ -168,6 +172,7 @@ export const EVENTS = Object.freeze({
     prompt_changed: { graph: null },
     run_warned: { graph: null },
     run_ended: { graph: 'shape' },
+    keepable_changed: { graph: null },
     state_added: { graph: 'shape' },
     state_changed: { graph: 'marks' },
     removed: { graph: 'shape' },
@@ -191,6 +196,7 @@ export const EVENTS = Object.freeze({
 export const COMMANDS = Object.freeze({
     run: { again: true },
     interrupt: { again: false },
+    keep_partial: { again: true },
     answer_input: { again: false },
     put_draft: { again: true },
     delete_draft: { again: true },

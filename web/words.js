@@ -86,6 +86,10 @@ export const WORDS = Object.freeze({
     queued: 'waiting',
     asked: 'waiting for the server',
     stoppedWhole: 'stopped: what it set is undone',
+    partial: (/** @type {boolean} */ isStopped, /** @type {number | undefined} */ line) => `partial: its cell ${isStopped ? 'was stopped' : 'failed'}${line === undefined ? '' : ` at line ${line}`}`,
+    takenBack: 'What this cell had set before that was undone.',
+    keepPartial: 'Keep what it had set',
+    keepPartialHint: 'Makes a state of it, marked as partial',
     wait: 'The cell above is still running. Run this one when it is done.',
     goesOn: 'Goes on with',
     // Where a state lives
@@ -145,7 +149,7 @@ export const WORDS = Object.freeze({
     graphRoot: 'Start',
     nodeStatus: Object.freeze({
         ok: '', imported: '', queued: 'waiting', running: 'running', error: 'failed', interrupted: 'stopped', crashed: 'crashed',
-        replay: 'needs replay', deleted: 'deleted',
+        replay: 'needs replay', deleted: 'deleted', partial: 'partial',
     }),
     nodeHere: 'you stand here',
     linkWhy: 'The browser does not let this page reach the clipboard. Press Ctrl-C.',

@@ -1,6 +1,8 @@
 //! Jupyter's notebook files: written as nbformat 4.5, read as 4.x, and as 3 (`old`).
 
-use super::{Cell, Document, FormatError, check_cell, check_count, is_id, is_json, markdown, old, text_of};
+use super::{
+    Cell, Document, FormatError, RAISES, check_cell, check_count, is_id, is_json, markdown, old, text_of,
+};
 use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
 use serde_json::{Map, Value, json};
 
@@ -45,7 +47,8 @@ fn cell_to_json(cell: &Cell) -> Value {
     let is_code = cell.kind == DraftKind::Code;
     own.insert("cell_type".into(), if is_code { "code" } else { "markdown" }.into());
     own.insert("id".into(), cell.id.clone().into());
-    own.insert("metadata".into(), json!({}));
+    let metadata = if cell.is_partial { json!({"tags": [RAISES]}) } else { json!({}) };
+    own.insert("metadata".into(), metadata);
     own.insert("source".into(), lines(&cell.source));
     if is_code {
         own.insert("execution_count".into(), cell.exec_count.into());

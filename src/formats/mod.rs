@@ -117,11 +117,23 @@ pub struct Cell {
     pub outputs: Vec<Output>,
     /// The number in `In[n]`.
     pub exec_count: Option<u32>,
+    /// Whether its cell failed, and what it had set was kept: the cells below count on that. Not read from files.
+    pub is_partial: bool,
 }
+
+/// The tag of Jupyter's for a cell that fails and is not to stop the cells below it.
+const RAISES: &str = "raises-exception";
 
 impl Cell {
     fn new(kind: DraftKind, source: impl Into<String>) -> Self {
-        Self { id: String::new(), kind, source: source.into(), outputs: Vec::new(), exec_count: None }
+        Self {
+            id: String::new(),
+            kind,
+            source: source.into(),
+            outputs: Vec::new(),
+            exec_count: None,
+            is_partial: false,
+        }
     }
 }
 
@@ -139,8 +151,9 @@ impl Document {
             let of_draft = run.draft.as_ref().map_or(state.id.as_str(), DraftId::as_str);
             cells.push(Cell {
                 id: of_draft.to_owned(),
-                outputs: run.outputs.items().to_vec(),
+                outputs: outputs_of(run),
                 exec_count: Some(state.exec_count),
+                is_partial: state.partial,
                 ..Cell::new(DraftKind::Code, &run.code)
             });
         }
@@ -243,6 +256,7 @@ fn imported(exec_id: ExecId, draft: DraftId, code: &str) -> Run {
         exec_count: None,
         outputs: Outputs::default(),
         error: None,
+        keepable: false,
         prompt: None,
         started_at: None,
         duration_ms: None,

@@ -3,12 +3,13 @@
 //! What is not Python stands as a comment: markdown, and IPython's magics. What looks like such a comment already gets
 //! one more `# `, so that reading takes off exactly what writing has put on.
 
-use super::{Cell, Document, FormatError, markdown};
+use super::{Cell, Document, FormatError, RAISES, markdown};
 use crate::notebook::DraftKind;
 
 /// The program of a document.
 pub(super) fn write(document: &Document) -> String {
     let cells = document.cells.iter().map(|cell| match cell.kind {
+        DraftKind::Code if cell.is_partial => format!("# %% tags=[\"{RAISES}\"]\n{}", code(&cell.source)),
         DraftKind::Code => format!("# %%\n{}", code(&cell.source)),
         DraftKind::Markdown => format!("# %% [markdown]\n{}", comment(&cell.source)),
     });

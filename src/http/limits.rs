@@ -83,6 +83,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         }
         // What these name has to be there already; if it is not, that is the answer.
         Command::Interrupt { .. }
+        | Command::KeepPartial { .. }
         | Command::DeleteDraft { .. }
         | Command::Label { label: None, .. }
         | Command::DeleteState { .. }

@@ -8,7 +8,8 @@ use super::guard::Caller;
 use super::routes::Found;
 use super::seed::{self, Executed};
 use crate::notebook::{
-    Base, Checkpoint, Command, ExecId, Form, Living, Notebook, Reply, Revival, Saving, State, StateId,
+    Base, Checkpoint, Command, ExecId, Form, Living, Notebook, OnError, Reply, Revival, Saving, State,
+    StateId,
 };
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,9 @@ pub(crate) struct StateSummary {
     memory_bytes: Option<u64>,
     /// What becomes of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the reason.
     saving: Saving,
+    /// Whether its cell failed: it holds what the cell had set until then. Absent where it did not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
     /// How its process came to be, when it was not by running its cell.
     revival: Option<Revival>,
     /// What of it does not survive a branch, or is shared between branches, as sentences.
@@ -181,6 +185,7 @@ impl StateSummary {
             fork_anyway: state.fork_anyway,
             memory_bytes: state.memory_bytes,
             saving: notebook.outlook(state),
+            partial: state.partial,
             warnings: state.warnings.clone(),
             revival: state.revival.clone(),
             checkpoint,
@@ -362,6 +367,7 @@ pub(crate) async fn clear_namespace(
         run_memory: None,
         allow_stdin: false,
         replay: wish.replay,
+        on_error: OnError::Discard,
         with_outputs: true,
         reads: None,
     };

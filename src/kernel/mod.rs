@@ -14,8 +14,8 @@ mod weight;
 
 pub use library::find_library;
 pub use protocol::{
-    Contents, Delivery, Exit, Found, How, Load, MAX_DELIVERIES, Mark, Marks, ProcId, Report, Role, Sought,
-    Wanted,
+    Contents, Delivery, Exit, Found, How, Load, MAX_DELIVERIES, Mark, Marks, ProcId, Remains, Report, Role,
+    Sought, Wanted,
 };
 pub use state::child_main;
 pub use tree::{Cell, Heard, Hung, News, Seen, Tree, end_all_below};

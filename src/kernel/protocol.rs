@@ -317,6 +317,9 @@ pub enum Report {
         /// Whether some of this state lives in this process alone: threads, child processes.
         #[serde(default)]
         is_alone: bool,
+        /// Of a cell that raised: what it has left in this process.
+        #[serde(default)]
+        remains: Remains,
     },
     /// What my branches share with me although each should have its own; a frozen process says it when nobody waits.
     Shared(Vec<String>),
@@ -351,6 +354,19 @@ pub enum How {
     Error(RunError),
     /// It was not run: this head's state could not be frozen before, and running on would lose it.
     Refused,
+}
+
+/// What a cell that raised has left in its process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remains {
+    /// Nothing that can become a state: no line of it ran, it asked for its end, or its process cannot be frozen.
+    #[default]
+    Nothing,
+    /// The state that it ran against: the cell failed in its first statement, which set nothing.
+    Unchanged,
+    /// What it had set until it failed.
+    Set,
 }
 
 /// How a process ended.

@@ -1,8 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, Output, Reading, RunError, RunStatus, StateId,
-    Symbols, TaskCheckpoint, Trouble,
+    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Output, Reading, RunError, RunStatus,
+    StateId, Symbols, TaskCheckpoint, Trouble,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -42,6 +42,9 @@ pub enum Command {
         /// Whether a state that can only come back by running its cells again is brought back so. Else the run is refused.
         #[serde(default)]
         replay: bool,
+        /// What becomes of what the cell had set when it raises or is interrupted.
+        #[serde(default)]
+        on_error: OnError,
         /// Whether the answer has the outputs with it: who hears of them no other way would lose them with a state that is
         /// deleted meanwhile.
         #[serde(skip)]
@@ -52,6 +55,12 @@ pub enum Command {
     },
     /// Stop a run: politely, and if that has no effect in time (or when asked twice) by killing its head.
     Interrupt {
+        /// The run.
+        exec_id: ExecId,
+    },
+    /// Keep what a cell had set until it failed, as a state that is marked as partial. Possible for some minutes after the
+    /// failure (`keepable`). Answered like a run that has ended.
+    KeepPartial {
         /// The run.
         exec_id: ExecId,
     },
@@ -245,6 +254,9 @@ pub enum Reply {
         /// What was seen of it that its user should know.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
+        /// Whether what it had set until then can still be kept. Absent where it cannot.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keepable: bool,
         /// What it printed and showed, if that was wished.
         #[serde(skip)]
         outputs: Vec<Output>,

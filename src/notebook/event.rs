@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// A fact. Every event that is published is also what the store saves, but for those that concern only what is alive
-/// now: prompts, `SavingChanged`, `MemoryMeasured`, `Replaying`, `StateSaved`, `TroubleChanged`, `PeopleChanged`.
+/// now: prompts, `KeepableChanged`, `SavingChanged`, `MemoryMeasured`, `Replaying`, `StateSaved`, `TroubleChanged`, `PeopleChanged`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -65,7 +65,8 @@ pub enum Event {
         /// A sentence.
         warning: String,
     },
-    /// A run has ended. The state it left came with `StateAdded` just before.
+    /// A run has ended. The state it left came with `StateAdded` just before. Told again, with its state, when what a failed
+    /// cell had set is kept later.
     RunEnded {
         /// The run.
         exec_id: ExecId,
@@ -80,6 +81,13 @@ pub enum Event {
         /// Which variables it read, assigned and deleted, when the client asked for that.
         #[serde(skip)]
         symbols: Option<Symbols>,
+    },
+    /// What a run had set until it failed can be kept from now on, or no longer.
+    KeepableChanged {
+        /// The run.
+        exec_id: ExecId,
+        /// Whether it can.
+        keepable: bool,
     },
     /// A state was made.
     StateAdded {
@@ -183,6 +191,7 @@ impl Event {
         !matches!(
             self,
             Self::PromptChanged { .. }
+                | Self::KeepableChanged { .. }
                 | Self::SavingChanged { .. }
                 | Self::MemoryMeasured { .. }
                 | Self::Replaying { .. }

@@ -21,6 +21,6 @@ pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use rebuild::Rebuild;
 pub use record::{
-    Asked, Base, Changes, Checkpoint, Digests, Draft, DraftKind, Form, KeptLink, Living, Missing, Person,
-    Prompt, Reading, Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, Trouble,
+    Asked, Base, Changes, Checkpoint, Digests, Draft, DraftKind, Form, KeptLink, Living, Missing, OnError,
+    Person, Prompt, Reading, Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, Trouble,
 };

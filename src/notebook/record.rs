@@ -46,6 +46,9 @@ pub struct State {
     pub memory_bytes: Option<u64>,
     /// What its cell did to the variables; none while that is not known.
     pub changes: Option<Changes>,
+    /// Whether its cell failed: the state holds what the cell had set until then. Absent where it did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 impl State {
@@ -70,6 +73,7 @@ impl State {
             revival: None,
             memory_bytes: None,
             changes: None,
+            partial: false,
         }
     }
 }
@@ -303,13 +307,16 @@ pub struct Run {
     /// What was seen of it that its user should know, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Whether what it had set until it failed can still be kept (`keep_partial`). Absent where it cannot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keepable: bool,
     /// The prompt of an `input()` that waits for an answer.
     pub prompt: Option<Prompt>,
     /// When it began to run, in milliseconds since the Unix epoch.
     pub started_at: Option<f64>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<f64>,
-    /// The state it left.
+    /// The state it left. One whose cell failed leaves a state when what it had set was to be kept.
     pub state: Option<StateId>,
     /// Which variables it read, assigned and deleted, when the client asked for that. No page shows it.
     #[serde(skip)]
@@ -325,6 +332,17 @@ pub struct Asked {
     pub on: Base,
     /// The name that the new state was to have.
     pub new_state_name: Option<String>,
+}
+
+/// What becomes of what a cell had set when it raises or is interrupted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// It is taken back: the run leaves no state.
+    #[default]
+    Discard,
+    /// It is kept: the run leaves a state that is marked as partial.
+    Keep,
 }
 
 /// How far a run has come.

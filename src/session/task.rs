@@ -449,6 +449,8 @@ impl Task {
             }
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
+            Effect::Stop(head) => self.tree.stop(head),
+            Effect::Continue(head) => self.tree.go_on(head),
             Effect::Examine(process) => {
                 let hung = self.tree.examine(process);
                 self.feed(Input::Examined(process, hung));
@@ -458,6 +460,7 @@ impl Task {
                 self.feed(Input::Observed(exec_id, serial, seen));
             }
             Effect::Kill(process) => self.tree.kill(process),
+            Effect::EndStarted(head) => self.tree.end_started(head),
             Effect::EndRun(head) => self.tree.end_run(head),
             Effect::EndCells => self.tree.end_cells(),
             Effect::Keep { state, parent, about } => {

@@ -68,6 +68,9 @@ pub(super) struct StoredState {
     /// Not there in what was written before this was known of states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) changes: Option<Changes>,
+    /// Only where it is so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
 }
 
 /// The row of a state.
@@ -90,6 +93,7 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
         fork_anyway: state.fork_anyway,
         pinned: state.pinned,
         changes: state.changes.clone(),
+        partial: state.partial,
     };
     let mut cells = place.cells();
     // The digest of these is made when the row is written.
@@ -124,6 +128,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
         revival: None,
         memory_bytes: None,
         changes: body.changes,
+        partial: body.partial,
     }
 }
 
@@ -140,6 +145,7 @@ pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
         fork_anyway: false,
         pinned: false,
         changes: None,
+        partial: false,
     };
     state(place, body)
 }
@@ -198,6 +204,7 @@ impl StoredRun {
             outputs: Outputs::default(),
             warnings: self.warnings,
             error: self.error,
+            keepable: false,
             prompt: None,
             started_at: self.started_at,
             duration_ms: self.duration_ms,

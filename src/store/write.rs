@@ -149,6 +149,7 @@ impl Writer {
                 self.graph(&parts)
             }
             Event::PromptChanged { .. }
+            | Event::KeepableChanged { .. }
             | Event::SavingChanged { .. }
             | Event::MemoryMeasured { .. }
             | Event::Replaying { .. }

@@ -28,6 +28,7 @@ mod origins;
 mod outputs;
 mod pages;
 mod parallel;
+mod partial;
 mod people;
 mod processes;
 mod provision;

@@ -39,6 +39,15 @@ export class Growing {
         return id;
     }
 
+    /** What it had set until it failed is kept. @returns {string} the state */
+    keep(exec_id) {
+        const { error, on: { state: parent } } = this.model.runs.get(exec_id);
+        const id = `s${exec_id.slice(1)}`;
+        this.model.fold({ event: 'state_added', state: { ...STATE, id, name: id, parent, exec_id, exec_count: this.model.states.get(parent).exec_count + 1, created_at: 1, partial: true } });
+        this.model.fold({ event: 'run_ended', exec_id, status: 'error', error, duration_ms: 3, state: id });
+        return id;
+    }
+
     run(on, status, more, code) {
         return this.end(this.begin(on, code), status, more);
     }

@@ -59,6 +59,26 @@ test('what was kept up to date is what one would find anew', () => {
     assert.deepEqual(plain(nodes.list), plain(nodesOf(growing.model)));
 });
 
+test('an attempt whose variables are kept is a state like others: cells grow from it', () => {
+    const growing = grown(3, 5);
+    const scene = new Scene();
+    scene.update(growing.model, look('initial'));
+    const failed = growing.begin('initial');
+    scene.update(growing.model, look('initial'));
+    growing.end(failed, 'error');
+    scene.update(growing.model, look('initial'));
+    assert.equal(scene.nodes.get(failed).bud, true);
+    const state = growing.keep(failed);
+    const next = growing.begin(state);
+    scene.update(growing.model, look(state));
+    assert.equal(scene.nodes.get(failed), scene.nodes.get(state));
+    assert.deepEqual([scene.nodes.get(state).bud, scene.nodes.get(next).parent], [false, state]);
+    assert.deepEqual(ids(scene).slice(-2), [state, next]);
+    const anew = new Scene();
+    anew.update(growing.model, look(state));
+    assert.deepEqual(drawn(scene), drawn(anew));
+});
+
 test('a run that is called off before it began leaves no row', () => {
     const growing = new Growing();
     const nodes = new Nodes();

@@ -4,6 +4,7 @@
 
 import { Component, html } from '../vendor/preact.js';
 import { isText, runOf, textOf } from '../line.js';
+import { partialOf } from '../living.js';
 import { hasEnded } from '../protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../words.js';
@@ -136,6 +137,7 @@ export class Cell extends Component {
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
                     ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
+                    ${run?.keepable && html`<p class="taken-back">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => acts.page.keeping.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;
@@ -162,7 +164,8 @@ function Notes({ cell, run, acts, mayRun }) {
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
-    if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
+    if (cell.kind === 'ran' && cell.state.partial && run === cell.run) parts.push(html`<span class="bad">${partialOf(cell.state, run)}</span>`);
+    else if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null && !run.keepable ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
         parts.push(html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`);
     }

@@ -22,6 +22,7 @@ impl Scope {
         match command {
             Command::LookAtVariables { .. } | Command::Stand { .. } => Self::View,
             Command::Run { .. }
+            | Command::KeepPartial { .. }
             | Command::Interrupt { .. }
             | Command::AnswerInput { .. }
             | Command::PutDraft { .. }

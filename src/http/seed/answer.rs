@@ -13,7 +13,7 @@ pub(crate) struct Executed {
     output: Vec<Output>,
     /// The name of the state that it left.
     state_name: Option<String>,
-    /// Why it left none.
+    /// Why it failed.
     error: Option<RunError>,
     /// The variables that were there before and that it read, as far as its code tells; rather too many than too few.
     accessed_symbols: Vec<String>,
@@ -26,16 +26,23 @@ pub(crate) struct Executed {
     warnings: Vec<String>,
 }
 
+/// A warning on a failed run whose cell had set something.
+const TAKEN_BACK: &str = "what the cell had set until it failed was taken back; \
+    to keep it as a state, run the cell with on_error \"keep\"";
+
 impl Executed {
+    /// `state_name` beside an error is that of a partial state. With `keepable` the cell had set something.
     pub(super) fn new(
         status: RunStatus,
         state_name: Option<String>,
         error: Option<RunError>,
         symbols: Option<Symbols>,
+        keepable: bool,
         output: Vec<Output>,
     ) -> Self {
         let mut output: Vec<Output> = output.into_iter().map(for_client).collect();
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
+        let warnings = if keepable { vec![TAKEN_BACK.to_owned()] } else { Vec::new() };
         let answer = |output, state_name, error| Self {
             output,
             state_name,
@@ -43,7 +50,7 @@ impl Executed {
             accessed_symbols: accessed,
             modified_symbols: modified,
             deleted_symbols: deleted,
-            warnings: Vec::new(),
+            warnings,
         };
         if status == RunStatus::Ok {
             return answer(output, state_name, None);
@@ -55,19 +62,20 @@ impl Executed {
         if !matches!(output.last(), Some(Output::Error(_))) {
             output.push(Output::Error(error.clone()));
         }
-        answer(output, None, Some(error))
+        answer(output, state_name, Some(error))
     }
 
     /// A run that could not begin, because of the state it was to be run against.
     pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
         let error = Some(RunError::new(ename, evalue));
         let output = Vec::new();
-        Self { error, ..Self::new(RunStatus::Ok, None, None, None, output) }
+        Self { error, ..Self::new(RunStatus::Ok, None, None, None, false, output) }
     }
 
-    /// The same, and what the caller should know.
-    pub(super) fn with_warnings(self, warnings: Vec<String>) -> Self {
-        Self { warnings, ..self }
+    /// The same, and what else the caller should know.
+    pub(super) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.extend(warnings);
+        self
     }
 }
 
@@ -179,7 +187,7 @@ mod tests {
     fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
         let error = RunError::new("ValueError", "no");
         let printed = vec![Output::stream(StreamName::Stdout, "before\n")];
-        let failed = Executed::new(RunStatus::Error, Some("x".into()), Some(error), None, printed);
+        let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, printed);
         let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
         let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
         let stream = json!({"output_type": "stream", "name": "stdout", "text": "before\n"});
@@ -200,6 +208,7 @@ mod tests {
             None,
             Some(error.clone()),
             None,
+            false,
             vec![Output::Error(error)],
         );
         assert_eq!(ended.output.len(), 1);

@@ -17,7 +17,7 @@ use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::guard::Caller;
 use super::routes::Found;
-use crate::notebook::{Base, Command, ExecId, Notebook, Refused, Reply, State};
+use crate::notebook::{Base, Command, ExecId, Notebook, OnError, Refused, Reply, RunStatus, State};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -44,6 +44,10 @@ pub(crate) struct Execute {
     /// Whether a state that can only come back by running its cells again is brought back so.
     #[serde(default)]
     replay: bool,
+    /// What becomes of what the cell had set when it raises or is interrupted: with `keep` it is a state, which `state_name` names
+    /// beside the error.
+    #[serde(default)]
+    on_error: OnError,
 }
 
 /// A field that may be left out and is not null.
@@ -96,6 +100,7 @@ pub(crate) async fn execute(
         // Nobody is there to be asked.
         allow_stdin: false,
         replay: wish.replay,
+        on_error: wish.on_error,
         with_outputs: true,
         reads: None,
     };
@@ -110,13 +115,16 @@ pub(super) async fn executed(
     state_name: String,
     warnings: Vec<String>,
 ) -> Result<HttpResponse, HttpError> {
+    let keeps = matches!(run, Command::Run { on_error: OnError::Keep, .. });
     match super::ask::ask(door.start.clone(), door.admit(access, run)?).await? {
         Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
             Err(Refused::new("busy", format!("run {exec_id}"), error.evalue, how).into())
         }
-        Reply::Ended { status, state_name, error, symbols, outputs, warnings: seen, .. } => {
-            let ended = Executed::new(status, state_name, error, symbols, outputs);
+        Reply::Ended { status, state_name, error, symbols, keepable, outputs, warnings: seen, .. } => {
+            // A client that did not ask for a partial state is told of none, even where one was kept since.
+            let state_name = state_name.filter(|_| keeps || status == RunStatus::Ok);
+            let ended = Executed::new(status, state_name, error, symbols, keepable, outputs);
             Ok(HttpResponse::Ok().json(ended.with_warnings([warnings, seen].concat())))
         }
         // The state was there a moment ago, and is what the request named.

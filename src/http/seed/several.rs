@@ -8,7 +8,8 @@ use crate::http::body::Json;
 use crate::http::error::{ErrorBody, HttpError};
 use crate::http::guard::Caller;
 use crate::notebook::{
-    Base, Command, Digests, ExecId, Living, Reading, Rebuild, Refused, Reply, RunStatus, State, StateId,
+    Base, Command, Digests, ExecId, Living, OnError, Reading, Rebuild, Refused, Reply, RunStatus, State,
+    StateId,
 };
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,7 @@ pub(crate) async fn multistate_execute(
         run_memory: wish.run_memory,
         allow_stdin: false,
         replay: wish.replay,
+        on_error: OnError::Discard,
         with_outputs: true,
         reads: Some(reads),
     };
@@ -255,6 +257,7 @@ pub(crate) async fn rebuild_state(
         run_memory: None,
         allow_stdin: false,
         replay: false,
+        on_error: OnError::Discard,
         with_outputs: false,
         reads: None,
     };

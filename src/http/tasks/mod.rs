@@ -10,7 +10,9 @@ use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::guard::{Caller, query_value};
 use super::routes::Found;
-use crate::notebook::{Base, Command, ExecId, Living, Refused, Reply, State, StateId, TaskCheckpoint};
+use crate::notebook::{
+    Base, Command, ExecId, Living, OnError, Refused, Reply, State, StateId, TaskCheckpoint,
+};
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::de::IgnoredAny;
@@ -241,6 +243,7 @@ async fn grow(door: &Door, caller: &Caller, checkpoint: &TaskCheckpoint) -> Resu
         run_memory: None,
         allow_stdin: false,
         replay: false,
+        on_error: OnError::Discard,
         with_outputs: false,
         reads: None,
     };

@@ -23,14 +23,14 @@ mod symbols;
 mod threads;
 mod transfer;
 
-use super::protocol::{How, Load, Order, Report, Role, Wanted};
+use super::protocol::{How, Load, Order, Remains, Report, Role, Wanted};
 use super::weight::Weight;
 use crate::notebook::{Missing, RunError, StreamName};
 use asking::Asking;
 use checkpoint::Checkpoints;
 use fork::Side;
 use pyo3::Python;
-use python::Shell;
+use python::{Ran, Shell};
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
@@ -386,6 +386,7 @@ impl Process {
                 warnings: Vec::new(),
                 forks: true,
                 is_alone: false,
+                remains: Remains::Nothing,
             });
             return;
         }
@@ -408,24 +409,29 @@ impl Process {
             drop(late);
         }
         let mut mended = Vec::new();
-        if matches!(ran.how, How::Ok) {
+        if ran.can_be_a_state() {
             match room::can_be_kept() {
                 Ok(told) => mended = told,
-                Err(why) => ran.how = How::Error(RunError::new("StateNotKept", &why)),
+                Err(why) => {
+                    ran.remains = Remains::Nothing;
+                    if matches!(ran.how, How::Ok) {
+                        ran.how = How::Error(RunError::new("StateNotKept", &why));
+                    }
+                }
             }
         }
-        let (mut warnings, mut forks, mut is_alone) = match ran.how {
-            How::Ok => self.shell.hazards(py),
-            _ => (Vec::new(), true, false),
+        let (mut warnings, mut forks, mut is_alone) = match ran.can_be_a_state() {
+            true => self.shell.hazards(py),
+            false => (Vec::new(), true, false),
         };
         warnings.extend(mended);
-        if matches!(ran.how, How::Ok)
+        if ran.can_be_a_state()
             && let Some(warning) = threads::warning(|| self.shell.native_ids(py))
         {
             warnings.push(warning);
             (forks, is_alone) = (false, true);
         }
-        if matches!(ran.how, How::Ok)
+        if ran.can_be_a_state()
             && let Some(warning) = children::warning(&self.forked)
         {
             warnings.push(warning);
@@ -435,11 +441,11 @@ impl Process {
             ename.truncate(ename.floor_char_boundary(200));
         }
         self.kept = Kept::No;
-        if let Some(symbols) = ran.symbols {
+        let Ran { how, exec_count, remains, symbols } = ran;
+        if let Some(symbols) = symbols {
             control::report(&Report::Symbols(symbols));
         }
-        let exec_count = ran.exec_count;
-        control::report(&Report::Ended { how: ran.how, exec_count, warnings, forks, is_alone });
+        control::report(&Report::Ended { how, exec_count, warnings, forks, is_alone, remains });
     }
 }
 

@@ -1,7 +1,7 @@
 //! CPython inside this process: started as the user's own interpreter would be, then IPython on top (`shell.py`).
 
 use super::capture::Channel;
-use crate::kernel::protocol::How;
+use crate::kernel::protocol::{How, Remains};
 use crate::notebook::{RunError, Symbols};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
@@ -75,12 +75,20 @@ pub(super) fn start(executable: &Path) -> Result<(), String> {
 #[derive(Debug)]
 pub(super) struct Shell(Py<PyModule>);
 
-/// How a cell ended, and its number.
+/// How a cell ended, its number, and what it has left when it raised.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) how: How,
     pub(super) exec_count: u32,
     pub(super) symbols: Option<Symbols>,
+    pub(super) remains: Remains,
+}
+
+impl Ran {
+    /// Whether the process, as it is now, can become a state.
+    pub(super) fn can_be_a_state(&self) -> bool {
+        matches!(self.how, How::Ok) || self.remains != Remains::Nothing
+    }
 }
 
 #[derive(Deserialize)]
@@ -88,6 +96,7 @@ struct RanJson {
     error: Option<RunError>,
     exec_count: u32,
     symbols: Option<Symbols>,
+    remains: Remains,
 }
 
 impl Shell {
@@ -111,11 +120,9 @@ impl Shell {
             .call_method1(py, "run", (code, allow_stdin, tells_symbols))
             .and_then(|a| a.extract::<String>(py));
         match answer.map(|json| serde_json::from_str::<RanJson>(&json)) {
-            Ok(Ok(ran)) => Ran {
-                how: ran.error.map_or(How::Ok, How::Error),
-                exec_count: ran.exec_count,
-                symbols: ran.symbols,
-            },
+            Ok(Ok(RanJson { error, exec_count, symbols, remains })) => {
+                Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, remains }
+            }
             Ok(Err(error)) => failed(RunError::new("KernelError", error.to_string())),
             // An interrupt that came between our code and the shell's.
             Err(error) => failed(as_run_error(py, &error)),
@@ -168,7 +175,7 @@ impl Shell {
 }
 
 fn failed(error: RunError) -> Ran {
-    Ran { how: How::Error(error), exec_count: 0, symbols: None }
+    Ran { how: How::Error(error), exec_count: 0, symbols: None, remains: Remains::Nothing }
 }
 
 fn as_run_error(py: Python<'_>, error: &PyErr) -> RunError {

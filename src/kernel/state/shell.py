@@ -7,6 +7,7 @@ with JSON text. `channel` is Rust's end (capture.rs): `text`, `report`, `ask`, `
 import _posixsubprocess
 import _signal
 import _thread
+import ast
 import asyncio.selector_events
 import base64
 import builtins
@@ -16,6 +17,7 @@ import gc
 import getpass
 import io
 import json
+import linecache
 import os
 import random
 import select
@@ -100,9 +102,10 @@ def _put_environment_on_path():
 
 def run(code, allow_stdin, tells_symbols):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n, "symbols": null or {accessed,
-    modified, deleted}}."""
+    modified, deleted}, "remains": what a cell that raised has left, see Remains in protocol.rs}."""
     _input.allowed, _input.refused = allow_stdin, None
     shell.errors_sent, tracker, transfer = [], None, sys.modules["_ratoon_transfer"]
+    result, count = None, _count_names()
     try:
         if transfer.deliveries:
             transfer.prepare()
@@ -117,17 +120,51 @@ def run(code, allow_stdin, tells_symbols):
     transfer.end()
     # What starts the debugger takes its error for one of the debugged code.
     error, sent = error or _input.refused, None
+    remains = "nothing" if error is None else _remains(result, error, count)
     if error is not None:
         shown = [one["ename"] for one in shell.errors_sent]
         if _ename(error) not in shown:
             _send_error(type(error), error, [f"{_ename(error)}: {_text_of(error)}"])
         sent = next(one for one in reversed(shell.errors_sent) if one["ename"] == _ename(error))
     symbols = tracker.end() if tracker is not None else None
-    return _json({"error": sent, "exec_count": _count(shell.execution_count - 1), "symbols": symbols})
+    exec_count = _count(shell.execution_count - 1)
+    return _json({"error": sent, "exec_count": exec_count, "symbols": symbols, "remains": remains})
 
 
 # What notes which variables the cell that runs reads and assigns, when the client wants to know.
 run.tracker = None
+
+
+def _count_names():
+    """How many variables the user has. Not which: to look at each would copy the pages that their reference counts are on."""
+    return len(shell.user_ns) - len(shell.user_ns_hidden)
+
+
+def _remains(result, error, count):
+    """What a cell that raised has left."""
+    has_begun = result is None or result.error_before_exec is None or isinstance(error, KeyboardInterrupt)
+    if not has_begun or isinstance(error, SystemExit):
+        return "nothing"
+    try:
+        is_unchanged = _count_names() == count and _failed_at_once(error)
+    except Exception:
+        is_unchanged = False
+    return "unchanged" if is_unchanged else "set"
+
+
+def _failed_at_once(error):
+    """Whether the first statement of a cell failed by itself: in no function that it calls, and with no statements inside."""
+    from IPython.core.interactiveshell import __file__ as shells
+
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename == shells:
+        tb = tb.tb_next
+    if isinstance(error, KeyboardInterrupt) or tb is None or tb.tb_next is not None:
+        return False
+    # As it was compiled: with what IPython makes of magics.
+    first, *others = ast.parse("".join(linecache.getlines(tb.tb_frame.f_code.co_filename))).body
+    is_simple = not hasattr(first, "body") and not hasattr(first, "cases")
+    return is_simple and not (others and tb.tb_lineno >= others[0].lineno)
 
 
 def rehearse():
@@ -698,7 +735,7 @@ def _make_shell():
             elif getattr(sys, "last_traceback", None) is None:
                 sys.stderr.write(
                     "[ratoon: there is no error to look at. A cell that fails leaves no state, so its error is gone with it:"
-                    " run it again after `%pdb on`, or with breakpoint() in it]\n"
+                    " keep what it had set and debug there, or run it again after `%pdb on` or with breakpoint() in it]\n"
                 )
             else:
                 tb = getattr(sys.last_value, "__traceback__", None)

@@ -268,6 +268,28 @@ impl Tree {
         self.signal(head, Signal::SIGINT);
     }
 
+    /// Lets a head stand still, and ends the processes that its cells started.
+    pub fn stop(&mut self, head: ProcId) {
+        // First, so that it starts no others.
+        self.signal(head, Signal::SIGSTOP);
+        if let Some(pid) = self.pid(head) {
+            strays::end_group_below(Pid::from_raw(pid));
+        }
+    }
+
+    /// Lets it go on.
+    pub fn go_on(&mut self, head: ProcId) {
+        self.signal(head, Signal::SIGCONT);
+    }
+
+    /// Ends what the cell of a head has started, in whatever session, but not the head: for a run that was told to stop, and of
+    /// which more than the output is kept.
+    pub fn end_started(&mut self, head: ProcId) {
+        if let Some(search) = self.search(head) {
+            search.end_all_but_heads();
+        }
+    }
+
     /// Ends a process, and the processes that its cells started, at once. What a throw-away fork has started ends with it,
     /// whatever group it is in.
     pub fn kill(&mut self, process: ProcId) {
@@ -287,12 +309,15 @@ impl Tree {
     /// Stops what the cell of a head has started, and the head itself, and ends all of it: for a run that was told to
     /// stop. What earlier cells have started lives on.
     pub fn end_run(&mut self, head: ProcId) {
-        let Some((pid, since)) = self.processes.get(&head).and_then(|h| Some((h.pid?.as_raw(), h.began)))
-        else {
-            return;
-        };
+        if let Some(search) = self.search(head) {
+            search.end();
+        }
+    }
+
+    fn search(&self, head: ProcId) -> Option<Search<'_>> {
+        let process = self.processes.get(&head)?;
         let files = self.head_files.get(&head).into_iter().collect();
-        Search { heads: vec![pid], files, known: self.pids(), since }.end();
+        Some(Search { heads: vec![process.pid?.as_raw()], files, known: self.pids(), since: process.began })
     }
 
     /// Ends all heads, with all that cells of this notebook have ever started, but for daemons.

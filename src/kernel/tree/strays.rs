@@ -65,6 +65,11 @@ impl Search<'_> {
         end_all(|| self.find());
     }
 
+    /// Ends them, but not the heads.
+    pub(super) fn end_all_but_heads(&self) {
+        end_all(|| self.find().split_off(self.heads.len()));
+    }
+
     fn find(&self) -> Vec<i32> {
         let is_young = |pid: i32| began(pid).is_some_and(|at| at >= self.since);
         let is_ours = |pid: i32| !self.known.contains(&pid) && is_young(pid);
@@ -91,6 +96,20 @@ pub(super) fn end_below(pid: i32) {
         }
         below.split_off(1)
     });
+}
+
+/// Ends what is below the leader of a group and in it: what a head's cells have started, but not the states that were forked
+/// from it, as each leads a group of its own.
+pub(super) fn end_group_below(leader: Pid) {
+    let is_in_group = |pid: &i32| stat_field(*pid, 2).is_some_and(|group| group == leader.to_string());
+    let mut below: Vec<i32> = children(leader.as_raw());
+    while let Some(pid) = below.pop() {
+        if is_in_group(&pid) {
+            below.extend(children(pid));
+            // It may have ended by itself.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
 }
 
 fn end_all(find: impl Fn() -> Vec<i32>) {

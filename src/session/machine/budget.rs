@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Checkpoint, Event, Living, Missing, Revival, Saving, State, StateId};
+use crate::notebook::{Event, Living, Missing, Revival, Saving, State, StateId};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -100,8 +100,9 @@ impl Machine {
         self.wake_to_measure();
     }
 
-    fn wake_to_measure(&mut self) {
-        if !self.memory.alarm_is_set && !self.memory.to_measure.is_empty() {
+    pub(super) fn wake_to_measure(&mut self) {
+        let has_more = !self.memory.to_measure.is_empty() || !self.held.unmeasured().is_empty();
+        if !self.memory.alarm_is_set && has_more {
             self.memory.alarm_is_set = true;
             self.effects.push(Effect::Wake(MEASURE_AFTER, Alarm::Measure));
         }
@@ -109,7 +110,7 @@ impl Machine {
 
     /// It is time to measure.
     pub(super) fn measure(&mut self) {
-        let mut processes = Vec::new();
+        let mut processes = self.held.unmeasured();
         while processes.len() < MAX_MEASURED
             && let Some(id) = self.memory.to_measure.pop_first()
         {
@@ -126,6 +127,7 @@ impl Machine {
     pub(super) fn measured(&mut self, processes: Vec<(ProcId, u64)>, available: Option<u64>) {
         self.memory.available = available;
         for (process, bytes) in processes {
+            self.held.note_bytes(process, bytes);
             let Some(id) = self.state_of(process) else { continue };
             self.frozen.measured(process, bytes);
             if let Some(state) = self.notebook.state_mut(&id)
@@ -142,14 +144,21 @@ impl Machine {
 
     /// Whether the frozen processes take more than they may.
     pub(super) fn is_over_budget(&self) -> bool {
-        let Budget { processes, bytes, available, .. } = self.memory.budget;
-        self.frozen.len().saturating_sub(1) > processes
-            || self.memory.available.is_some_and(|a| a < available)
-            || self.frozen.bytes() > bytes
+        self.frozen.len().saturating_sub(1) > self.memory.budget.processes || self.is_short_of_memory()
     }
 
-    /// Lets the least valuable frozen processes go until the budget holds, or no other can be spared.
+    fn is_short_of_memory(&self) -> bool {
+        let Budget { bytes, available, .. } = self.memory.budget;
+        self.memory.available.is_some_and(|a| a < available)
+            || self.frozen.bytes().saturating_add(self.held.bytes()) > bytes
+    }
+
+    /// Lets the least valuable processes go until the budget holds, or no other can be spared: first those of cells that
+    /// failed, then frozen ones.
     pub(super) fn live_within_budget(&mut self) {
+        if self.is_short_of_memory() {
+            self.end_all_held();
+        }
         while self.is_over_budget()
             && let Some(id) = self.least_valuable()
         {

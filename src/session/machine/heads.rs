@@ -89,6 +89,11 @@ impl Heads {
         self.all.remove(&id)
     }
 
+    /// Takes a head back that was removed.
+    pub(super) fn put_back(&mut self, id: ProcId, head: Head) {
+        self.all.insert(id, head);
+    }
+
     /// A head that waits at a state.
     pub(super) fn resting_at(&self, state: &StateId) -> Option<ProcId> {
         self.all.iter().find(|(_, h)| h.doing == Doing::Rest && &h.at == state).map(|(id, _)| *id)

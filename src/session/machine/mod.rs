@@ -6,7 +6,8 @@
 //!
 //! The rules in one place: a state is run against by a head that stands at it, or by a new head forked from its frozen
 //! process. When a cell succeeds its head is told to fork the frozen process of the new state and stands there. When a
-//! cell fails in any way its head is ended; the state it ran against was never touched.
+//! cell fails its head is held for a while, so that what it had set can be kept, or ended; the state it ran against was
+//! never touched.
 
 mod asking;
 mod budget;
@@ -16,6 +17,7 @@ mod drafts;
 mod frozen;
 mod hangs;
 mod heads;
+mod held;
 mod imported;
 mod outputs;
 mod people;
@@ -44,6 +46,7 @@ use digests::Digesters;
 use frozen::Frozen;
 use hangs::Hazards;
 use heads::Heads;
+use held::HeldHeads;
 use indexmap::IndexSet;
 use people::People;
 pub(super) use people::{Standing, Visitor};
@@ -139,12 +142,18 @@ pub(super) enum Effect {
     Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
     Interrupt(ProcId),
+    /// Let a head stand still (SIGSTOP), and end the processes that its cells have started.
+    Stop(ProcId),
+    /// Let it go on.
+    Continue(ProcId),
     /// Look from outside at a process that should be there and has not said so.
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
     /// End a head together with all that its cell has started, in whatever session.
     EndRun(ProcId),
+    /// End all that the cell of a head has started, in whatever session, but not the head.
+    EndStarted(ProcId),
     /// End all heads together with all that cells have ever started.
     EndCells,
     /// Let an alarm ring after a while.
@@ -182,6 +191,8 @@ pub(super) enum Alarm {
     Begun(ProcId, ExecId, Serial),
     /// An interrupted cell should have stopped.
     Stopped(ExecId, Serial),
+    /// A head whose cell failed may have been held long enough.
+    Held,
     /// A run has reached its time limit.
     TimeLimit(ExecId, Serial),
     /// A run is to be weighed that has a limit of memory.
@@ -209,6 +220,7 @@ pub(super) struct Machine {
     root: Option<ProcId>,
     frozen: Frozen,
     heads: Heads,
+    held: HeldHeads,
     looks: BTreeMap<ProcId, (Vec<Ticket>, StateId)>,
     /// Looks that had to wait for their state to be loaded.
     late_looks: BTreeSet<ProcId>,
@@ -252,6 +264,7 @@ impl Machine {
             root: None,
             frozen: Frozen::default(),
             heads: Heads::default(),
+            held: HeldHeads::default(),
             looks: BTreeMap::new(),
             late_looks: BTreeSet::new(),
             digesters: Digesters::default(),
@@ -323,6 +336,7 @@ impl Machine {
             Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
             Command::DeleteState { state, subtree: false } => Some(self.delete_state(&state)),
             Command::DeleteState { state, subtree: true } => Some(self.delete_subtree(&state)),
+            Command::KeepPartial { exec_id } => Some(self.keep_partial(&exec_id)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
             Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
@@ -370,8 +384,8 @@ impl Machine {
             Report::Clear { wait } => self.clear(process, wait),
             Report::Ask(prompt) => self.prompt(process, Some(prompt)),
             Report::Symbols(symbols) => self.note_symbols(process, symbols),
-            Report::Ended { how, exec_count, warnings, forks, is_alone } => {
-                self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone })
+            Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
+                self.ended(process, how, exec_count, Hazards { warnings, forks, is_alone }, remains)
             }
             Report::Shared(warnings) => self.shared(process, warnings),
             Report::Variables(variables) => self.looked(process, variables),
@@ -394,6 +408,7 @@ impl Machine {
             Alarm::Marked(process) => self.marks_took_too_long(process),
             Alarm::Begun(head, run, serial) => self.did_not_begin(head, &run, serial),
             Alarm::Stopped(run, serial) => self.did_not_stop(&run, serial),
+            Alarm::Held => self.held_long_enough(),
             Alarm::TimeLimit(run, serial) => self.reached_time_limit(&run, serial),
             Alarm::Weigh(run, serial) => self.weigh(&run, serial),
             Alarm::Watch(run, serial) => self.watch(&run, serial),

@@ -6,7 +6,7 @@
 use super::hangs::Hazards;
 use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
-use crate::kernel::{How, ProcId, Role};
+use crate::kernel::{How, ProcId, Remains, Role};
 use crate::notebook::{
     Checkpoint, Event, ExecId, Living, Rebuild, Refused, Reply, Revival, RunError, RunStatus, Saving, State,
     StateId,
@@ -171,16 +171,18 @@ impl Machine {
     }
 
     /// A cell of a replay has ended.
-    pub(super) fn replayed(&mut self, target: &StateId, how: How, hazards: Hazards) {
+    pub(super) fn replayed(&mut self, target: &StateId, how: How, hazards: Hazards, remains: Remains) {
         let Some(replay) = self.replays.get(target) else { return };
         let (head, step) = (replay.head, replay.steps[replay.done].clone());
         match how {
             How::Ok => {}
             How::Refused => return self.replay_failed(target, "a state on the way could not be kept"),
+            How::Error(error) if remains != Remains::Nothing && self.has_failed_so(&step, &error) => {}
             How::Error(error) => {
                 let number = self.notebook.state(&step).map_or(0, |s| s.exec_count);
-                let why =
-                    format!("this time the cell In[{number}] failed: {}: {}", error.ename, error.evalue);
+                let is_partial = self.notebook.state(&step).is_some_and(|s| s.partial);
+                let how = if is_partial { "failed in another way" } else { "failed" };
+                let why = format!("this time the cell In[{number}] {how}: {}: {}", error.ename, error.evalue);
                 return self.replay_failed(target, &why);
             }
         }
@@ -209,6 +211,14 @@ impl Machine {
             }
             self.begin(&run, target);
         }
+    }
+
+    /// Whether a cell has failed as it did when its state was made: what it had set until then is what is wanted. An interrupt
+    /// does not come again by itself, and then any end will do.
+    fn has_failed_so(&self, step: &StateId, error: &RunError) -> bool {
+        let Some(state) = self.notebook.state(step).filter(|s| s.partial) else { return false };
+        let run = state.exec_id.as_ref().and_then(|run| self.notebook.run(run));
+        run.and_then(|run| run.error.as_ref()).is_some_and(|before| before.ename == error.ename)
     }
 
     /// A head stands at a state again: its frozen process is made anew, in place of one that had not everything. Answers

@@ -6,10 +6,10 @@ use super::stops::{Stop, interrupted};
 use super::watch::Watch;
 use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
-use crate::kernel::{How, ProcId};
+use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
-    Asked, Base, Command, DraftId, Event, ExecId, Line, Output, Outputs, Reading, Refused, Reply, Run,
-    RunError, RunStatus, StateId, Symbols,
+    Asked, Base, Command, DraftId, Event, ExecId, Line, OnError, Output, Outputs, Reading, Refused, Reply,
+    Run, RunError, RunStatus, StateId, Symbols,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub(super) struct Request {
     pub(super) replay: bool,
     /// Whether that has been done.
     pub(super) is_replayed: bool,
+    on_error: OnError,
     pub(super) with_outputs: bool,
     /// Other states whose variables it reads: then it leaves nothing behind.
     pub(super) reads: Option<Vec<Reading>>,
@@ -98,6 +99,7 @@ impl Machine {
             run_memory,
             allow_stdin,
             replay,
+            on_error,
             with_outputs,
             reads,
         } = command
@@ -119,6 +121,7 @@ impl Machine {
             allow_stdin,
             replay,
             is_replayed: false,
+            on_error,
             with_outputs,
             reads,
             waiting: vec![ticket],
@@ -240,7 +243,7 @@ impl Machine {
             self.backlog.push_back(exec_id.clone());
             return;
         }
-        if self.waits_to_be_whole(exec_id, state) {
+        if self.waits_to_be_whole(exec_id, state) || self.waits_for_earlier_version(exec_id, state) {
             return;
         }
         // One that leaves nothing behind does not use up what may live in a head alone.
@@ -302,14 +305,17 @@ impl Machine {
         while self.heads.has_room()
             && let Some(exec_id) = self.backlog.pop_front()
         {
-            let Some(Base::State(state)) = self.notebook.run(&exec_id).map(|r| r.on.clone()) else {
-                continue;
-            };
-            let replay = self.requests.get(&exec_id).is_some_and(|r| r.replay);
-            match self.resolve(Base::State(state.clone()), replay) {
-                Ok(_) => self.begin(&exec_id, &state),
-                Err(refused) => self.end(&exec_id, RunStatus::Interrupted, Some(aborted(&refused.why))),
-            }
+            self.begin_if_possible(&exec_id);
+        }
+    }
+
+    /// Lets a run begin that has waited, if its state can still be run against.
+    pub(super) fn begin_if_possible(&mut self, exec_id: &ExecId) {
+        let Some(Base::State(state)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
+        let replay = self.requests.get(exec_id).is_some_and(|r| r.replay);
+        match self.resolve(Base::State(state.clone()), replay) {
+            Ok(_) => self.begin(exec_id, &state),
+            Err(refused) => self.end(exec_id, RunStatus::Interrupted, Some(aborted(&refused.why))),
         }
     }
 
@@ -351,9 +357,16 @@ impl Machine {
     }
 
     /// A cell ended in its own process.
-    pub(super) fn ended(&mut self, head: ProcId, how: How, exec_count: u32, hazards: Hazards) {
+    pub(super) fn ended(
+        &mut self,
+        head: ProcId,
+        how: How,
+        exec_count: u32,
+        hazards: Hazards,
+        remains: Remains,
+    ) {
         if let Some(target) = self.heads.replaying(head) {
-            return self.replayed(&target, how, hazards);
+            return self.replayed(&target, how, hazards, remains);
         }
         let Some(exec_id) = self.run_of(head) else { return };
         if self.heads.get(head).is_some_and(|h| h.is_killed) {
@@ -376,29 +389,69 @@ impl Machine {
                 self.end(&exec_id, RunStatus::Error, Some(RunError::new("ForkFailed", &why)));
             }
             How::Error(error) => {
-                if self.is_stopping(&exec_id) {
-                    self.effects.push(Effect::EndRun(head));
-                }
-                self.discard(head);
                 let (status, error) = self.judge(&exec_id, error);
-                self.end(&exec_id, status, Some(error));
+                let is_stopping = self.is_stopping(&exec_id);
+                let keeps = self.requests.get(&exec_id).is_some_and(|r| r.on_error == OnError::Keep);
+                // A run that leaves nothing behind leaves no partial state either.
+                let remains = if self.notebook.is_passing(&exec_id) { Remains::Nothing } else { remains };
+                match remains {
+                    Remains::Unchanged | Remains::Set if keeps => {
+                        if is_stopping {
+                            self.effects.push(Effect::EndStarted(head));
+                        }
+                        let state = self.leave_state(head, &exec_id, exec_count, hazards, true);
+                        self.end(&exec_id, status, Some(error));
+                        if let Some(state) = state {
+                            self.keep(head, &state);
+                        }
+                    }
+                    Remains::Set => {
+                        self.hold(head, &exec_id, exec_count, hazards);
+                        if is_stopping {
+                            self.effects.push(Effect::EndStarted(head));
+                        }
+                        self.end(&exec_id, status, Some(error));
+                    }
+                    Remains::Unchanged | Remains::Nothing => {
+                        if is_stopping {
+                            self.effects.push(Effect::EndRun(head));
+                        }
+                        self.discard(head);
+                        self.end(&exec_id, status, Some(error));
+                    }
+                }
             }
         }
         self.serve_backlog();
     }
 
     fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, hazards: Hazards) {
-        let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
         if self.notebook.is_passing(exec_id) {
             self.discard(head);
             return self.end(exec_id, RunStatus::Ok, None);
         }
+        let Some(state) = self.leave_state(head, exec_id, exec_count, hazards, false) else { return };
+        self.end(exec_id, RunStatus::Ok, None);
+        self.keep(head, &state);
+        self.go_on_after(exec_id, &state);
+    }
+
+    /// A run leaves a state, at which its head stands from now on. With `partial`, its cell has failed.
+    pub(super) fn leave_state(
+        &mut self,
+        head: ProcId,
+        exec_id: &ExecId,
+        exec_count: u32,
+        hazards: Hazards,
+        partial: bool,
+    ) -> Option<StateId> {
+        let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return None };
         let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
         let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.instead_of.take());
         if let Some(head) = self.heads.get_mut(head) {
             head.is_needed = hazards.is_alone;
         }
-        let state = self.grow(&parent, exec_id, name, exec_count, hazards);
+        let state = self.grow(&parent, exec_id, name, exec_count, hazards, partial);
         self.memory.note_used(&state);
         self.heads.rest(head, state.clone());
         if let Some(run) = self.notebook.run_mut(exec_id) {
@@ -408,9 +461,7 @@ impl Machine {
         if let Some(line) = instead_of {
             self.replay_as_drafts(&line, &state);
         }
-        self.end(exec_id, RunStatus::Ok, None);
-        self.keep(head, &state);
-        self.go_on_after(exec_id, &state);
+        Some(state)
     }
 
     /// Starts the runs that waited for this one, now that it has left a state.
@@ -448,6 +499,7 @@ impl Machine {
         run.duration_ms = run.started_at.map(|t| (now_ms - t).max(0.0));
         let (duration_ms, state, on) = (run.duration_ms, run.state.clone(), run.on.clone());
         let symbols = run.symbols.clone();
+        let has_state = state.is_some();
         let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
         let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
@@ -474,8 +526,9 @@ impl Machine {
             self.requests.forget(std::slice::from_ref(exec_id));
         }
         if status != RunStatus::Ok {
+            let why = if has_state { "the run before it failed" } else { "the run before it left no state" };
             for next in self.waiting_for(exec_id) {
-                self.end(&next, RunStatus::Interrupted, Some(aborted("the run before it left no state")));
+                self.end(&next, RunStatus::Interrupted, Some(aborted(why)));
             }
             if let Base::State(state) = &on {
                 self.distrust_after(exec_id, state);
@@ -484,7 +537,7 @@ impl Machine {
         }
     }
 
-    fn ended_reply(&self, run: &Run, with_outputs: bool) -> Reply {
+    pub(super) fn ended_reply(&self, run: &Run, with_outputs: bool) -> Reply {
         let state_name = run
             .state
             .as_ref()
@@ -497,6 +550,7 @@ impl Machine {
             error: run.error.clone(),
             symbols: run.symbols.clone(),
             warnings: run.warnings.clone(),
+            keepable: run.keepable,
             outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
         }
     }
@@ -536,6 +590,7 @@ pub(super) fn new_run(exec_id: ExecId, on: Base, code: String, draft: Option<Dra
         outputs: Outputs::default(),
         error: None,
         warnings: Vec::new(),
+        keepable: false,
         prompt: None,
         started_at: None,
         duration_ms: None,

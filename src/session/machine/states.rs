@@ -63,11 +63,13 @@ impl Machine {
         name: Option<String>,
         exec_count: u32,
         hazards: Hazards,
+        partial: bool,
     ) -> StateId {
         let id = StateId::new((self.new_id)());
         let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), self.now_ms);
         state.name = name.unwrap_or(state.name);
         (state.exec_count, state.warnings, state.forks) = (exec_count, hazards.warnings, hazards.forks);
+        state.partial = partial;
         let renamed = self.notebook.add_state(state.clone());
         if let Some(earlier) = renamed {
             self.publish_state(&earlier);
@@ -199,6 +201,10 @@ impl Machine {
 
     /// A process is gone.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
+        self.begin_after_earlier_version(process);
+        if self.held_is_gone(process) {
+            return;
+        }
         if let Some(why) = self.died_loading(process, exit) {
             return self.load_failed(process, &why);
         }
@@ -509,6 +515,7 @@ impl Machine {
             self.discard(head);
         }
         self.begin_late_runs(id);
+        self.end_held_at(id);
         self.requests.forget(&runs);
         self.stop_saving(id);
         self.end_looks(id, &not_found("state", id));
@@ -547,6 +554,7 @@ impl Machine {
         if !self.notebook.drop_attempt(&exec_id) {
             return Reply::Refused(not_found("failed run", &exec_id));
         }
+        self.end_held_of(&exec_id);
         let mut runs = vec![exec_id];
         runs.extend(self.notebook.drop_stranded(&runs));
         self.requests.forget(&runs);
@@ -567,7 +575,7 @@ impl Machine {
         self.late_runs.clear();
         self.end_all_runs();
         self.effects.push(Effect::EndCells);
-        for head in self.heads.take_all() {
+        for head in self.heads.take_all().into_iter().chain(self.held.take_all()) {
             self.effects.push(Effect::Kill(head));
         }
         let is_alive =

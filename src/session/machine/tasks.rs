@@ -69,6 +69,7 @@ impl Machine {
             error: None,
             symbols: None,
             warnings: Vec::new(),
+            keepable: false,
             outputs: Vec::new(),
         };
         self.adopting.insert(id, (ticket, reply));

@@ -36,6 +36,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         revival: None,
         memory_bytes: None,
         changes: None,
+        partial: true,
     }
 }
 
@@ -50,6 +51,7 @@ pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
         exec_count: None,
         outputs: Outputs::default(),
         error: None,
+        keepable: false,
         prompt: None,
         started_at: None,
         duration_ms: None,

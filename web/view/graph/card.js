@@ -2,7 +2,7 @@
 // The card beside a row: all that is known of a state, and what can be done with it. It lies beside the graph, never on it, and
 // stays while the pointer or the focus is in it; where there is no room beside, it is a sheet at the bottom.
 
-import { partsOf } from '../../living.js';
+import { partialOf, partsOf } from '../../living.js';
 import { ago, duration } from '../../text/format.js';
 import { addressOf, pictureOf } from '../../text/mime.js';
 import { Component, html } from '../../vendor/preact.js';
@@ -104,6 +104,7 @@ export class Card extends Component {
                 <div class="node-body">
                     ${run ? code(run.code) : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`}
                     ${run?.error && html`<p class="bad">${run.error.ename}${run.error.evalue ? `: ${run.error.evalue}` : ''}</p>`}
+                    ${state?.partial && html`<p>${partialOf(state, run)}</p>`}
                     ${picture && html`<img class="node-picture" alt=${GRAPH_WORDS.picture} src=${addressOf(picture)} />`}
                     ${state?.changes && html`<${ChangesOf} changes=${state.changes} />`}
                     ${state && partsOf(state).length > 0 && html`<p class="soft">${partsOf(state).join(' · ')}</p>`}

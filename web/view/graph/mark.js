@@ -12,6 +12,7 @@ import { spot } from './space.js';
 /** @param {Row['node']} node @returns {keyof Statuses} */
 export function statusOf({ state, run }) {
     if (state?.living === 'replay' || state?.living === 'deleted') return state.living;
+    if (state?.partial) return 'partial';
     return state ? 'ok' : run?.status ?? 'ok';
 }
 

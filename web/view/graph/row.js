@@ -95,7 +95,7 @@ export class GraphRow extends Component {
         const where = state ? saidOf(state, model.replays.get(row.node.id), model.trouble !== null && model.unsaved.has(state.id)) : '';
         const status = this.#status();
         return [
-            state?.exec_count || '', titleOf(row), state && isPlain(state) ? status : where || status, ...costsOf(row.node),
+            state?.exec_count || '', titleOf(row), state?.partial && !isPlain(state) && WORDS.nodeStatus.partial, state && isPlain(state) ? status : where || status, ...costsOf(row.node),
             changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
             isCompared && GRAPH_WORDS.compared, isHere && WORDS.nodeHere,
         ].filter(Boolean).join(', ');

@@ -1,7 +1,7 @@
 //! What a cell costs late in a notebook: as many effects, and as many states and runs gone through, as early.
 
 use super::{exec, machine_with, run};
-use crate::kernel::{Contents, How, ProcId, Report, Role};
+use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
 use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
 use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
 use std::collections::VecDeque;
@@ -66,6 +66,7 @@ impl Chain {
                     warnings: Vec::new(),
                     forks: true,
                     is_alone: false,
+                    remains: Remains::Nothing,
                 };
                 vec![Input::Reported(head, Report::Started), Input::Reported(head, ended)]
             }

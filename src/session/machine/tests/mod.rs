@@ -7,16 +7,17 @@ mod asking;
 mod drafts;
 mod durable;
 mod growth;
+mod held;
 mod people;
 mod runs;
 mod states;
 mod storm;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
-use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report, Seen, Weight};
+use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Seen, Weight};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
-    Notebook, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
+    Notebook, OnError, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -47,10 +48,15 @@ pub(super) fn told_within(processes: usize, saves: bool, script: &str) -> String
 
 fn told_by(mut machine: Machine, script: &str) -> String {
     let (mut text, mut ticket) = (String::new(), 0);
-    for (at, line) in script.lines().map(str::trim).filter(|l| !l.is_empty()).enumerate() {
-        ticket += 1;
+    let mut now_ms = -1000.0;
+    for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        (ticket, now_ms) = (ticket + 1, now_ms + 1000.0);
         writeln!(text, "{line}").expect("text");
-        for effect in machine.step(1000.0 * at as f64, parse(line, Ticket(ticket))) {
+        if let Some(seconds) = line.strip_prefix("wait ") {
+            now_ms += 1000.0 * seconds.parse::<f64>().expect("a number");
+            continue;
+        }
+        for effect in machine.step(now_ms, parse(line, Ticket(ticket))) {
             if let Some(effect) = effect_text(&effect) {
                 writeln!(text, "    {effect}").expect("text");
             }
@@ -94,6 +100,7 @@ pub(super) fn run(id: &str, on: Base) -> Command {
         run_memory: None,
         allow_stdin: true,
         replay: false,
+        on_error: OnError::Discard,
         with_outputs: false,
         reads: None,
     }
@@ -101,8 +108,18 @@ pub(super) fn run(id: &str, on: Base) -> Command {
 
 fn parse_run(words: &[&str]) -> Command {
     let mut command = run(words[0], Base::State(StateId::root()));
-    let Command::Run { on, new_state_name, draft, instead_of, timeout, run_memory, code, replay, .. } =
-        &mut command
+    let Command::Run {
+        on,
+        new_state_name,
+        draft,
+        instead_of,
+        timeout,
+        run_memory,
+        code,
+        replay,
+        on_error,
+        ..
+    } = &mut command
     else {
         unreachable!()
     };
@@ -116,6 +133,7 @@ fn parse_run(words: &[&str]) -> Command {
             ["limit", seconds] => *timeout = seconds.parse().ok(),
             ["code", text] => *code = text.into(),
             ["replay", _] => *replay = true,
+            ["on_error", "keep"] => *on_error = OnError::Keep,
             ["instead", line] => {
                 let (from, tip) = line.split_once("..").expect("a line");
                 *instead_of = Some(Line { state: state(from), tip: state(tip) });
@@ -151,6 +169,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["open"] => Input::Opened,
         ["run", rest @ ..] => command(parse_run(rest)),
         ["interrupt", id] => command(Command::Interrupt { exec_id: exec(id) }),
+        ["keep", id] => command(Command::KeepPartial { exec_id: exec(id) }),
         ["answer", id, text] => command(Command::AnswerInput { exec_id: exec(id), text: (*text).into() }),
         ["draft", rest @ ..] => command(parse_draft(rest)),
         ["undraft", id] => command(Command::DeleteDraft { draft: DraftId::new(*id) }),
@@ -222,6 +241,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
         ["alarm", "weigh", id, rest @ ..] => Input::Rang(Alarm::Weigh(exec(id), serial(id, rest))),
         ["alarm", "watch", id, rest @ ..] => Input::Rang(Alarm::Watch(exec(id), serial(id, rest))),
+        ["alarm", "held"] => Input::Rang(Alarm::Held),
         ["alarm", "limit", id, rest @ ..] => Input::Rang(Alarm::TimeLimit(exec(id), serial(id, rest))),
         ["alarm", "begun", head, id] => Input::Rang(Alarm::Begun(proc(head), exec(id), serial(id, &[]))),
         ["alarm", "ready", id] => Input::Rang(Alarm::Ready(proc(id))),
@@ -250,6 +270,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             warnings: vec!["polars".into()],
             forks: false,
             is_alone: true,
+            remains: Remains::Nothing,
         }),
         [_, "ready"] => reported(Report::Ready { pid: 0, missing: Vec::new(), hazard: None }),
         [_, "failed"] => reported(Report::Failed { why: "no IPython".into() }),
@@ -289,6 +310,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             warnings: Vec::new(),
             forks: true,
             is_alone: false,
+            remains: Remains::Nothing,
         }),
         [_, "refuses"] => reported(Report::Ended {
             how: How::Refused,
@@ -296,13 +318,19 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             warnings: Vec::new(),
             forks: true,
             is_alone: false,
+            remains: Remains::Nothing,
         }),
-        [_, "raises", name] => reported(Report::Ended {
+        [_, "raises", name, left @ ..] => reported(Report::Ended {
             how: How::Error(RunError::new(name, "message")),
             exec_count: 1,
             warnings: Vec::new(),
             forks: true,
             is_alone: false,
+            remains: match left {
+                ["having", "set"] => Remains::Set,
+                ["at", "once"] => Remains::Unchanged,
+                _ => Remains::Nothing,
+            },
         }),
         [_, "finds", number] => reported(Report::Found {
             number: number.parse().expect("a number"),
@@ -399,8 +427,11 @@ fn effect_text(effect: &Effect) -> Option<String> {
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
+        Effect::Stop(head) => format!("stop p{}", head.0),
+        Effect::Continue(head) => format!("continue p{}", head.0),
         Effect::Examine(process) => format!("examine p{}", process.0),
         Effect::Kill(process) => format!("kill p{}", process.0),
+        Effect::EndStarted(head) => format!("end what the cell of p{} has started", head.0),
         Effect::EndRun(head) => format!("end p{} and what its cell has started", head.0),
         Effect::EndCells => "end what cells have started".into(),
         Effect::Keep { state, about, .. } => format!("keep checkpoint {} of {state}", about.checkpoint_id),
@@ -428,6 +459,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
             | Alarm::Watch(..)
             | Alarm::Measure,
         ) => return None,
+        Effect::Wake(after, Alarm::Held) => format!("wake in {} s: end what is held", after.as_secs()),
         Effect::Wake(after, Alarm::Stopped(run, _)) => {
             format!("wake in {} s: has {run} stopped?", after.as_secs())
         }
@@ -474,6 +506,8 @@ fn event_text(event: &Event) -> Option<String> {
             Output::Error(_) => return None,
             _ => format!("{exec_id} showed something"),
         },
+        Event::KeepableChanged { exec_id, keepable: true } => format!("{exec_id} can be kept"),
+        Event::KeepableChanged { exec_id, keepable: false } => format!("{exec_id} can be kept no more"),
         Event::OutputsCleared { exec_id, .. } => format!("{exec_id} cleared"),
         Event::DisplayUpdated { exec_id, display_id, .. } => format!("{exec_id} updated {display_id}"),
         Event::PromptChanged { exec_id, prompt } => match prompt {
@@ -532,7 +566,8 @@ pub(super) fn picture(notebook: &Notebook) -> String {
 fn draw(notebook: &Notebook, id: &StateId, first: &str, rest: &str, text: &mut String) {
     let state = notebook.state(id).expect("a state");
     let name = if state.name == id.as_str() { String::new() } else { format!(" “{}”", state.name) };
-    let run = state.exec_id.as_ref().map_or(String::new(), |r| format!(" ({r})"));
+    let partial = if state.partial { ", partial" } else { "" };
+    let run = state.exec_id.as_ref().map_or(String::new(), |r| format!(" ({r}{partial})"));
     let living = match state.living {
         Living::Memory => String::new(),
         other => format!(" {other:?}"),

@@ -4,8 +4,10 @@
 //! invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
-use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Report, Role};
-use crate::notebook::{Base, Checkpoint, Command, Event, Form, Living, Reply, RunError, StateId};
+use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Role};
+use crate::notebook::{
+    Base, Checkpoint, Command, Event, Form, Living, OnError, Reply, RunError, RunStatus, StateId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A source of chance that gives the same every time (Knuth's MMIX constants).
@@ -112,9 +114,15 @@ impl World {
 
     fn check(&self, effect: &Effect) {
         if let Effect::Answer(_, reply) = effect
-            && let Reply::Ended { state, error, .. } = &**reply
+            && let Reply::Ended { status, state, error, .. } = &**reply
         {
-            assert_ne!(state.is_some(), error.is_some(), "a run leaves a state or an error");
+            assert_eq!(error.is_none(), *status == RunStatus::Ok, "a run that fails says why");
+            let partial = state.as_ref().and_then(|id| self.machine.notebook().state(id)).map(|s| s.partial);
+            let may = if error.is_some() { [None, Some(true)] } else { [Some(false); 2] };
+            assert!(state.is_some() && partial.is_none() || may.contains(&partial), "{effect:?}");
+        }
+        if let Effect::Stop(id) | Effect::Continue(id) = effect {
+            assert!(self.processes.contains_key(id) || self.dying.contains(id), "{effect:?}");
         }
         if let Effect::Publish(event) = effect
             && let Event::StateAdded { state } = &**event
@@ -137,6 +145,13 @@ impl World {
         for name in notebook.names() {
             assert!(notebook.find(name).is_some(), "{name} means nothing");
         }
+        for run in notebook.runs() {
+            assert!(!(run.keepable && run.state.is_some()), "{} is kept already", run.exec_id);
+            let held = self.machine.held.process_of(&run.exec_id);
+            assert_eq!(run.keepable, held.is_some(), "{}", run.exec_id);
+            let is_there = |id| self.processes.contains_key(&id) || self.dying.contains(&id);
+            assert!(held.is_none_or(is_there), "{}", run.exec_id);
+        }
     }
 
     fn wish(&mut self, chance: &mut Chance) {
@@ -144,7 +159,8 @@ impl World {
         let state = chance.of(&states).expect("the root");
         let runs = self.last_run.max(1);
         let some_run = format!("r{}", 1 + chance.below(runs));
-        let command = match chance.below(26) {
+        let command = match chance.below(29) {
+            26..=28 => Command::KeepPartial { exec_id: exec(&some_run) },
             24..=25 => Command::Complete { state, code: String::new(), cursor: 0 },
             20 => Command::Checkpoint {
                 state,
@@ -157,7 +173,13 @@ impl World {
             23 => Command::Trust,
             0..=9 => {
                 self.last_run += 1;
-                run(&format!("r{}", self.last_run), Base::State(state))
+                let mut run = run(&format!("r{}", self.last_run), Base::State(state));
+                if let Command::Run { on_error, .. } = &mut run
+                    && chance.below(3) == 0
+                {
+                    *on_error = OnError::Keep;
+                }
+                run
             }
             10 => {
                 self.last_run += 1;
@@ -290,10 +312,9 @@ impl World {
                     _ => How::Ok,
                 };
                 let forks = chance.below(8) != 0;
-                (
-                    Life::Waits,
-                    Report::Ended { how, exec_count: 1, warnings: Vec::new(), forks, is_alone: false },
-                )
+                let remains = [Remains::Nothing, Remains::Unchanged, Remains::Set][chance.below(3)];
+                let (exec_count, warnings, is_alone) = (1, Vec::new(), false);
+                (Life::Waits, Report::Ended { how, exec_count, warnings, forks, is_alone, remains })
             }
         };
         self.processes.insert(id, report.0);
