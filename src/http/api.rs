@@ -8,11 +8,16 @@ use super::guard::{Caller, session_cookies};
 use super::links::keep_sessions;
 use super::openapi::ApiDoc;
 use super::routes::Found;
+use super::socket::WHOLE_TIMEOUT;
 use crate::notebook::{Command, Reply, StateId};
 use actix_web::http::StatusCode;
-use actix_web::http::header::SET_COOKIE;
+use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
+use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::stream;
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::time::Instant;
 use utoipa::{OpenApi, ToSchema};
 
 /// The answer to `GET /health`.
@@ -57,10 +62,23 @@ pub(crate) async fn open_notebook(
     get, path = "/api/notebooks/{name}", tag = "notebooks", params(("name" = String, Path)),
     responses((status = 200, body = crate::notebook::Snapshot), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn snapshot(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn snapshot(
+    door: web::Data<Door>,
+    caller: Caller,
+    found: Found,
+) -> Result<HttpResponse, HttpError> {
     let session = Door::notebook(&door, param(&found, 0)).await?;
-    let snapshot = session.read(crate::notebook::Notebook::snapshot).await?;
-    Ok(HttpResponse::Ok().json(snapshot))
+    let permit = door.whole_for(caller.access()?, 1).await?;
+    let mut pieces = session.read(crate::notebook::Notebook::snapshot).await?.into_pieces("", "");
+    let by = Instant::now() + WHOLE_TIMEOUT;
+    let body = stream::iter(std::iter::from_fn(move || {
+        let _held = &permit;
+        if Instant::now() > by {
+            return Some(Err(io::Error::from(io::ErrorKind::TimedOut)));
+        }
+        pieces.next().map(|piece| Ok(Bytes::from(piece)))
+    }));
+    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "application/json")).streaming(body))
 }
 
 /// Carries out a command. A run is answered when it has ended.

@@ -4,15 +4,21 @@ use super::ask::{find, param, to_its_end};
 use super::body::each_chunk;
 use super::error::{ErrorBody, HttpError};
 use super::exchange::{file_name, permit};
-use super::guard::query_value;
+use super::guard::{Caller, query_value};
 use super::routes::Found;
-use super::{Door, limits};
+use super::{Door, MAX_WHOLES, limits};
 use crate::formats::{Document, Format};
 use crate::notebook::Refused;
+use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
+use std::future::ready;
+use std::io;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 use utoipa::ToSchema;
 
@@ -42,6 +48,7 @@ pub(crate) struct Imported {
 pub(crate) async fn document(
     request: HttpRequest,
     door: web::Data<Door>,
+    caller: Caller,
     found: Found,
 ) -> Result<HttpResponse, HttpError> {
     let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
@@ -51,6 +58,8 @@ pub(crate) async fn document(
     };
     let session = Door::notebook(&door, param(&found, 0)).await?;
     let state = find(&session, param(&found, 1)).await?.id;
+    // Those who came by a link take turns: the text is in memory as a whole, until it is sent.
+    let whole = door.whole_for(caller.access()?, MAX_WHOLES).await?;
     let permit = permit(&door)?;
     let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
     let text = door.threads.run(move || document.write(format)).await?;
@@ -58,7 +67,15 @@ pub(crate) async fn document(
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, format.media_type()))
         .insert_header((CONTENT_DISPOSITION, file_name(session.name(), &format!(".{}", format.word()))))
-        .body(text))
+        .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
+}
+
+/// A body that holds something until it is sent.
+fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Bytes, io::Error>> {
+    stream::once(ready(Ok(text))).chain(stream::poll_fn(move |_| {
+        let _held = &held;
+        Poll::Ready(None)
+    }))
 }
 
 /// Makes a new notebook of a file. Its cells are drafts on the root, and what they printed elsewhere stands below them.

@@ -56,6 +56,7 @@ use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long the end of a connection may take.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -63,6 +64,12 @@ const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long what was sent may stay unread before the connection is given up. Without it, a client that has stopped
 /// reading would hold its memory for a quarter of an hour.
 const UNREAD_TIMEOUT_MS: u32 = 45_000;
+
+/// Whole notebooks that may be on their way at once to clients with links: each holds the text of one run, of up to 32 MB.
+const MAX_WHOLES: u32 = 8;
+
+/// How long such a client waits for its turn. A page tries again.
+const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Threads that serve connections. The work is in the kernels; more threads would only take cores from them.
 const MAX_WORKERS: usize = 4;
@@ -82,8 +89,10 @@ pub struct Door {
     changes_links: tokio::sync::Mutex<()>,
     /// Held while a library is looked for.
     libraries: tokio::sync::Mutex<()>,
+    /// How many more whole notebooks may be sent to those who came by a link.
+    wholes: Arc<Semaphore>,
     /// How many more files may come and go.
-    exchanges: Arc<tokio::sync::Semaphore>,
+    exchanges: Arc<Semaphore>,
     /// The notebook given at start, which the REST API at the root is about.
     start: Session,
     /// The limits of runs that give none: seconds, and bytes.
@@ -137,12 +146,29 @@ impl Door {
             cookie: format!("ratoon_{}", bound.port()),
             changes_links: tokio::sync::Mutex::default(),
             libraries: tokio::sync::Mutex::default(),
-            exchanges: Arc::new(tokio::sync::Semaphore::new(exchange::MAX_AT_ONCE)),
+            wholes: Arc::new(Semaphore::new(MAX_WHOLES as usize)),
+            exchanges: Arc::new(Semaphore::new(exchange::MAX_AT_ONCE)),
             start,
             threads: sessions.threads().clone(),
             sessions,
             timeout: options.timeout,
             run_memory: options.run_memory,
+        })
+    }
+
+    /// Waits until so many parts of the memory for whole notebooks are free. The owner does not wait: links are given to
+    /// others, and what they can make the server hold is bounded.
+    ///
+    /// # Errors
+    /// 503 when it takes too long.
+    async fn whole_for(&self, access: &Access, parts: u32) -> Result<Option<OwnedSemaphorePermit>, Refused> {
+        if access.scope == Scope::Owner {
+            return Ok(None);
+        }
+        let wait = tokio::time::timeout(WHOLE_PATIENCE, self.wholes.clone().acquire_many_owned(parts));
+        wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+            let why = "many clients with links are loading notebooks";
+            Refused::new("busy", "send the notebook", why, "try again when one of them is done")
         })
     }
 

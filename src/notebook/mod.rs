@@ -10,6 +10,7 @@ mod graph;
 mod id;
 mod output;
 mod rebuild;
+mod pieces;
 mod record;
 
 pub use command::{Command, Completion, Inspection, Line, Refused, Reply, Signature, Variable};
@@ -19,6 +20,7 @@ pub(crate) use graph::SEEN;
 pub use graph::{Notebook, Parts};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
+pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
     Asked, Base, Changes, Checkpoint, Digests, Draft, DraftKind, Form, KeptLink, Living, Missing, OnError,

@@ -1,8 +1,9 @@
 //! What a run prints and shows, in nbformat's shapes (nbformat 4.5, "Code cell outputs").
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
@@ -140,7 +141,9 @@ fn value_size(value: &Value) -> usize {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Outputs {
-    items: Vec<Output>,
+    /// Shared with the snapshots that are being sent: each would else copy up to `MAX_RUN_OUTPUT_BYTES` for each run.
+    #[serde(serialize_with = "shared")]
+    items: Arc<Vec<Output>>,
     #[serde(skip)]
     bytes: usize,
     #[serde(skip)]
@@ -150,6 +153,10 @@ pub struct Outputs {
     is_cut: bool,
     #[serde(skip)]
     clear_pending: bool,
+}
+
+fn shared<S: Serializer>(items: &[Output], serializer: S) -> Result<S::Ok, S::Error> {
+    items.serialize(serializer)
 }
 
 impl Outputs {
@@ -200,15 +207,16 @@ impl Outputs {
 
     /// Text of the same stream joins the last item.
     fn append(&mut self, output: Cow<'_, Output>) {
+        let items = Arc::make_mut(&mut self.items);
         if let (Some(Output::Stream { name: last, text: kept }), Output::Stream { name, text }) =
-            (self.items.last_mut(), &*output)
+            (items.last_mut(), &*output)
             && last == name
         {
             kept.push_str(text);
             self.bytes += text.len();
         } else {
             self.bytes += output.size();
-            self.items.push(output.into_owned());
+            items.push(output.into_owned());
         }
     }
 
@@ -244,7 +252,7 @@ impl Outputs {
             self.clear_pending = true;
             return;
         }
-        self.items.clear();
+        self.items = Arc::default();
         // What was dropped would be gone now too.
         (self.bytes, self.dropped, self.is_cut) = (0, 0, false);
         self.clear_pending = false;
@@ -259,7 +267,7 @@ impl Outputs {
     /// counted and the old stays.
     pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> Updated {
         let mut updated = Updated::NotThere;
-        for item in &mut self.items {
+        for item in Arc::make_mut(&mut self.items) {
             let before = item.size();
             let Output::DisplayData { data, metadata, display_id: Some(own) } = item else { continue };
             if own != id {

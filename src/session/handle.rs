@@ -2,7 +2,7 @@
 //! there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
-use crate::notebook::{Command, KeptLink, Notebook, Refused, Reply, StateId};
+use crate::notebook::{Command, KeptLink, Notebook, Pieces, Refused, Reply, StateId};
 use crate::threads::Threads;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,11 +42,20 @@ pub struct Position {
     pub seq: u64,
 }
 
+/// What a client missed.
+#[derive(Debug)]
+pub enum Missed {
+    /// The events after its position, each as one JSON text.
+    Events(Vec<Arc<str>>),
+    /// Too much, or all: one snapshot, as one JSON text in pieces.
+    Whole(Box<Pieces>),
+}
+
 /// A client's place at the stream.
 #[derive(Debug)]
 pub struct Subscription {
-    /// What it missed: either the events after its position, or one snapshot. Each is one JSON text.
-    pub missed: Vec<Arc<str>>,
+    /// What it missed.
+    pub missed: Missed,
     /// What comes from now on. It closes when the client was too slow, or the notebook was closed: subscribe again.
     pub events: mpsc::Receiver<Arc<str>>,
 }

@@ -4,7 +4,7 @@
 //! belongs to another opening of the notebook, it gets a snapshot. A client that does not keep up is let go, and comes back
 //! the same way: one way of recovery for slowness, sleep and restart.
 
-use super::{Position, Subscription};
+use super::{Missed, Position, Subscription};
 use crate::notebook::{Event, Snapshot};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -22,11 +22,6 @@ struct Stamped<'a, T> {
     seq: u64,
     #[serde(flatten)]
     what: T,
-}
-
-#[derive(Serialize)]
-struct Whole {
-    snapshot: Snapshot,
 }
 
 /// The events of one opening of a notebook.
@@ -67,10 +62,13 @@ impl Log {
         since: Option<&Position>,
         snapshot: impl FnOnce() -> Snapshot,
     ) -> Subscription {
-        let missed = since.and_then(|position| self.after(position)).unwrap_or_else(|| {
-            let what = Whole { snapshot: snapshot() };
-            vec![text_of(&Stamped { epoch: &self.epoch, seq: self.seq, what })]
+        let missed = since.and_then(|position| self.after(position)).map(Missed::Events);
+        let missed = missed.unwrap_or_else(|| {
+            let before = format!(r#"{{"epoch":"{}","seq":{},"snapshot":"#, self.epoch, self.seq);
+            Missed::Whole(Box::new(snapshot().into_pieces(&before, "}")))
         });
+        // Who has left since the last event; the others would wait for the next one.
+        self.clients.retain(|client| !client.is_closed());
         let (client, events) = mpsc::channel(MAX_WAITING);
         self.clients.push(client);
         Subscription { missed, events }
@@ -98,6 +96,13 @@ mod tests {
         Event::DraftsChanged { on: StateId::new(format!("{n}")), drafts: Vec::new() }
     }
 
+    fn whole(missed: Missed) -> String {
+        match missed {
+            Missed::Whole(pieces) => pieces.collect(),
+            Missed::Events(_) => panic!("no snapshot"),
+        }
+    }
+
     fn snapshot() -> Snapshot {
         Notebook::new("n", 0.0).snapshot()
     }
@@ -111,6 +116,7 @@ mod tests {
         for seen in 0..=5 {
             let position = Position { epoch: log.epoch.clone(), seq: seen };
             let missed = log.subscribe(Some(&position), || panic!("no snapshot is needed")).missed;
+            let Missed::Events(missed) = missed else { panic!("a snapshot") };
             assert_eq!(missed.len() as u64, 5 - seen);
             assert!(missed.iter().zip(seen + 1..).all(|(m, n)| m.contains(&format!("\"seq\":{n},"))));
         }
@@ -123,10 +129,10 @@ mod tests {
         let other = Position { epoch: "other".into(), seq: 1 };
         let future = Position { epoch: log.epoch.clone(), seq: 9 };
         for position in [None, Some(&other), Some(&future)] {
-            let missed = log.subscribe(position, snapshot).missed;
-            assert!(
-                missed.len() == 1 && missed[0].contains("\"snapshot\"") && missed[0].contains("\"seq\":1,")
-            );
+            let whole = whole(log.subscribe(position, snapshot).missed);
+            let json: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
+            assert_eq!((&json["seq"], &json["epoch"]), (&1.into(), &log.epoch.as_str().into()));
+            assert_eq!(json["snapshot"], serde_json::to_value(snapshot()).expect("JSON"));
         }
     }
 
@@ -138,7 +144,19 @@ mod tests {
             log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() });
         }
         let position = Position { epoch: log.epoch.clone(), seq: 0 };
-        assert!(log.subscribe(Some(&position), snapshot).missed[0].contains("snapshot"));
+        assert!(whole(log.subscribe(Some(&position), snapshot).missed).contains("snapshot"));
+    }
+
+    #[test]
+    fn who_comes_and_goes_leaves_nothing_behind() {
+        let mut log = Log::new();
+        let stays = log.subscribe(None, snapshot);
+        for _ in 0..40_000 {
+            drop(log.subscribe(None, snapshot));
+            assert!(log.clients.len() <= 3);
+        }
+        log.publish(&event(1));
+        assert_eq!((log.clients.len(), stays.events.len()), (1, 1));
     }
 
     #[test]

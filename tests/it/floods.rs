@@ -1,6 +1,7 @@
 //! Cells that print or show without end: they are cut, told and stopped, and neither the server nor the others suffer.
 
 use crate::cells::{Live, Room};
+use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
 use serde_json::Value;
@@ -89,6 +90,44 @@ fn what_was_kept_of_floods_is_given_back_when_it_goes() {
     assert!(server.memory() > before + FLAT, "it keeps 16 MiB of each");
     server.reset();
     until("the memory is free again", || server.memory() < before + FLAT);
+}
+
+/// Cells whose outputs are as much as is kept of text, and clients that load all of them at once.
+const FULL_CELLS: usize = 12;
+const FULL: u64 = 2_000_000;
+const LOADING: usize = 6;
+
+#[test]
+fn what_view_links_can_make_the_server_hold_is_bounded() {
+    let server = TestServer::start();
+    for _ in 0..FULL_CELLS {
+        server.run("initial", "print('a' * 2_000_000)").state();
+    }
+    let link = server.owner(Request::post("/api/links", r#"{"scope":"view"}"#)).json();
+    let token = link["token"].as_str().unwrap();
+    let before = server.forget_peak();
+    // Some never read what they have asked for, in both ways; one reads all of it.
+    let whole = Request::get("/api/notebooks/main").bearer(token).bytes(&server.host());
+    let mut asleep: Vec<Wire> = (0..LOADING / 2).map(|_| Wire::socket(&server, token)).collect();
+    asleep.extend((0..LOADING / 2 - 1).map(|_| {
+        let mut wire = Wire::open(server.address);
+        wire.write(&whole);
+        wire
+    }));
+    let mut awake = Wire::socket(&server, token);
+    let snapshot = awake.hear_until(|message| message["snapshot"].is_object());
+    let runs = snapshot["snapshot"]["runs"].as_array().unwrap().clone();
+    let lengths: Vec<usize> =
+        runs.iter().map(|run| run["outputs"][0]["text"].as_str().unwrap().len()).collect();
+    assert!(lengths.iter().all(|length| *length as u64 > FULL), "{lengths:?}");
+    assert_eq!(server.notebook(), snapshot["snapshot"]);
+    let grown = server.peak().saturating_sub(before);
+    eprintln!("{LOADING} clients that load {FULL_CELLS} full cells: the server grew by {} MiB", grown >> 20);
+    // The text of one run for each of them, not that of all.
+    assert!(grown < FULL_CELLS as u64 * FULL * 2, "the server grew by {grown} bytes");
+    // The owner is let in while they sleep, and what ends things is heard.
+    drop(asleep);
+    assert_eq!(server.run("initial", "print(1)").text(), "1\n");
 }
 
 #[test]

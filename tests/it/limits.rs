@@ -1,6 +1,6 @@
 //! Limits of runs and of the machine: one run ends with a clear error, its state and everybody else go on.
 
-use crate::cells::{Ran, Room};
+use crate::cells::{Live, Ran, Room, unique};
 use crate::request::Request;
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
@@ -157,4 +157,35 @@ fn housekeeping_ends_no_cell_that_runs_and_no_state_that_it_needs() {
         assert_eq!(going.end().text(), format!("[{before}{n}]\n"));
     }
     server.has_no_zombies();
+}
+
+#[test]
+fn under_load_there_are_no_more_frozen_processes_than_may_be_and_every_cell_runs() {
+    const CELLS: usize = 150;
+    let room = Room::new();
+    let server = TestServer::start_with(&["--max-frozen", "10", "--dir", room.path().to_str().unwrap()]);
+    let mut live = Live::join(&server);
+    let mut last = live.run("initial", "x = []");
+    for n in 0..CELLS {
+        let id = unique("line");
+        let code = format!("x.append({n})");
+        live.send(json!({"do": "run", "exec_id": id, "code": code, "on": {"run": last}}));
+        last = id;
+    }
+    let (mut most, mut ended) = (0, 0);
+    let state = loop {
+        let event = live.hear(|message| message["event"] == "run_ended");
+        assert_eq!(event["status"], "ok", "{event}");
+        ended += 1;
+        // Who says nothing for long is sent away, and this client answers no pings.
+        live.send(json!({"do": "interrupt", "exec_id": "none"}));
+        most = most.max(server.descendants().len());
+        if event["exec_id"] == last.as_str() {
+            break event["state"].as_str().unwrap().to_owned();
+        }
+    };
+    eprintln!("{most} processes at most, with --max-frozen 10 and {ended} cells in a row");
+    // Those beyond the budget that are on their way to disk, heads, and throw-aways.
+    assert!(most <= 10 + 32 + 16, "{most}");
+    assert_eq!(server.run(&state, "print(len(x), x[-1])").text(), format!("{CELLS} {}\n", CELLS - 1));
 }

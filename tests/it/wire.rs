@@ -69,11 +69,36 @@ impl Wire {
         let headers: Vec<_> = lines.filter_map(header).collect();
         let length =
             headers.iter().find(|(n, _)| n == "content-length").map_or(0, |(_, v)| v.parse().unwrap());
+        if headers.iter().any(|(n, v)| n == "transfer-encoding" && v == "chunked") && !is_head {
+            let body = self.chunks()?;
+            return Some(Answer { status, headers, body });
+        }
         let length = if is_head || status == 101 { 0 } else { length };
         while self.read.len() < length {
             assert!(self.more(), "the answer is cut short");
         }
         Some(Answer { status, headers, body: self.read.drain(..length).collect() })
+    }
+
+    /// A body in chunks (RFC 9112, 7.1); none if the connection ends before the last.
+    fn chunks(&mut self) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let end = loop {
+                match self.read.windows(2).position(|w| w == b"\r\n") {
+                    Some(at) => break at,
+                    None if !self.more() => return None,
+                    None => (),
+                }
+            };
+            let size: Vec<u8> = self.read.drain(..end + 2).collect();
+            let size = usize::from_str_radix(std::str::from_utf8(&size).unwrap().trim(), 16).unwrap();
+            body.extend(self.take(size)?);
+            self.take(2)?;
+            if size == 0 {
+                return Some(body);
+            }
+        }
     }
 
     /// Whether the other side ends the connection without another byte.
@@ -165,7 +190,24 @@ impl Wire {
         self.next_frame().expect("the connection ended")
     }
 
+    /// A frame, or the text message that some frames make.
     fn next_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        let (first, mut content) = self.one_frame()?;
+        if first != 0x01 {
+            return Some((first, content));
+        }
+        loop {
+            let (next, more) = self.one_frame()?;
+            content.extend(more);
+            match next {
+                0x00 => (),
+                0x80 => return Some((0x81, content)),
+                other => panic!("a frame within a message: {other:x}"),
+            }
+        }
+    }
+
+    fn one_frame(&mut self) -> Option<(u8, Vec<u8>)> {
         let header = self.take(2)?;
         let length = match header[1] {
             126 => self.take(2).map(|b| usize::from(u16::from_be_bytes([b[0], b[1]])))?,

@@ -16,7 +16,7 @@ use super::error::HttpError;
 use super::guard::{Caller, query_value};
 use super::routes::Found;
 use crate::notebook::Command;
-use crate::session::{Fate, Position, Session, Subscription, Visit};
+use crate::session::{Fate, Missed, Position, Session, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
@@ -30,7 +30,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 use waiting::Waiting;
 
@@ -42,6 +42,9 @@ const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long a closing message may take to go out.
 const CLOSING: Duration = Duration::from_secs(1);
+
+/// How long a whole notebook may take to be sent: 400 MB at some 3 MB a second. Those who came by a link wait for each other.
+pub(crate) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A client that sends nothing for so long has sent what it had.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -72,9 +75,11 @@ pub(crate) async fn open(
         .aggregate_continuations()
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
+    let permit = door.whole_for(&access, 1).await.map_err(HttpError::from)?;
     let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
+    let permit = permit.filter(|_| matches!(subscription.missed, Missed::Whole(_)));
     let visit = Rc::new(session.visit(access.scope.word()));
-    let talk = Talk { door, access, session, visit, verdict, bytes };
+    let talk = Talk { door, access, session, visit, verdict, bytes, permit: Cell::new(permit) };
     actix_web::rt::spawn(converse(talk, sink, messages, subscription));
     Ok(response)
 }
@@ -103,6 +108,8 @@ struct Talk {
     verdict: Verdict,
     /// What comes in, before it is looked at.
     bytes: Rc<RefCell<Payload>>,
+    /// For the whole notebook, until it is sent.
+    permit: Cell<Option<OwnedSemaphorePermit>>,
 }
 
 /// Why a conversation is over.
@@ -266,6 +273,7 @@ async fn speak(
 ) -> End {
     let Subscription { missed, mut events } = subscription;
     let mut waiting = Waiting::new(message::you(talk.access.scope), missed);
+    let whole_by = Instant::now() + WHOLE_TIMEOUT;
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -286,6 +294,9 @@ async fn speak(
                 });
             },
             _ = beat.tick() => {
+                if waiting.has_whole() && Instant::now() > whole_by {
+                    return End::Behind;
+                }
                 if heard.get().elapsed() > SILENCE {
                     return End::Unreachable;
                 }
@@ -295,6 +306,9 @@ async fn speak(
             sent = waiting.send_some(sink), if !waiting.is_empty() => if sent.is_err() {
                 return End::Left;
             },
+        }
+        if !waiting.has_whole() {
+            talk.permit.take();
         }
         if waiting.is_too_long() {
             return End::Behind;

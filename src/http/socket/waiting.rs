@@ -1,19 +1,27 @@
 //! What waits to be said to one client: bounded, so that one that does not read costs no more than that.
 
+use crate::notebook::Pieces;
+use crate::session::Missed;
+use actix_http::ws::Item;
+use actix_web::web::Bytes;
 use actix_ws::{Closed, Message};
 use futures_util::{Sink, SinkExt};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 
 /// How many bytes may wait. A browser that is busy for a moment is far below; one that is asleep comes back and says
 /// where it stands.
 const MAX_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
+/// How much of a whole notebook is given to the connection at a time, in bytes: some of these wait there.
+const PART_BYTES: usize = 64 * 1024;
+
 /// The messages that wait, in order.
 pub(super) struct Waiting {
     messages: VecDeque<Message>,
+    /// A whole notebook, which comes before them but for the greeting.
+    whole: Option<Whole>,
     bytes: usize,
     /// The limit: what a client missed is sent to it whole, however much it is.
     most: usize,
@@ -21,11 +29,14 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// The greeting waits, and what was missed.
-    pub(super) fn new(greeting: String, missed: Vec<Arc<str>>) -> Self {
-        let mut waiting = Self { messages: VecDeque::new(), bytes: 0, most: usize::MAX };
-        waiting.push(Message::Text(greeting.into()));
-        for text in &missed {
-            waiting.event(text);
+    pub(super) fn new(greeting: String, missed: Missed) -> Self {
+        let mut waiting = Self { messages: VecDeque::new(), whole: None, bytes: 0, most: usize::MAX };
+        match missed {
+            Missed::Events(events) => {
+                waiting.push(Message::Text(greeting.into()));
+                events.iter().for_each(|text| waiting.event(text));
+            }
+            Missed::Whole(pieces) => waiting.whole = Some(Whole::new(greeting, *pieces)),
         }
         waiting.most = waiting.bytes + MAX_WAITING_BYTES;
         waiting
@@ -44,7 +55,12 @@ impl Waiting {
 
     /// Whether there is nothing to say.
     pub(super) fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.messages.is_empty() && self.whole.is_none()
+    }
+
+    /// Whether a whole notebook is still being sent.
+    pub(super) fn has_whole(&self) -> bool {
+        self.whole.is_some()
     }
 
     /// Whether more waits than may.
@@ -56,8 +72,7 @@ impl Waiting {
     /// time: a message is gone from here only when it was taken.
     pub(super) async fn send_some(&mut self, sink: &mut actix_ws::Session) -> Result<(), Closed> {
         poll_fn(|cx| Pin::new(&mut *sink).poll_ready(cx)).await?;
-        while let Some(message) = self.messages.pop_front() {
-            self.bytes -= size(&message);
+        while let Some(message) = self.next() {
             sink.start_send_unpin(message)?;
             let ready = poll_fn(|cx| std::task::Poll::Ready(Pin::new(&mut *sink).poll_ready(cx))).await;
             if !ready.is_ready() {
@@ -65,6 +80,58 @@ impl Waiting {
             }
         }
         Ok(())
+    }
+}
+
+impl Waiting {
+    fn next(&mut self) -> Option<Message> {
+        if let Some(whole) = &mut self.whole {
+            let message = whole.next();
+            if whole.is_over {
+                self.whole = None;
+            }
+            return Some(message);
+        }
+        let message = self.messages.pop_front()?;
+        self.bytes -= size(&message);
+        Some(message)
+    }
+}
+
+/// A whole notebook as one message in parts (RFC 6455, 5.4), so that it is nowhere in memory at once.
+struct Whole {
+    greeting: Option<String>,
+    pieces: Pieces,
+    left: Bytes,
+    has_begun: bool,
+    is_over: bool,
+}
+
+impl Whole {
+    fn new(greeting: String, pieces: Pieces) -> Self {
+        Self { greeting: Some(greeting), pieces, left: Bytes::new(), has_begun: false, is_over: false }
+    }
+
+    fn refill(&mut self) {
+        if self.left.is_empty() {
+            self.left = self.pieces.next().map(Bytes::from).unwrap_or_default();
+        }
+    }
+
+    fn next(&mut self) -> Message {
+        if let Some(greeting) = self.greeting.take() {
+            return Message::Text(greeting.into());
+        }
+        self.refill();
+        let part = self.left.split_to(self.left.len().min(PART_BYTES));
+        self.refill();
+        self.is_over = self.left.is_empty();
+        match (std::mem::replace(&mut self.has_begun, true), self.is_over) {
+            (false, true) => Message::Text(String::from_utf8_lossy(&part).into_owned().into()),
+            (false, false) => Message::Continuation(Item::FirstText(part)),
+            (true, false) => Message::Continuation(Item::Continue(part)),
+            (true, true) => Message::Continuation(Item::Last(part)),
+        }
     }
 }
 

@@ -16,6 +16,10 @@ const MAX_MEASURED: usize = 16;
 /// id, and a few MB.
 const MAX_PROCESSES: usize = 1000;
 
+/// How many frozen processes more than the budget's there may be, with the runs that may each leave another one, before new
+/// runs wait: some are on their way to disk at any time, and a short series of cells is not held up by it.
+const MAX_OVER: usize = 32;
+
 /// How much the frozen processes of one notebook may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -145,6 +149,13 @@ impl Machine {
     /// Whether the frozen processes take more than they may.
     pub(super) fn is_over_budget(&self) -> bool {
         self.frozen.len().saturating_sub(1) > self.memory.budget.processes || self.is_short_of_memory()
+    }
+
+    /// Whether new runs wait until states are saved: so many live in memory beyond the budget that have to be on disk
+    /// before they can be let go. What cannot be saved is not waited for.
+    pub(super) fn has_to_save_first(&self) -> bool {
+        let count = self.frozen.len().saturating_sub(1) + self.heads.busy();
+        count > self.memory.budget.processes.saturating_add(MAX_OVER) && self.is_saving()
     }
 
     fn is_short_of_memory(&self) -> bool {

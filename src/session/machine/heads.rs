@@ -112,7 +112,12 @@ impl Heads {
 
     /// Whether another cell may begin.
     pub(super) fn has_room(&self) -> bool {
-        self.all.values().filter(|h| h.doing != Doing::Rest).count() < MAX_BUSY_HEADS
+        self.busy() < MAX_BUSY_HEADS
+    }
+
+    /// How many heads do something.
+    pub(super) fn busy(&self) -> usize {
+        self.all.values().filter(|h| h.doing != Doing::Rest).count()
     }
 
     /// Notes that a head rests at a state.

@@ -315,6 +315,10 @@ impl Machine {
             Input::StopRuns => self.stop_all_runs(),
             Input::Closing => self.closing(),
         }
+        // Room comes in many ways: a run ends, a state is let go, or will never be saved.
+        if !self.backlog.is_empty() {
+            self.serve_backlog();
+        }
         std::mem::take(&mut self.effects)
     }
 

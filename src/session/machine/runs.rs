@@ -239,7 +239,7 @@ impl Machine {
             return;
         }
         self.memory.note_used(state);
-        if !self.heads.has_room() {
+        if !self.may_begin() {
             self.backlog.push_back(exec_id.clone());
             return;
         }
@@ -300,9 +300,13 @@ impl Machine {
         self.begin(exec_id, at);
     }
 
+    fn may_begin(&self) -> bool {
+        self.heads.has_room() && !self.has_to_save_first()
+    }
+
     /// Lets runs begin that waited for room.
     pub(super) fn serve_backlog(&mut self) {
-        while self.heads.has_room()
+        while self.may_begin()
             && let Some(exec_id) = self.backlog.pop_front()
         {
             self.begin_if_possible(&exec_id);

@@ -469,6 +469,13 @@ impl Machine {
         }
     }
 
+    /// Whether checkpoints are being written without being asked for.
+    pub(super) fn is_saving(&self) -> bool {
+        self.saver.by_itself
+            && self.notebook.trouble().is_none()
+            && (self.saver.writing.is_some() || self.newest_unsaved().is_some())
+    }
+
     /// Whether everything that could be saved is.
     pub(in crate::session) fn is_all_saved(&self) -> bool {
         let is_any_due = || self.saver.due.iter().any(|(_, id)| self.is_due(id));

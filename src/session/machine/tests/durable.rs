@@ -1,6 +1,9 @@
 //! Stories of checkpoints, of states that come back, and of a budget that is too small.
 
-use super::{told, told_within};
+use super::{
+    Base, Budget, Contents, Effect, How, Input, Reply, Report, StateId, Ticket, machine_with, run, state,
+    told, told_within,
+};
 use expect_test::expect;
 
 /// Runs a, then b on what it left; both are frozen: p3 is s1, p4 is s2, and p2 is the head. Nothing is saved by itself.
@@ -1103,4 +1106,86 @@ fn a_state_that_would_not_be_forked_is_when_the_user_says_so() {
     let told = told(&format!("{start} run c on s1\n fork s1 anyway\n run d on s1"));
     assert!(told.contains("p1 forks p5, head from c-s1"), "{told}");
     assert!(told.contains("p3 forks p6, head"), "{told}");
+}
+
+/// A line of cells, each as soon as the one before it has left a state, while checkpoints take their time.
+#[test]
+fn new_runs_wait_for_states_that_have_to_be_on_disk_before_they_can_be_let_go() {
+    let budget = Budget { processes: 10, ..Budget::default() };
+    let mut machine = machine_with(budget, true);
+    let (mut states, mut most, mut waited) = (0, 0, 0);
+    let (mut alive, mut forks) = (std::collections::BTreeSet::new(), 0);
+    let mut inputs = std::collections::VecDeque::from([Input::Opened]);
+    // What the slow disk owes.
+    let mut unsaved = std::collections::VecDeque::new();
+    let ask = |n: usize| {
+        let on = if n == 0 { StateId::root() } else { state(&format!("s{n}")) };
+        Input::Command(Ticket(n as u64), run(&format!("r{n}"), Base::State(on)))
+    };
+    for turn in 0..20_000 {
+        let input = match inputs.pop_front() {
+            Some(input) => input,
+            None => match unsaved.pop_front() {
+                // Nothing goes on until it has saved one.
+                Some(done) => {
+                    waited += 1;
+                    done
+                }
+                None => break,
+            },
+        };
+        for effect in machine.step(f64::from(turn), input) {
+            match effect {
+                Effect::Plant(root) => inputs.push_back(Input::Reported(root, ready())),
+                Effect::Fork { child, role: crate::kernel::Role::Frozen, .. } => {
+                    forks += 1;
+                    alive.insert(child);
+                    inputs.push_back(Input::Reported(child, ready()));
+                }
+                Effect::Fork { child, role: crate::kernel::Role::Head, .. } => {
+                    inputs.push_back(Input::Reported(child, ready()));
+                }
+                Effect::Fork { child, role: crate::kernel::Role::Save(_), .. } => {
+                    let contents = Contents {
+                        manifest: format!("c{}", child.0),
+                        entry_count: 1,
+                        namespace_bytes: 10,
+                        stored_bytes: 5,
+                        new_bytes: 5,
+                        includes_source: true,
+                        missing: Vec::new(),
+                    };
+                    unsaved.push_back(Input::Reported(child, Report::Saved(contents)));
+                }
+                Effect::Keep { state, about, .. } => inputs.push_back(Input::Kept(state, Ok(about))),
+                Effect::Run { head, .. } => {
+                    inputs.push_back(Input::Reported(head, Report::Started));
+                    inputs.push_back(Input::Reported(head, ended()));
+                }
+                Effect::Kill(process) => drop(alive.remove(&process)),
+                Effect::Answer(_, Reply::Ended { state: Some(_), .. }) => {
+                    states += 1;
+                    if states < 300 {
+                        inputs.push_back(ask(states));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if turn == 0 {
+            inputs.push_back(ask(0));
+        }
+        most = most.max(alive.len());
+    }
+    assert_eq!(states, 300, "every run has its turn");
+    assert!(most <= 10 + 32 + 2 && forks >= 300, "{most} of {forks} lived at once");
+    assert!(waited >= 300 - 44, "{waited}");
+}
+
+fn ready() -> Report {
+    Report::Ready { pid: 0, missing: Vec::new(), hazard: None }
+}
+
+fn ended() -> Report {
+    Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new(), forks: true, is_alone: false }
 }
