@@ -143,6 +143,8 @@ async fn converse(
         () = talk.door.keys.gone(&talk.access) => End::SignedOut,
     };
     let end = if end == End::Behind && talk.session.fate().is_some() { End::Moved } else { end };
+    // Another one may load the notebook now.
+    talk.permit.take();
     let Talk { visit, bytes, session, .. } = talk;
     // Others need not wait until it has taken its leave.
     drop(visit);

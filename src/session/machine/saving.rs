@@ -473,13 +473,16 @@ impl Machine {
     pub(super) fn is_saving(&self) -> bool {
         self.saver.by_itself
             && self.notebook.trouble().is_none()
-            && (self.saver.writing.is_some() || self.newest_unsaved().is_some())
+            && (self.saver.writing.is_some() || self.is_any_due())
     }
 
     /// Whether everything that could be saved is.
     pub(in crate::session) fn is_all_saved(&self) -> bool {
-        let is_any_due = || self.saver.due.iter().any(|(_, id)| self.is_due(id));
-        self.saver.writing.is_none() && (self.notebook.trouble().is_some() || !is_any_due())
+        self.saver.writing.is_none() && (self.notebook.trouble().is_some() || !self.is_any_due())
+    }
+
+    fn is_any_due(&self) -> bool {
+        self.saver.due.iter().any(|(_, id)| self.is_due(id))
     }
 
     /// Something is wrong with the disk, or is no longer.
