@@ -91,6 +91,8 @@ mod tests {
                 state: None,
                 asked: Asked { on, new_state_name: None },
                 symbols: None,
+                keepable: Default::default(),
+                warnings: Vec::new(),
             });
         }
         notebook

@@ -1163,7 +1163,7 @@ fn new_runs_wait_for_states_that_have_to_be_on_disk_before_they_can_be_let_go() 
                     inputs.push_back(Input::Reported(head, ended()));
                 }
                 Effect::Kill(process) => drop(alive.remove(&process)),
-                Effect::Answer(_, Reply::Ended { state: Some(_), .. }) => {
+                Effect::Answer(_, reply) if matches!(*reply, Reply::Ended { state: Some(_), .. }) => {
                     states += 1;
                     if states < 300 {
                         inputs.push_back(ask(states));
@@ -1187,5 +1187,12 @@ fn ready() -> Report {
 }
 
 fn ended() -> Report {
-    Report::Ended { how: How::Ok, exec_count: 1, warnings: Vec::new(), forks: true, is_alone: false }
+    Report::Ended {
+        how: How::Ok,
+        exec_count: 1,
+        warnings: Vec::new(),
+        forks: true,
+        is_alone: false,
+        remains: Default::default(),
+    }
 }
