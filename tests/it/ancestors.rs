@@ -227,7 +227,12 @@ fn clearing_a_namespace_keeps_builtins_and_counts_on() {
         .post(&format!("/api/states/{}/clear_namespace", before.state()), json!({"new_state_name": "clear"}));
     assert_eq!(answer.status, 200, "{answer:?}");
     let answer = answer.json();
-    assert_eq!(answer, json!({"output": [], "state_name": "clear", "error": null}));
+    let names = json!(["_private", "f", "math", "print", "x"]);
+    assert_eq!(
+        answer,
+        json!({"output": [], "state_name": "clear", "error": null, "accessed_symbols": names,
+            "modified_symbols": [], "deleted_symbols": names})
+    );
     assert_eq!(server.get("/states/clear").json()["variables"], json!({}));
     let look =
         "print(sorted(n for n in dir() if not n.startswith('_')), len(Out))\nprint(len(In) - 1)\n%time 1";
@@ -285,6 +290,8 @@ fn where_a_state_lives_and_what_it_costs_is_listed() {
         keys,
         [
             "checkpoint",
+            "fork_anyway",
+            "forks",
             "id",
             "label",
             "living",

@@ -18,7 +18,7 @@ import _ratoon_looking as looking
 import _ratoon_shell as own
 from _ratoon_native import note
 
-# How many objects behind the names of one cell are looked at for functions; with more, all variables count as read.
+# How many objects behind the names of one statement are looked at for functions; with more, all variables count as read.
 MAX_OBJECTS = 5000
 # How much of a text is searched for names, in characters.
 MAX_TEXT = 100_000
@@ -154,18 +154,17 @@ class _Walk:
     def __init__(self, tracker):
         self.tracker = tracker
         self.seen = {}
-        self.done = set()
         self.left = MAX_OBJECTS
 
     def go(self):
-        """Looks behind the names that wait, and behind those that the functions there load, until none waits."""
+        """Looks behind the names that wait, and behind those that the functions there load, until none waits.
+
+        Holds nothing afterwards: an object that the statement drops is gone at once, as without a tracker."""
         tracker = self.tracker
+        self.left = MAX_OBJECTS
         while tracker.pending and not tracker.reads_all:
-            name = tracker.pending.pop()
-            value = tracker.namespace.get(name)
-            if type(value) not in _PLAIN and (name, id(value)) not in self.done:
-                self.done.add((name, id(value)))
-                self.value(value)
+            self.value(tracker.namespace.get(tracker.pending.pop()))
+        self.seen.clear()
 
     def value(self, value):
         waiting = [value]
