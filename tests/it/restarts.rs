@@ -158,13 +158,18 @@ fn a_request_is_carried_out_once_across_a_restart() {
     let first = execute(&server, &wish(code));
     let failing =
         json!({"exec_id": "bad", "state_name": "initial", "code": "open('ran', 'a').write('x\\n'); 1/0"});
-    let failed = execute(&server, &failing);
+    // What the cell had set can be kept until the server ends; the repeat does not offer it.
+    let without_offer = |mut answer: Value| {
+        answer.as_object_mut().unwrap().remove("warnings");
+        answer
+    };
+    let failed = without_offer(execute(&server, &failing).json());
     for _ in 0..2 {
         server.restart();
         let again = execute(&server, &wish(code));
         assert_eq!((again.status, again.json()), (200, first.json()));
         let again = execute(&server, &failing);
-        assert_eq!((again.status, again.json()), (200, failed.json()));
+        assert_eq!((again.status, without_offer(again.json())), (200, failed.clone()));
         let other = execute(&server, &wish("print('another')"));
         assert_eq!((other.status, other.error_code().as_str()), (409, "conflict"));
     }

@@ -40,6 +40,8 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 const RESERVED_DESCRIPTORS: u64 = 128;
 /// Of how many heads the files are remembered. Only those of which a process is left that its cell has detached matter.
 const MAX_HEAD_FILES: usize = 4096;
+/// How many dead children a head that stands still may have: as many as a cell of ordinary subprocesses starts.
+const MAX_UNREAPED: usize = 16;
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -132,8 +134,11 @@ struct Process {
     wished: Option<Signal>,
     /// When it last said that it has made a child.
     made: Option<Instant>,
-    /// Of a head, when its last cell began, on the clock of `strays`.
+    /// Of a head, when it was told to run its last cell, on the clock of `strays`. That the cell has begun is heard later,
+    /// when it may have started processes already.
     began: u64,
+    /// Whether it was told to stand still, and not yet to go on.
+    stands_still: bool,
     is_closed: bool,
     /// Whether it lived on when its socket was closed.
     was_unreachable: bool,
@@ -238,6 +243,9 @@ impl Tree {
     /// Runs a cell on a head.
     pub fn run(&mut self, head: ProcId, cell: Cell) {
         self.wake(head);
+        if let Some(head) = self.processes.get_mut(&head) {
+            head.began = strays::ticks();
+        }
         let Cell { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries } = cell;
         let mut pipes = Vec::new();
         for (delivery, sender) in &deliveries {
@@ -272,6 +280,7 @@ impl Tree {
     pub fn stop(&mut self, head: ProcId) {
         // First, so that it starts no others.
         self.signal(head, Signal::SIGSTOP);
+        self.note_still(head, true);
         if let Some(pid) = self.pid(head) {
             strays::end_group_below(Pid::from_raw(pid));
         }
@@ -280,13 +289,22 @@ impl Tree {
     /// Lets it go on.
     pub fn go_on(&mut self, head: ProcId) {
         self.signal(head, Signal::SIGCONT);
+        self.note_still(head, false);
+    }
+
+    fn note_still(&mut self, head: ProcId, stands_still: bool) {
+        if let Some(head) = self.processes.get_mut(&head) {
+            head.stands_still = stands_still;
+        }
     }
 
     /// Ends what the cell of a head has started, in whatever session, but not the head: for a run that was told to stop, and of
-    /// which more than the output is kept.
+    /// which more than the output is kept. A head that stands still does end where these were many: nobody waits for its
+    /// children, which would count against the user's limit of processes.
     pub fn end_started(&mut self, head: ProcId) {
-        if let Some(search) = self.search(head) {
-            search.end_all_but_heads();
+        let Some(ended) = self.search(head).map(|search| search.end_all_but_heads()) else { return };
+        if ended > MAX_UNREAPED && self.processes.get(&head).is_some_and(|h| h.stands_still) {
+            self.signal(head, Signal::SIGKILL);
         }
     }
 
@@ -408,9 +426,6 @@ impl Tree {
                 self.note(dead, Heard::Status(exit))
             }
             Heard::Report(report) => {
-                if let (Report::Started, Some(head)) = (&report, self.processes.get_mut(&process)) {
-                    head.began = strays::ticks();
-                }
                 self.processes.contains_key(&process).then_some(News::Report(process, report))
             }
             Heard::Closed => {
@@ -501,6 +516,7 @@ impl Tree {
             wished: None,
             made: None,
             began: 0,
+            stands_still: false,
             is_closed: false,
             was_unreachable: false,
         };

@@ -62,12 +62,12 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     /// Ends them.
     pub(super) fn end(&self) {
-        end_all(|| self.find());
+        let _ = end_all(|| self.find());
     }
 
-    /// Ends them, but not the heads.
-    pub(super) fn end_all_but_heads(&self) {
-        end_all(|| self.find().split_off(self.heads.len()));
+    /// Ends them, but not the heads; answers how many there were.
+    pub(super) fn end_all_but_heads(&self) -> usize {
+        end_all(|| self.find().split_off(self.heads.len()))
     }
 
     fn find(&self) -> Vec<i32> {
@@ -112,7 +112,7 @@ pub(super) fn end_group_below(leader: Pid) {
     }
 }
 
-fn end_all(find: impl Fn() -> Vec<i32>) {
+fn end_all(find: impl Fn() -> Vec<i32>) -> usize {
     // One that has ended by itself needs no signal.
     let signal = |pid: i32, signal| _ = kill(Pid::from_raw(pid), signal);
     let mut stopped = HashSet::new();
@@ -123,7 +123,8 @@ fn end_all(find: impl Fn() -> Vec<i32>) {
         }
         new.into_iter().for_each(|pid| signal(pid, Signal::SIGSTOP));
     }
-    stopped.into_iter().for_each(|pid| signal(pid, Signal::SIGKILL));
+    stopped.iter().for_each(|pid| signal(*pid, Signal::SIGKILL));
+    stopped.len()
 }
 
 /// When a process began, in clock ticks since the machine started (proc_pid_stat(5), field 22).
