@@ -87,7 +87,7 @@ test('cells wait for each other, and a running one can be stopped', async () => 
     await page.waitForSelector('.row[data-status="queued"]');
     await page.locator('.cell[data-status="running"] [data-stop]').click();
     await page.waitForSelector('.cell[data-status="interrupted"]');
-    await sees('stopped: what it set is undone');
+    await sees('What this cell had set before that was undone.');
     await page.waitForFunction(() => !document.querySelector('.cell[data-status="queued"]'));
     assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
 });
