@@ -235,7 +235,7 @@ fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
     let added = live.hear(|message| message["event"] == "state_added")["state"].clone();
     assert_eq!((&added["partial"], &added["exec_id"]), (&json!(true), &json!("one")));
     let drafts = live.hear(|message| message["event"] == "drafts_changed" && message["on"] == added["id"]);
-    assert_eq!(drafts["drafts"][0]["id"], "e");
+    assert_eq!(drafts["put"][0]["draft"]["id"], "e");
     let again = live.event("one", "run_ended");
     assert_eq!((&again["state"], &again["status"]), (&added["id"], &json!("error")));
     let reply = other.hear(|message| message["reply"] == number);

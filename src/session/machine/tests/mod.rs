@@ -17,7 +17,7 @@ use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ti
 use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Seen, Weight};
 use crate::notebook::{
     Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
-    Notebook, OnError, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
+    Notebook, OnError, Output, PlacedDraft, Prompt, Reply, RunError, StateId, StreamName, Trouble,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -519,12 +519,14 @@ fn event_text(event: &Event) -> Option<String> {
             format!("{} is in {:?}{label}", state.id, state.living)
         }
         Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
-        Event::DraftsChanged { on, drafts } => {
-            let one = |d: &Draft| match d.version {
-                1 => d.id.to_string(),
-                later => format!("{}.{later}", d.id),
-            };
-            format!("drafts on {on}: {}", list(&drafts.iter().map(one).collect::<Vec<_>>()))
+        Event::DraftsChanged { on, removed, put } => {
+            let version = |d: &Draft| if d.version == 1 { String::new() } else { format!(".{}", d.version) };
+            let placed = put.iter().map(|PlacedDraft { draft, after }| {
+                let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
+                format!("{}{}{after}", draft.id, version(draft))
+            });
+            let removed = removed.iter().map(|id| format!("no {id}"));
+            format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
         }
         Event::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
         Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
