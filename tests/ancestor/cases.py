@@ -132,7 +132,6 @@ def bodies():
     yield post("/execute", {**GOOD["/execute"], "exec_id": new_id(), "new_state_name": None}, "a new name that is null")
     yield post("/execute", {**GOOD["/execute"], "new_state_name": ""}, "a new name that is empty")
     yield post("/execute", b'{"code": "1", "code": "2", "exec_id": "twice", "state_name": "initial"}', "code twice")
-    yield post("/execute", {**GOOD["/execute"], "exec_id": new_id(), "code": "#" * (1 << 21)}, "two million characters")
     yield post("/multistate_execute", {**GOOD["/multistate_execute"], "state_mapping": {"a": 1}}, "a state that is 1")
     for more in ({"hash_algo": None}, {"hash_algo": "full"}, {"hash_algo": "partial"}, {"symbols": "x"}, {"symbols": [1]}):
         yield post("/symbol_hashes", {**GOOD["/symbol_hashes"], **more})
@@ -221,16 +220,18 @@ def kinds(table, base):
 
 
 def sharing():
+    yield run(codes.SHARING_BASE, to="base", name="the base")
     for number, code in enumerate(codes.SHARING):
-        yield run(code, to=f"g{number}")
+        yield run(code, "base", f"g{number}")
         yield groups(f"g{number}", f"groups after {code}")
 
 
 def values():
     """Hashes: of the same cell twice, and of one in which all differs."""
+    yield run(codes.SHARING_BASE, to="base", name="the base")
     for number, (name, one, other) in enumerate(codes.VALUES):
         for state, code in (("one", one), ("same", one), ("other", other)):
-            yield run(code, to=f"{state}{number}", name=f"{name}: {state}")
+            yield run(code, "base", f"{state}{number}", f"{name}: {state}")
             yield hashes(f"{state}{number}", "v none", f"{name}: hash of {state}")
             yield groups(f"{state}{number}", f"{name}: groups of {state}")
 
@@ -289,6 +290,7 @@ CASES = [
     Case("states", list(states())),
     Case("repeats", list(repeats())),
     Case("outputs", list(kinds(codes.OUTPUTS, codes.OUTPUTS_BASE))),
+    Case("libraries", list(kinds(codes.LIBRARIES, codes.LIBRARIES_BASE))),
     Case("errors", list(kinds(codes.ERRORS, codes.ERRORS_BASE))),
     Case("symbols", list(symbols())),
     Case("sharing", list(sharing())),

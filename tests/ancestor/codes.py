@@ -14,7 +14,7 @@ NAMES = (
     ("x" * 128, "x" * 128),
     ("0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"),
 )
-NO_NAMES = ("x" * 129, "a/b", " ", "a\nb", "a\x00b")
+NO_NAMES = ("x" * 129, "a/b", ".a", " ", "a\nb", "a\x00b")
 
 OUTPUTS_BASE = """\
 class Html:
@@ -138,19 +138,6 @@ OUTPUTS = (
     "import dataclasses\n@dataclasses.dataclass\nclass D:\n    x: int = 1\nD()",
     "import decimal, fractions, uuid, pathlib\ndecimal.Decimal('1.5'), fractions.Fraction(1, 2), uuid.UUID(int=5), pathlib.Path('a')",
     "import enum\nclass E(enum.Enum): A = 1\nE.A",
-    "import numpy; numpy.arange(3)",
-    "import numpy; numpy.float64(1.5)",
-    "import numpy; numpy.zeros((30, 30))",
-    "import pandas; pandas.DataFrame({'a': [1, 2], 'b': ['x', None]})",
-    "import pandas; pandas.Series([1, 2])",
-    "import pandas; pandas.DataFrame({'a': range(100)})",
-    "import polars; polars.DataFrame({'a': [1, 2]})",
-    "import matplotlib.pyplot as plt; plt.plot([1, 2])",
-    "import matplotlib.pyplot as plt\nplt.plot([1, 2]);\nplt.show()",
-    "import matplotlib.pyplot as plt\nfor n in range(2):\n    plt.figure(); plt.plot([n])",
-    "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(); ax.plot([1]); fig",
-    "import matplotlib.pyplot as plt\nplt.plot([1]); plt.close()",
-    "import sympy; sympy.Symbol('x') ** 2",
     "x = 1\n\n\n",
     "  x = 1",
     "\tx = 1",
@@ -164,6 +151,24 @@ OUTPUTS = (
     "!echo shell",
     "await __import__('asyncio').sleep(0, 5)",
     "import os; os.write(1, b'raw')",
+)
+
+LIBRARIES_BASE = "import numpy, pandas, polars, sympy\nimport matplotlib.pyplot as plt"
+
+LIBRARIES = (
+    "numpy.arange(3)",
+    "numpy.float64(1.5)",
+    "numpy.zeros((30, 30))",
+    "pandas.DataFrame({'a': [1, 2], 'b': ['x', None]})",
+    "pandas.Series([1, 2])",
+    "pandas.DataFrame({'a': range(100)})",
+    "polars.DataFrame({'a': [1, 2]})",
+    "plt.plot([1, 2])",
+    "plt.plot([1, 2]);\nplt.show()",
+    "for n in range(2):\n    plt.figure(); plt.plot([n])",
+    "fig, ax = plt.subplots(); ax.plot([1]); fig",
+    "plt.plot([1]); plt.close()",
+    "sympy.Symbol('x') ** 2",
 )
 
 ERRORS_BASE = """\
@@ -439,6 +444,8 @@ SYMBOLS = (
     "import functools as ft; ft.partial(g)()",
 )
 
+SHARING_BASE = "import numpy, pandas"
+
 SHARING = (
     "a = 1",
     "a = [1]\nb = a\nc = [1]",
@@ -478,13 +485,13 @@ SHARING = (
     "import pathlib\na = b = pathlib.Path('a')",
     "import collections\na = collections.deque([1])\nb = a",
     "import functools\na = [1]\np = functools.partial(print, a)",
-    "import numpy\na = numpy.zeros(3)\nb = a",
-    "import numpy\na = numpy.zeros(3)\nb = a[1:]",
-    "import numpy\na = numpy.zeros(3)\nb = a.copy()",
-    "import numpy\na = numpy.zeros(3)\nb = [a]\nc = numpy.zeros(3)",
-    "import pandas\na = pandas.DataFrame({'x': [1]})\nb = a",
-    "import pandas\na = pandas.DataFrame({'x': [1]})\nb = a['x']",
-    "import pandas\na = pandas.DataFrame({'x': [1]})\nb = a.copy()",
+    "a = numpy.zeros(3)\nb = a",
+    "a = numpy.zeros(3)\nb = a[1:]",
+    "a = numpy.zeros(3)\nb = a.copy()",
+    "a = numpy.zeros(3)\nb = [a]\nc = numpy.zeros(3)",
+    "a = pandas.DataFrame({'x': [1]})\nb = a",
+    "a = pandas.DataFrame({'x': [1]})\nb = a['x']",
+    "a = pandas.DataFrame({'x': [1]})\nb = a.copy()",
     "a = bytearray(3)\nb = memoryview(a)",
     "a = 'x' * 50\nb = a",
     "a = [10 ** 30]\nb = [a[0]]",
@@ -502,7 +509,7 @@ SHARING = (
     "__a__ = [1]\nb = __a__",
 )
 
-# A kind of value: a cell that makes it, and one that makes another.
+# A kind of value; a cell that makes it, and one that makes another.
 VALUES = (
     ("int", "v = 1", "v = 2"),
     ("big int", "v = 10 ** 50", "v = 10 ** 50 + 1"),
@@ -516,8 +523,8 @@ VALUES = (
     ("dict", "v = {'a': 1, 'b': 2}", "v = {'b': 2, 'a': 1}"),
     ("set", "v = {'a', 'b', 'c'}", "v = {'a', 'b'}"),
     ("bytes", "v = b'a'", "v = b'b'"),
-    ("array", "import numpy; v = numpy.arange(1000)", "import numpy; v = numpy.arange(1000) + 1"),
-    ("frame", "import pandas; v = pandas.DataFrame({'a': [1, 2]})", "import pandas; v = pandas.DataFrame({'a': [1, 3]})"),
+    ("array", "v = numpy.arange(1000)", "v = numpy.arange(1000) + 1"),
+    ("frame", "v = pandas.DataFrame({'a': [1, 2]})", "v = pandas.DataFrame({'a': [1, 3]})"),
     ("dates", "import datetime; v = datetime.datetime(2020, 1, 1)", "import datetime; v = datetime.datetime(2020, 1, 2)"),
     ("function", "def v(): return 1", "def v(): return 2"),
     ("lambda", "v = lambda: 1", "v = lambda: 2"),
