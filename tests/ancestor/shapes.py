@@ -74,6 +74,8 @@ def _traceback(lines):
     whole = "".join(lines)
     return {
         "traceback": "has lines" if lines and all(isinstance(line, str) for line in lines) else lines,
+        # Clients join the parts with nothing between.
+        "traceback's ends of lines": all(line.endswith("\n") for line in lines[:-1]),
         "traceback's colours": "\x1b[" in whole,
     }
 

@@ -71,6 +71,19 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
 }
 
 #[test]
+fn the_parts_of_a_traceback_are_whole_lines() {
+    let server = TestServer::start();
+    let failed = executed(&server, "initial", "def f(): return 1 / 0\n\nf()");
+    for error in [&failed["error"], failed["output"].as_array().unwrap().last().unwrap()] {
+        let parts = error["traceback"].as_array().unwrap();
+        assert!(
+            parts.len() > 3 && parts.iter().all(|part| part.as_str().unwrap().ends_with('\n')),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn what_functions_of_earlier_cells_read_counts_as_read() {
     let server = TestServer::start();
     let base = server.run("initial", BASE);
