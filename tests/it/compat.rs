@@ -37,6 +37,12 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
         ("del y", "", "", "y"),
         ("del y\ny = 1", "", "y", ""),
         ("t = 1\ndel t", "", "", "t"),
+        // On the road that was taken only.
+        ("try:\n    1/0\nexcept ZeroDivisionError as t: a = x", "x", "a", "t"),
+        ("try:\n    x\nexcept ZeroDivisionError as t: pass", "x", "", ""),
+        ("for i in y:\n    t = i\n    del t", "y", "i", "t"),
+        ("if flag:\n    t = 1\nelse:\n    del t", "flag", "t", ""),
+        ("if flag:\n    try:\n        [][1]\n    except IndexError as x: del y", "flag", "", "x y"),
         ("print(x); import math; b = math.pi", "x", "b math", ""),
         ("for i in y: q = i", "y", "i q", ""),
         ("[x for w in y]", "x y", "", ""),
@@ -62,6 +68,19 @@ fn what_a_cell_reads_assigns_and_deletes_is_told() {
     let failed = executed(&server, base.state(), "k = x\n1/0\nj = y");
     assert_eq!(failed["error"]["ename"], "ZeroDivisionError");
     assert_eq!((&failed["accessed_symbols"], &failed["modified_symbols"]), (&json!(["x"]), &json!(["k"])));
+}
+
+#[test]
+fn the_parts_of_a_traceback_are_whole_lines() {
+    let server = TestServer::start();
+    let failed = executed(&server, "initial", "def f(): return 1 / 0\n\nf()");
+    for error in [&failed["error"], failed["output"].as_array().unwrap().last().unwrap()] {
+        let parts = error["traceback"].as_array().unwrap();
+        assert!(
+            parts.len() > 3 && parts.iter().all(|part| part.as_str().unwrap().ends_with('\n')),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -274,6 +293,10 @@ fn what_reads_several_states_is_interrupted_limited_and_refused_like_a_cell() {
         assert_eq!(server.post("/multistate_execute", body.clone()).status, 400, "{body}");
     }
     assert_eq!(server.states().len(), 2);
+    // The id of a cell is taken for ever, also for the same code.
+    server.begin_with("initial", "1", json!({"exec_id": "cell"})).end();
+    let body = json!({"code": "1", "exec_id": "cell", "state_mapping": {}});
+    assert_eq!(server.post("/multistate_execute", body).status, 409);
     // One whose sender dies is told so.
     let deadly = server
         .run("initial", "import os\nclass D:\n    def __reduce__(self): os.kill(os.getpid(), 9)\nd = D()");
@@ -308,6 +331,12 @@ fn variables_that_share_an_object_are_a_group() {
     for (code, expected) in [
         ("a = [1]\nb = a\nc = [1]", "a b|c"),
         ("a = [1]\nb = {'in': (0, [a])}\nc = 5", "a b|c"),
+        // Also where it is in what itself cannot be changed.
+        ("a = (1, [2])\nb = a\nc = (1, 2)", "a b|c"),
+        ("s = [1]\na = (0, (1, (2, s)))\nb = a[1]", "a b s"),
+        ("class C: pass\na = b = frozenset({C()})", "C a b"),
+        ("e = ValueError([1])\na = e.args", "a e"),
+        ("a = b = (1, ('x', frozenset({2, (3,)})))\nc = d = frozenset({1})", "a|b|c|d"),
         ("a = b = 'text'\nc = d = 1000\ne = f = (1, 'x')\ng = h = None", "a|b|c|d|e|f|g|h"),
         ("import math as a, math as b\nfrom os.path import join as c\nd = c\ne = f = int", "a|b|c|d|e|f"),
         ("x = 1\ndef f(): return x\ndef g(): return f()", "f|g|x"),

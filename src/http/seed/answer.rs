@@ -43,6 +43,7 @@ impl Executed {
         let mut output: Vec<Output> = output.into_iter().map(for_client).collect();
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
         let warnings = if keepable { vec![TAKEN_BACK.to_owned()] } else { Vec::new() };
+        let error = error.map(with_line_ends);
         let answer = |output, state_name, error| Self {
             output,
             state_name,
@@ -85,8 +86,20 @@ fn for_client(output: Output) -> Output {
         Output::DisplayData { data, metadata, display_id: _ } => {
             Output::DisplayData { data, metadata, display_id: None }
         }
+        Output::Error(error) => Output::Error(with_line_ends(error)),
         known => known,
     }
+}
+
+/// An error whose parts of a traceback end with a line: clients join them with nothing between, as `traceback.format_exception`
+/// makes them. Jupyter's clients set the ends of lines between them.
+fn with_line_ends(mut error: RunError) -> RunError {
+    for part in &mut error.traceback {
+        if !part.ends_with('\n') {
+            part.push('\n');
+        }
+    }
+    error
 }
 
 /// The answer to `GET /states`.
@@ -198,6 +211,18 @@ mod tests {
                 "accessed_symbols": [], "modified_symbols": [], "deleted_symbols": [],
             }))
         );
+    }
+
+    #[test]
+    fn the_parts_of_a_traceback_can_be_joined() {
+        let mut error = RunError::new("ValueError", "no");
+        error.traceback = vec!["Traceback".into(), "line 1\n".into(), "ValueError: no".into()];
+        let outputs = vec![Output::Error(error.clone())];
+        let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, outputs);
+        let whole = "Traceback\nline 1\nValueError: no\n";
+        let parts: String = failed.error.iter().flat_map(|error| error.traceback.clone()).collect();
+        assert_eq!(parts, whole);
+        assert!(matches!(&failed.output[..], [Output::Error(item)] if item.traceback.concat() == whole));
     }
 
     #[test]

@@ -22,6 +22,8 @@ from _ratoon_shell import _json
 MAX_SECONDS = 20
 # Behind a value that cannot be pickled, how many objects are searched for what it shares.
 MAX_OBJECTS = 20_000
+# How deep tuples in tuples are searched for what can be changed.
+MAX_DEPTH = 4
 # More items than the fingerprints that the page asks for: nobody waits at a keyboard.
 MAX_ITEMS = 20_000_000
 
@@ -151,6 +153,9 @@ class _Shared(pickling.Fast):
         if kind in _ATOMS or id(value) in self.pinned:
             return None
         if kind is tuple or kind is frozenset:
+            # Met again it is not taken apart again: what is in it is shared with it.
+            if not self.is_constant(value):
+                self.note(value)
             return None
         if self.is_fixed(kind, value):
             return 0
@@ -163,6 +168,17 @@ class _Shared(pickling.Fast):
             return 0
         self.note(value)
         return None
+
+    def is_constant(self, value, depth=0):
+        """Whether nothing in a tuple or frozenset can be changed; no where that is too deep to tell."""
+        for one in value:
+            kind = type(one)
+            if kind is tuple or kind is frozenset:
+                if depth == MAX_DEPTH or not self.is_constant(one, depth + 1):
+                    return False
+            elif kind not in _ATOMS and not self.is_fixed(kind, one):
+                return False
+        return True
 
     def is_fixed(self, kind, value):
         """Whether it can be shared without harm, and nothing in it has to be looked at."""

@@ -661,6 +661,8 @@ def _make_shell():
 
         def __call__(self, *args, **kwargs):
             # The shell compiles each statement right before it runs it.
+            if run.tracker is not None and args and isinstance(args[0], (ast.Module, ast.Interactive)):
+                run.tracker.mark(args[0])
             code = super().__call__(*args, **kwargs)
             if run.tracker is not None:
                 run.tracker.statement(code)

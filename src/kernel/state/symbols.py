@@ -7,6 +7,8 @@ functions load which it reaches through these. Where code can read by means that
 a stale result.
 """
 
+import ast
+import builtins
 import functools
 import gc
 import opcode
@@ -63,6 +65,14 @@ _PLAIN = frozenset({
     types.ModuleType, types.CodeType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
     types.MethodDescriptorType, types.MethodWrapperType,
 })  # fmt: skip
+# By this name code says that it has deleted a variable, as a function in `builtins` while the cell runs.
+_DELETED = "__ratoon_deleted__"
+_COMPOUND = tuple(
+    getattr(ast, kind)
+    for kind in "If For AsyncFor While Try TryStar With AsyncWith Match".split()
+    if hasattr(ast, kind)
+)
+
 # Their objects hold data, and no functions of a notebook's.
 _DATA_LIBRARIES = frozenset("numpy pandas polars pyarrow torch scipy PIL datetime decimal".split())
 
@@ -78,6 +88,13 @@ class Tracker:
         self.pending = set()
         self.reads_all = False
         self.walk = _Walk(self)
+
+    def mark(self, tree):
+        """Lets statements say which names they delete where that depends on the road through them: `except … as name` deletes
+        one too. Such a name may be neither there before the cell nor after it, so nothing else tells."""
+        for statement in tree.body:
+            if isinstance(statement, _COMPOUND) and _Marking().marks(statement):
+                setattr(builtins, _DELETED, self.deleted.add)
 
     def statement(self, code):
         """A statement is about to run."""
@@ -133,6 +150,7 @@ class Tracker:
 
     def end(self):
         """Answers {"accessed", "modified", "deleted"}: sorted names of variables."""
+        vars(builtins).pop(_DELETED, None)
         added, changed, gone = map(set, self.before.changes(self.namespace))
         now = set(self.namespace)
         kept = (now - added) | gone
@@ -146,6 +164,38 @@ class Tracker:
             "modified": _sorted(added | changed | same),
             "deleted": _sorted(deleted),
         }
+
+
+class _Marking(ast.NodeTransformer):
+    """Adds to a statement what says that a name was deleted, beside each place that deletes one."""
+
+    def __init__(self):
+        self.is_marked = False
+
+    def marks(self, statement):
+        self.visit(statement)
+        return self.is_marked
+
+    def visit_Delete(self, node):
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        return [node, *(self.said(name, node) for name in names)]
+
+    def visit_ExceptHandler(self, node):
+        self.generic_visit(node)
+        if node.name:
+            node.body.insert(0, self.said(node.name, node.body[0]))
+        return node
+
+    def said(self, name, beside):
+        self.is_marked = True
+        call = ast.Call(ast.Name(_DELETED, ast.Load()), [ast.Constant(name)], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), beside))
+
+    def leave(self, node):
+        """Names inside it are its own, or deleted when nobody looks."""
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = leave
 
 
 class _Walk:

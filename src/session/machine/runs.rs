@@ -111,7 +111,8 @@ impl Machine {
             self.drop_attempt(exec_id.clone());
         }
         if self.notebook.run(&exec_id).is_some() {
-            return Some(self.ask_again(&exec_id, &code, &on, new_state_name.as_deref(), with_outputs));
+            let asked = (code.as_str(), &on, new_state_name.as_deref());
+            return Some(self.ask_again(&exec_id, asked, reads.is_some(), with_outputs));
         }
         let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
         let request = Request {
@@ -178,13 +179,13 @@ impl Machine {
         })
     }
 
-    /// The same id once more: never run twice.
+    /// The same id once more: never run twice. A run that is there was a cell's, if it has ended: it is no answer to a request
+    /// that leaves nothing.
     fn ask_again(
         &mut self,
         exec_id: &ExecId,
-        code: &str,
-        on: &Base,
-        name: Option<&str>,
+        asked: (&str, &Base, Option<&str>),
+        leaves_nothing: bool,
         with_outputs: bool,
     ) -> Reply {
         let what = format!("run {exec_id}");
@@ -200,7 +201,8 @@ impl Machine {
                 "wait for it, interrupt it, or use another exec_id",
             ));
         }
-        if run.code != code || &run.asked.on != on || run.asked.new_state_name.as_deref() != name {
+        let earlier = (run.code.as_str(), &run.asked.on, run.asked.new_state_name.as_deref());
+        if earlier != asked || leaves_nothing {
             let why = "another request used this exec_id before";
             return Reply::Refused(Refused::new("conflict", what, why, "use a new exec_id for each run"));
         }

@@ -1,0 +1,1 @@
+"""Stands where plainbook looks for its kernel."""

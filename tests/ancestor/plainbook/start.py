@@ -1,0 +1,59 @@
+"""Starts plainbook with an AI that takes the description of a cell for its code.
+
+usage: start.py NOTEBOOK --port PORT     prints the token by which plainbook's own page asks
+"""
+
+import re
+import sys
+import types
+
+# Only an AI is asked through these.
+for name in ("anthropic", "openai", "google", "google.genai", "google.cloud", "google.oauth2"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["google"].genai = sys.modules["google.genai"]
+sys.modules["google.genai"].types = types.ModuleType("types")
+sys.modules["google.cloud"].storage = types.ModuleType("storage")
+sys.modules["google.oauth2"].service_account = types.ModuleType("service_account")
+
+import bottle
+import plainbook.plainbook as plainbook
+
+# The requests to the kernel that were refused.
+refused = []
+send = plainbook.Plainbook._sk_request
+
+
+def sends(self, method, path, json_body=None):
+    try:
+        return send(self, method, path, json_body)
+    except Exception as error:
+        # Whether the kernel is there yet is asked until it is.
+        if not isinstance(error, plainbook.requests.ConnectionError):
+            refused.append(f"{method} {path}: {error}")
+        raise
+
+
+def name_of(_key, description, **_):
+    return (re.findall(r"# name (\w+)", description) or ["unnamed"])[0]
+
+
+plainbook.Plainbook._sk_request = sends
+plainbook.AI_PROVIDERS["claude"].update(
+    generate=lambda key, instructions="", **_: (instructions, []),
+    generate_test=lambda key, instructions="", **_: instructions,
+    name=name_of,
+)
+
+import plainbook.main as main
+
+main.settings["active_ai_provider"] = "none"
+main.AI_PROVIDER_REGISTRY[:] = [{"id": "none", "name": "None", "major": "claude", "model": "none", "key_setting": None}]
+main.open_browser_tab = lambda url: None
+
+
+@bottle.get("/counters")
+def counters():
+    return {"ran": main.notebook._performed_executions, "generated": main.notebook._performed_generations, "refused": refused}
+
+
+main.main()
