@@ -2,7 +2,7 @@
 
 use crate::formats::{Document, Format};
 use crate::http::check_notebook_name;
-use crate::notebook::{Living, Notebook, Refused, State, StateId};
+use crate::notebook::{Notebook, Refused, Residency, State, StateId};
 use crate::options::{Care, Options};
 use crate::store::{self, InstallKey, StoreError};
 use std::ffi::OsStr;
@@ -62,7 +62,7 @@ const MAX_LISTED: usize = 12;
 
 /// Shows what a notebook's checkpoints hold, asks, and signs them.
 fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCode), Refused> {
-    let trusting = store::Trusting::look(dir, key)?;
+    let trusting = store::Trusting::inspect(dir, key)?;
     let count = trusting.untrusted.len();
     if count > 0 {
         let place = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
@@ -185,7 +185,7 @@ fn export(
 
 /// The state that is meant: by name or id, else the newest.
 fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
-    let newest = || notebook.states().rfind(|state| state.living != Living::Deleted);
+    let newest = || notebook.states().rfind(|state| state.residency != Residency::Deleted);
     let found: Option<&State> = match state {
         None => newest(),
         Some(text) => notebook.find(text).or_else(|| (text == "newest").then(newest).flatten()),

@@ -1,10 +1,10 @@
 //! Starts the server and stops it, in the right order, and says clearly why it cannot.
 
-use crate::http::{self, Door, DoorOptions};
+use crate::http::{self, AppOptions, AppState};
 use crate::kernel::{Launch, interpreter, provision};
 use crate::notebook::Refused;
 use crate::options::{Options, Secret};
-use crate::session::{Budget, Keeping, Sessions};
+use crate::session::{Budget, NotebookConfig, Sessions};
 use crate::threads::Threads;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, ErrorKind, Write};
@@ -98,15 +98,15 @@ async fn serve(
     let mut stop = StopSignals::new().map_err(broken)?;
     let address = listener.local_addr().map_err(broken)?;
     let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
-    let door_options = DoorOptions {
+    let door_options = AppOptions {
         token,
         token_was_made: options.token.is_none(),
         reachable_as: options.reachable_as.clone(),
         timeout: options.timeout,
         run_memory: options.run_memory,
     };
-    let door = Door::new(&listener, sessions.clone(), &options.name, door_options)?;
-    let server = http::serve(listener, door).map_err(broken)?;
+    let app = AppState::new(&listener, sessions.clone(), &options.name, door_options)?;
+    let server = http::serve(listener, app).map_err(broken)?;
     let handle = server.handle();
     let serving = tokio::spawn(server);
     say(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", shown(address)));
@@ -142,7 +142,7 @@ fn launch(options: &Options) -> Result<Launch, StartError> {
 }
 
 /// Where notebooks are kept: in the directory in which cells run.
-fn keeping(options: &Options, launch: &Launch) -> Result<Keeping, StartError> {
+fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, StartError> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
         return Err(StartError::new("find a place for its key", why, "set HOME"));
@@ -157,7 +157,7 @@ fn keeping(options: &Options, launch: &Launch) -> Result<Keeping, StartError> {
         run: options.run_memory.unwrap_or(own.run),
         ..own
     };
-    Ok(Keeping::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)?)
+    Ok(NotebookConfig::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)?)
 }
 
 fn working_directory(options: &Options) -> Result<PathBuf, StartError> {

@@ -1,7 +1,8 @@
 //! Jupyter's notebook files: written as nbformat 4.5, read as 4.x, and as 3 (`old`).
 
 use super::{
-    Cell, Document, FormatError, RAISES, check_cell, check_count, is_id, is_json, markdown, old, text_of,
+    Cell, Document, FormatError, RAISES, check_cell, check_count, is_id, is_json, markdown, nbformat3,
+    text_of,
 };
 use crate::notebook::{DraftKind, MimeBundle, Output, RunError, StreamName};
 use serde_json::{Map, Value, json};
@@ -115,7 +116,7 @@ pub(super) fn read(bytes: &[u8], goes_on: &dyn Fn() -> bool) -> Result<Document,
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
         Some(4) => new(&file, goes_on),
-        Some(3) => old::read(&file, goes_on),
+        Some(3) => nbformat3::read(&file, goes_on),
         Some(version @ (1 | 2)) => {
             let why = format!("it is of version {version} of the format, of the year 2011 or 2012");
             Err(FormatError::new(why, "open it in Jupyter and save it again"))

@@ -5,7 +5,7 @@
 mod html;
 mod ipynb;
 mod markdown;
-mod old;
+mod nbformat3;
 mod script;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,13 @@
 //! The REST API under `/api` that is about notebooks as wholes: every notebook, every command.
 
-use super::Door;
+use super::AppState;
 use super::ask::{ask, param};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError, status_of};
 use super::guard::{Caller, session_cookies};
 use super::links::keep_sessions;
 use super::openapi::ApiDoc;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use super::socket::WHOLE_TIMEOUT;
 use crate::notebook::{Command, Reply, StateId};
 use actix_web::http::StatusCode;
@@ -50,10 +50,10 @@ pub(crate) async fn health() -> HttpResponse {
     )
 )]
 pub(crate) async fn open_notebook(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     Json(wish): Json<Named>,
 ) -> Result<HttpResponse, HttpError> {
-    let session = Door::open(&door, &wish.name).await?;
+    let session = AppState::open(&app, &wish.name).await?;
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
 
@@ -63,12 +63,12 @@ pub(crate) async fn open_notebook(
     responses((status = 200, body = crate::notebook::Snapshot), (status = 404, body = ErrorBody))
 )]
 pub(crate) async fn snapshot(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, HttpError> {
-    let session = Door::notebook(&door, param(&found, 0)).await?;
-    let permit = door.whole_for(caller.access()?, 1).await?;
+    let session = AppState::notebook(&app, param(&found, 0)).await?;
+    let permit = app.whole_for(caller.access()?, 1).await?;
     let mut pieces = session.read(crate::notebook::Notebook::snapshot).await?.into_pieces("", "");
     let by = Instant::now() + WHOLE_TIMEOUT;
     let body = stream::iter(std::iter::from_fn(move || {
@@ -97,13 +97,13 @@ pub(crate) async fn snapshot(
     )
 )]
 pub(crate) async fn command(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     Json(command): Json<Command>,
 ) -> Result<HttpResponse, HttpError> {
-    let session = Door::notebook(&door, param(&found, 0)).await?;
-    let reply = match door.admit(caller.access()?, command) {
+    let session = AppState::notebook(&app, param(&found, 0)).await?;
+    let reply = match app.admit(caller.access()?, command) {
         Ok(command) => ask(session, command).await?,
         Err(refused) => Reply::Refused(refused),
     };
@@ -120,10 +120,13 @@ pub(crate) async fn command(
     params(("name" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = Reply), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn variables(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn variables(
+    app: web::Data<AppState>,
+    found: MatchedRoute,
+) -> Result<HttpResponse, HttpError> {
     let state = StateId::new(param(&found, 1));
-    let session = Door::notebook(&door, param(&found, 0)).await?;
-    match ask(session, Command::LookAtVariables { state }).await? {
+    let session = AppState::notebook(&app, param(&found, 0)).await?;
+    match ask(session, Command::ListVariables { state }).await? {
         Reply::Refused(refused) => Err(refused.into()),
         reply => Ok(HttpResponse::Ok().json(reply)),
     }
@@ -132,16 +135,16 @@ pub(crate) async fn variables(door: web::Data<Door>, found: Found) -> Result<Htt
 /// Ends the caller's browser sessions: the owner's, and those of links that were opened in the same browser.
 #[utoipa::path(delete, path = "/api/session", tag = "server", responses((status = 204, description = "Signed out")))]
 pub(crate) async fn sign_out(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     request: HttpRequest,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    let cookies = session_cookies(&request, &door);
-    let now = door.keys.now();
-    for access in cookies.iter().filter_map(|(_, id)| door.keys.by_session(id, now)) {
-        door.keys.end_session(&access);
+    let cookies = session_cookies(&request, &app);
+    let now = app.keys.now();
+    for access in cookies.iter().filter_map(|(_, id)| app.keys.by_session(id, now)) {
+        app.keys.end_session(&access);
     }
-    keep_sessions(door.clone()).await?;
+    keep_sessions(app.clone()).await?;
     let mut response = HttpResponse::NoContent();
     for (name, _) in cookies {
         let cookie = format!("{name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict");

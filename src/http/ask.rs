@@ -1,9 +1,9 @@
 //! How the handlers of the REST API ask a notebook.
 
-use super::Door;
+use super::AppState;
 use super::auth::Access;
 use super::error::HttpError;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use crate::notebook::{Command, Reply, State};
 use crate::session::Session;
 use std::future::Future;
@@ -20,7 +20,7 @@ pub(super) async fn to_its_end<T: 'static>(
     actix_web::rt::spawn(work).await.map_err(|_| HttpError::internal("a part of the server failed"))?
 }
 
-impl Door {
+impl AppState {
     /// Asks a notebook, if the caller may. A refusal is an error.
     pub(super) async fn ask(
         &self,
@@ -43,7 +43,7 @@ pub(super) async fn find(session: &Session, text: &str) -> Result<State, HttpErr
 }
 
 /// What stands for a `{}` of the path.
-pub(super) fn param(found: &Found, place: usize) -> &str {
+pub(super) fn param(found: &MatchedRoute, place: usize) -> &str {
     found.params.get(place).map(String::as_str).unwrap_or_default()
 }
 

@@ -6,7 +6,7 @@
 
 use super::bundle;
 use super::error::HttpError;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use actix_web::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, VARY,
 };
@@ -67,7 +67,7 @@ fn text_of(path: &str) -> Option<String> {
 }
 
 /// `GET /assets/{hash}/{path}`.
-pub(crate) async fn asset(request: HttpRequest, found: Found) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn asset(request: HttpRequest, found: MatchedRoute) -> Result<HttpResponse, HttpError> {
     let missing = || HttpError::not_found("find the file", "the page has no such file in this version");
     let [hash, path] = found.params.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {

@@ -2,7 +2,7 @@
 
 use super::error::HttpError;
 use super::json;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
@@ -74,7 +74,7 @@ impl FromRequest for NoBody {
 }
 
 fn limit(request: &HttpRequest) -> usize {
-    request.extensions().get::<Found>().map_or(0, |found| found.route().body.limit())
+    request.extensions().get::<MatchedRoute>().map_or(0, |found| found.route().body.limit())
 }
 
 async fn read(limit: usize, payload: Payload) -> Result<Bytes, HttpError> {

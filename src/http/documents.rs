@@ -5,8 +5,8 @@ use super::body::each_chunk;
 use super::error::{ErrorBody, HttpError};
 use super::exchange::{file_name, permit};
 use super::guard::{Caller, query_value};
-use super::routes::Found;
-use super::{Door, MAX_WHOLES, limits};
+use super::routes::MatchedRoute;
+use super::{AppState, MAX_WHOLES, limits};
 use crate::formats::{Document, Format};
 use crate::notebook::Refused;
 use actix_web::body::SizedStream;
@@ -47,22 +47,22 @@ pub(crate) struct Imported {
 )]
 pub(crate) async fn document(
     request: HttpRequest,
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, HttpError> {
     let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
     let Some(format) = Format::from_word(&word) else {
         let how = "take `ipynb`, `py` or `html`";
         return Err(HttpError::bad_request("write a file", format!("there is no format {word:?}"), how));
     };
-    let session = Door::notebook(&door, param(&found, 0)).await?;
+    let session = AppState::notebook(&app, param(&found, 0)).await?;
     let state = find(&session, param(&found, 1)).await?.id;
     // Those who came by a link take turns: the text is in memory as a whole, until it is sent.
-    let whole = door.whole_for(caller.access()?, MAX_WHOLES).await?;
-    let permit = permit(&door)?;
+    let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
+    let permit = permit(&app)?;
     let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
-    let text = door.threads.run(move || document.write(format)).await?;
+    let text = app.threads.run(move || document.write(format)).await?;
     drop(permit);
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, format.media_type()))
@@ -97,15 +97,15 @@ fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Byte
 pub(crate) async fn import(
     request: HttpRequest,
     body: web::Payload,
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
 ) -> Result<HttpResponse, HttpError> {
     let Some(name) = query_value(request.query_string(), "name") else {
         let how = "add `?name=` with the name that the notebook is to have";
         return Err(HttpError::bad_request("make a notebook of a file", "it has no name", how));
     };
     limits::check_notebook_name(&name)?;
-    is_free(&door, &name)?;
-    let permit = permit(&door)?;
+    is_free(&app, &name)?;
+    let permit = permit(&app)?;
     let is_script = request.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/"));
     let format = if is_script { Format::Script } else { Format::Ipynb };
     let mut bytes = Vec::new();
@@ -117,36 +117,40 @@ pub(crate) async fn import(
     // Read before anything is locked, and no longer than somebody waits: this is dropped with the request.
     let waiting = Arc::new(());
     let waits = Arc::downgrade(&waiting);
-    let read = door.threads.run(move || {
+    let read = app.threads.run(move || {
         let read = Document::read_while(&bytes, format, &|| waits.strong_count() > 0);
         // Held as long as a thread is busy with it.
         (read, permit)
     });
     let (document, permit) = read.await?;
     let document = document.map_err(Refused::from)?;
-    let imported = to_its_end(take_in(door, name, document)).await?;
+    let imported = to_its_end(take_in(app, name, document)).await?;
     drop((permit, waiting));
     Ok(HttpResponse::Created().json(imported))
 }
 
-async fn take_in(door: web::Data<Door>, name: String, mut document: Document) -> Result<Imported, HttpError> {
+async fn take_in(
+    app: web::Data<AppState>,
+    name: String,
+    mut document: Document,
+) -> Result<Imported, HttpError> {
     let left_out = std::mem::take(&mut document.left_out);
     let own = name.clone();
-    let made = door.threads.run(move || {
+    let made = app.threads.run(move || {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
         let mut new_id = || uuid::Uuid::new_v4().simple().to_string();
         document.into_notebook(&own, now, &mut new_id)
     });
     let notebook = made.await?;
-    let _one = door.changes_links.lock().await;
-    let sessions = door.sessions.clone();
-    door.threads.run(move || sessions.create(&notebook)).await??;
+    let _one = app.changes_links.lock().await;
+    let sessions = app.sessions.clone();
+    app.threads.run(move || sessions.create(&notebook)).await??;
     Ok(Imported { name, left_out })
 }
 
 /// Whether a name may be given to a new notebook.
-pub(super) fn is_free(door: &Door, name: &str) -> Result<(), Refused> {
-    if !door.has(name) {
+pub(super) fn is_free(app: &AppState, name: &str) -> Result<(), Refused> {
+    if !app.has(name) {
         return Ok(());
     }
     let (what, why) = (format!("use the name {name:?}"), "there is a notebook of this name");

@@ -4,8 +4,8 @@ use super::ask::{find, param, to_its_end, unexpected};
 use super::body::each_chunk;
 use super::error::{ErrorBody, HttpError};
 use super::guard::query_value;
-use super::routes::Found;
-use super::{Door, limits};
+use super::routes::MatchedRoute;
+use super::{AppState, limits};
 use crate::notebook::{Form, Refused, Reply};
 use crate::session::{Adopted, Session};
 use crate::threads::Threads;
@@ -53,10 +53,10 @@ const MAX_CODE_BYTES: usize = 16 << 20;
 )]
 pub(crate) async fn export(
     request: HttpRequest,
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, HttpError> {
-    let session = Door::notebook(&door, param(&found, 0)).await?;
+    let session = AppState::notebook(&app, param(&found, 0)).await?;
     let state = find(&session, param(&found, 1)).await?;
     let query = |key| query_value(request.query_string(), key);
     let form = match query("form").as_deref() {
@@ -67,13 +67,13 @@ pub(crate) async fn export(
             return Err(HttpError::bad_request("export a state", why, how));
         }
     };
-    let permit = permit(&door)?;
+    let permit = permit(&app)?;
     let environ = query("environ").is_some_and(|v| v == "true");
     let export = session.export(&state.id, form, environ).await?;
     let bytes = export.bytes;
     let (sender, mut pieces) = mpsc::channel(PIECES);
     // It ends by itself: when all is sent, or the client has gone and took the other end with it.
-    door.threads.spawn(move || {
+    app.threads.spawn(move || {
         let failure = sender.clone();
         if let Err(error) = export.write(&mut BufWriter::with_capacity(PIECE_BYTES, Pieces(sender))) {
             let _ = failure.blocking_send(Err(error));
@@ -103,12 +103,12 @@ pub(crate) async fn export(
 pub(crate) async fn import(
     request: HttpRequest,
     body: web::Payload,
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, HttpError> {
-    let session = Door::notebook(&door, param(&found, 0)).await?;
-    let permit = permit(&door)?;
-    let mut upload = Upload::begin(door.threads.clone(), session.temporary()).await?;
+    let session = AppState::notebook(&app, param(&found, 0)).await?;
+    let permit = permit(&app)?;
+    let mut upload = Upload::begin(app.threads.clone(), session.temporary()).await?;
     let mut piece = BytesMut::new();
     each_chunk(&request, body.into_inner(), async |chunk| {
         piece.extend_from_slice(&chunk);
@@ -142,8 +142,8 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
     Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
 }
 
-pub(super) fn permit(door: &Door) -> Result<OwnedSemaphorePermit, Refused> {
-    door.exchanges.clone().try_acquire_owned().map_err(|_| {
+pub(super) fn permit(app: &AppState) -> Result<OwnedSemaphorePermit, Refused> {
+    app.exchanges.clone().try_acquire_owned().map_err(|_| {
         let why = format!("{MAX_AT_ONCE} files are coming and going already");
         Refused::new("busy", "exchange a file", why, "try again when one of them is done")
     })

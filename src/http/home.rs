@@ -5,9 +5,9 @@ use super::body::Json;
 use super::documents::is_free;
 use super::error::{ErrorBody, HttpError};
 use super::guard::{Caller, query_value};
-use super::routes::Found;
-use super::{Door, limits};
-use crate::notebook::{Living, Notebook, Refused};
+use super::routes::MatchedRoute;
+use super::{AppState, limits};
+use crate::notebook::{Notebook, Refused, Residency};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,12 +18,12 @@ pub(crate) struct Notebooks {
     /// The names of the notebooks, open or in the directory, sorted.
     notebooks: Vec<String>,
     /// What is known of each, in the same order.
-    about: Vec<About>,
+    about: Vec<NotebookSummary>,
 }
 
 /// A notebook in the list.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct About {
+pub(crate) struct NotebookSummary {
     name: String,
     /// How many of its cells left a state; none when that cannot be told now.
     states: Option<u64>,
@@ -52,19 +52,19 @@ pub(crate) struct NewName {
 
 /// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is asked for.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
-pub(crate) async fn notebooks(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
-    let names = door.names_for(caller.access()?);
-    let about = about_all(&door, names.clone()).await?;
+pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, HttpError> {
+    let names = app.names_for(caller.access()?);
+    let about = about_all(&app, names.clone()).await?;
     Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about }))
 }
 
-async fn about_all(door: &web::Data<Door>, names: Vec<String>) -> Result<Vec<About>, HttpError> {
-    let (sessions, start) = (door.sessions.clone(), door.start.name().to_owned());
-    let look = move || -> Vec<About> {
+async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, HttpError> {
+    let (sessions, start) = (app.sessions.clone(), app.start.name().to_owned());
+    let look = move || -> Vec<NotebookSummary> {
         let about = |name: String| {
-            let (seen, is_open) = (sessions.look(&name), sessions.get(&name).is_some());
+            let (seen, is_open) = (sessions.inspect(&name), sessions.get(&name).is_some());
             let (is_start, running) = (name == start, 0);
-            About {
+            NotebookSummary {
                 name,
                 states: seen.states,
                 bytes: seen.bytes,
@@ -76,9 +76,9 @@ async fn about_all(door: &web::Data<Door>, names: Vec<String>) -> Result<Vec<Abo
         };
         names.into_iter().map(about).collect()
     };
-    let mut all = door.threads.run(look).await?;
+    let mut all = app.threads.run(look).await?;
     for about in &mut all {
-        let Some(session) = door.sessions.get(&about.name) else { continue };
+        let Some(session) = app.sessions.get(&about.name) else { continue };
         // One that is being closed just now is not open.
         if let Ok((states, running)) = session.read(counts).await {
             (about.states, about.running) = (Some(states), running);
@@ -89,7 +89,8 @@ async fn about_all(door: &web::Data<Door>, names: Vec<String>) -> Result<Vec<Abo
 
 /// How many cells left a state that is there, and how many run or wait.
 fn counts(notebook: &Notebook) -> (u64, u64) {
-    let states = notebook.states().filter(|s| s.parent.is_some() && s.living != Living::Deleted).count();
+    let states =
+        notebook.states().filter(|s| s.parent.is_some() && s.residency != Residency::Deleted).count();
     let running = notebook.runs().filter(|run| !run.status.has_ended()).count();
     (states as u64, running as u64)
 }
@@ -106,18 +107,18 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
     )
 )]
 pub(crate) async fn rename(
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
     Json(wish): Json<NewName>,
 ) -> Result<HttpResponse, HttpError> {
     let (name, NewName { to, stop }) = (param(&found, 0).to_owned(), wish);
     limits::check_notebook_name(&to)?;
     to_its_end(async move {
-        let _one = door.changes_links.lock().await;
-        may_go(&door, &name, stop, "rename").await?;
-        is_free(&door, &to)?;
-        door.sessions.rename(&name, &to).await?;
-        door.keys.rebind(&name, &to);
+        let _one = app.changes_links.lock().await;
+        may_go(&app, &name, stop, "rename").await?;
+        is_free(&app, &to)?;
+        app.sessions.rename(&name, &to).await?;
+        app.keys.rebind(&name, &to);
         Ok(HttpResponse::Ok().json(super::api::Named { name: to }))
     })
     .await
@@ -136,17 +137,17 @@ pub(crate) async fn rename(
     )
 )]
 pub(crate) async fn duplicate(
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
     Json(wish): Json<NewName>,
 ) -> Result<HttpResponse, HttpError> {
     let (name, to) = (param(&found, 0).to_owned(), wish.to);
     limits::check_notebook_name(&to)?;
     to_its_end(async move {
-        let _one = door.changes_links.lock().await;
-        is_there(&door, &name)?;
-        is_free(&door, &to)?;
-        door.sessions.duplicate(&name, &to).await?;
+        let _one = app.changes_links.lock().await;
+        is_there(&app, &name)?;
+        is_free(&app, &to)?;
+        app.sessions.duplicate(&name, &to).await?;
         Ok(HttpResponse::Created().json(super::api::Named { name: to }))
     })
     .await
@@ -167,23 +168,23 @@ pub(crate) async fn duplicate(
 )]
 pub(crate) async fn remove(
     request: HttpRequest,
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, HttpError> {
     let name = param(&found, 0).to_owned();
     let stop = query_value(request.query_string(), "stop").is_some_and(|v| v == "true");
     to_its_end(async move {
-        let _one = door.changes_links.lock().await;
-        may_go(&door, &name, stop, "delete").await?;
-        door.sessions.remove(&name).await?;
-        door.keys.forget(&name);
+        let _one = app.changes_links.lock().await;
+        may_go(&app, &name, stop, "delete").await?;
+        app.sessions.remove(&name).await?;
+        app.keys.forget(&name);
         Ok(HttpResponse::NoContent().finish())
     })
     .await
 }
 
-fn is_there(door: &Door, name: &str) -> Result<(), Refused> {
-    if door.has(name) {
+fn is_there(app: &AppState, name: &str) -> Result<(), Refused> {
+    if app.has(name) {
         return Ok(());
     }
     let what = format!("find notebook {name:?}");
@@ -191,14 +192,14 @@ fn is_there(door: &Door, name: &str) -> Result<(), Refused> {
 }
 
 /// Whether a notebook may be closed for good.
-async fn may_go(door: &Door, name: &str, stop: bool, deed: &str) -> Result<(), Refused> {
-    is_there(door, name)?;
+async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Refused> {
+    is_there(app, name)?;
     let what = format!("{deed} notebook {name:?}");
-    if name == door.start.name() {
+    if name == app.start.name() {
         let how = "copy it, or start Ratoon with another notebook first";
         return Err(Refused::new("conflict", what, "the server was started with it", how));
     }
-    let Some(session) = door.sessions.get(name) else { return Ok(()) };
+    let Some(session) = app.sessions.get(name) else { return Ok(()) };
     let running = session.read(counts).await.map_or(0, |(_, running)| running);
     if running == 0 || stop {
         return Ok(());

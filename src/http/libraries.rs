@@ -1,9 +1,9 @@
 //! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network to take it from.
 
-use super::Door;
+use super::AppState;
 use super::ask::param;
 use super::error::HttpError;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 
@@ -17,12 +17,15 @@ use actix_web::{HttpResponse, web};
         (status = 204, description = "There is none of this name, or the environment does not have it"),
     )
 )]
-pub(crate) async fn library(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn library(
+    app: web::Data<AppState>,
+    found: MatchedRoute,
+) -> Result<HttpResponse, HttpError> {
     let name = param(&found, 0).to_owned();
     // One at a time: each is a process.
-    let _one = door.libraries.lock().await;
-    let sessions = door.sessions.clone();
-    let text = door.threads.run(move || sessions.library(&name)).await?;
+    let _one = app.libraries.lock().await;
+    let sessions = app.sessions.clone();
+    let text = app.threads.run(move || sessions.library(&name)).await?;
     Ok(match text {
         Some(text) => {
             HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=utf-8")).body(text)

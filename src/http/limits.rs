@@ -94,7 +94,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
         | Command::Replay { .. }
         | Command::Trust
         | Command::Stand { name: None, .. }
-        | Command::LookAtVariables { .. }
+        | Command::ListVariables { .. }
         | Command::Digest { .. } => Ok(()),
     }
 }

@@ -4,8 +4,8 @@ use super::ask::{param, to_its_end};
 use super::auth::{HeldLink, Link, LinkError, NewLink, Scope};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
-use super::routes::Found;
-use super::{Door, limits};
+use super::routes::MatchedRoute;
+use super::{AppState, limits};
 use crate::notebook::{KeptLink, Refused};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -55,8 +55,8 @@ pub(crate) struct Links {
 
 /// Lists the share links.
 #[utoipa::path(get, path = "/api/links", tag = "links", responses((status = 200, body = Links)))]
-pub(crate) async fn links(door: web::Data<Door>) -> HttpResponse {
-    HttpResponse::Ok().json(Links { links: door.keys.links(door.keys.now()) })
+pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
+    HttpResponse::Ok().json(Links { links: app.keys.links(app.keys.now()) })
 }
 
 /// Makes a share link.
@@ -70,7 +70,7 @@ pub(crate) async fn links(door: web::Data<Door>) -> HttpResponse {
     )
 )]
 pub(crate) async fn add_link(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     Json(wish): Json<LinkWish>,
 ) -> Result<HttpResponse, HttpError> {
     if wish.scope == Scope::Owner {
@@ -87,9 +87,9 @@ pub(crate) async fn add_link(
         }
         seconds => seconds.map(Duration::from_secs),
     };
-    let notebook = wish.notebook.unwrap_or_else(|| door.start.name().to_owned());
+    let notebook = wish.notebook.unwrap_or_else(|| app.start.name().to_owned());
     let new = NewLink { scope: wish.scope, notebook, label: wish.label, lasts };
-    let (link, token) = to_its_end(keep_and_add(door, new)).await?;
+    let (link, token) = to_its_end(keep_and_add(app, new)).await?;
     let path = format!("/n/{}?token={token}", super::pages::in_path(&link.notebook));
     Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
 }
@@ -100,86 +100,86 @@ pub(crate) async fn add_link(
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody))
 )]
 pub(crate) async fn take_back_link(
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    to_its_end(keep_and_take_back(door, param(&found, 0).to_owned())).await?;
+    to_its_end(keep_and_take_back(app, param(&found, 0).to_owned())).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 /// Keeps a notebook's links on disk; with the start notebook's, the browser sessions, but for those of a link that goes.
 async fn keep(
-    door: &Door,
+    app: &AppState,
     session: &crate::session::Session,
     mut links: Vec<KeptLink>,
     without: Option<&str>,
 ) -> Result<(), Refused> {
-    if session.name() == door.start.name() {
-        links.extend(door.keys.kept_sessions(session.name(), without, door.keys.now()));
+    if session.name() == app.start.name() {
+        links.extend(app.keys.kept_sessions(session.name(), without, app.keys.now()));
     }
     session.keep_links(links).await?;
-    note_time(door).await;
+    note_time(app).await;
     Ok(())
 }
 
 /// Keeps the time, so that what has ended by now is not good again when the clock is set back.
-async fn note_time(door: &Door) {
-    let (latest, now) = (door.sessions.latest_time().clone(), door.keys.now().wall_ms);
+async fn note_time(app: &AppState) {
+    let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
     // Where it cannot be written, links end by the clock of the machine.
-    let _ = door.threads.run(move || latest.note(now)).await;
+    let _ = app.threads.run(move || latest.note(now)).await;
 }
 
 /// Keeps the time again and again, while there is a link that ends: when one ends, and every minute.
-pub(crate) async fn keep_time(door: web::Data<Door>) {
+pub(crate) async fn keep_time(app: web::Data<AppState>) {
     loop {
-        let next = door.keys.next_end(door.keys.now());
+        let next = app.keys.next_end(app.keys.now());
         tokio::time::sleep(next.map_or(TIME_EVERY, |end| end.min(TIME_EVERY))).await;
         if next.is_some() {
-            note_time(&door).await;
+            note_time(&app).await;
         }
     }
 }
 
 /// Keeps the browser sessions as they are now.
-pub(crate) async fn keep_sessions(door: web::Data<Door>) -> Result<(), Refused> {
-    let _one = door.changes_links.lock().await;
-    let held = door.keys.held(door.start.name(), door.keys.now());
-    keep(&door, &door.start, held.iter().map(HeldLink::to_kept).collect(), None).await
+pub(crate) async fn keep_sessions(app: web::Data<AppState>) -> Result<(), Refused> {
+    let _one = app.changes_links.lock().await;
+    let held = app.keys.held(app.start.name(), app.keys.now());
+    keep(&app, &app.start, held.iter().map(HeldLink::to_kept).collect(), None).await
 }
 
 /// Makes a link, and lets it be good when it is on disk.
-async fn keep_and_add(door: web::Data<Door>, new: NewLink) -> Result<(Link, String), HttpError> {
-    let session = Door::notebook(&door, &new.notebook).await?;
-    let _one = door.changes_links.lock().await;
-    let now = door.keys.now();
-    let (link, token) = door.keys.make_link(new, now)?;
-    let mut held = door.keys.held(session.name(), now);
+async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), HttpError> {
+    let session = AppState::notebook(&app, &new.notebook).await?;
+    let _one = app.changes_links.lock().await;
+    let now = app.keys.now();
+    let (link, token) = app.keys.make_link(new, now)?;
+    let mut held = app.keys.held(session.name(), now);
     held.push(link.clone());
-    keep(&door, &session, held.iter().map(HeldLink::to_kept).collect(), None).await?;
+    keep(&app, &session, held.iter().map(HeldLink::to_kept).collect(), None).await?;
     let shown = link.shown().clone();
-    door.keys.add_link(link, now);
+    app.keys.add_link(link, now);
     Ok((shown, token))
 }
 
 /// Takes a link back when it is off the disk: one that was taken back must not come again with the next start.
-async fn keep_and_take_back(door: web::Data<Door>, id: String) -> Result<(), HttpError> {
+async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), HttpError> {
     let no_such =
         || HttpError::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
-    let name = door.keys.notebook_of(&id, door.keys.now()).ok_or_else(no_such)?;
-    let session = match Door::notebook(&door, &name).await {
+    let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
+    let session = match AppState::notebook(&app, &name).await {
         Ok(session) => Some(session),
         // Its directory is gone, and its links with it.
         Err(refused) if refused.code == "not_found" => None,
         Err(refused) => return Err(refused.into()),
     };
-    let _one = door.changes_links.lock().await;
+    let _one = app.changes_links.lock().await;
     if let Some(session) = session {
-        let held = door.keys.held(&name, door.keys.now());
+        let held = app.keys.held(&name, app.keys.now());
         let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();
-        keep(&door, &session, others, Some(&id)).await?;
+        keep(&app, &session, others, Some(&id)).await?;
     }
-    if door.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
+    if app.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
 }
 
 impl From<LinkError> for HttpError {

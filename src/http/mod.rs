@@ -22,9 +22,9 @@ mod limits;
 mod links;
 mod openapi;
 mod pages;
-mod room;
+mod connection_limit;
 mod routes;
-mod seed;
+mod compat;
 mod socket;
 mod states;
 mod tasks;
@@ -47,8 +47,8 @@ use actix_web::middleware::from_fn;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 use auth::{Access, Keys, Scope};
+use connection_limit::{Connection, HEAD_TIMEOUT, IDLE_TIMEOUT, Room};
 use guard::{Hosts, Throttle};
-use room::{Connection, HEAD_TIMEOUT, IDLE_TIMEOUT, Room};
 use std::collections::BTreeSet;
 use std::future::ready;
 use std::io;
@@ -76,7 +76,7 @@ const MAX_WORKERS: usize = 4;
 
 /// What all handlers share.
 #[derive(Debug)]
-pub struct Door {
+pub struct AppState {
     keys: Keys,
     hosts: Hosts,
     throttle: Throttle,
@@ -100,9 +100,9 @@ pub struct Door {
     run_memory: Option<u64>,
 }
 
-/// What the door is told at start.
+/// Settings of the server, from the command line.
 #[derive(Debug)]
-pub struct DoorOptions {
+pub struct AppOptions {
     /// The owner's token.
     pub token: String,
     /// Whether nobody chose it: then the owner's browser sessions outlive it.
@@ -115,7 +115,7 @@ pub struct DoorOptions {
     pub run_memory: Option<u64>,
 }
 
-impl Door {
+impl AppState {
     /// Opens the start notebook.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Door {
         listener: &TcpListener,
         sessions: Sessions,
         notebook: &str,
-        options: DoorOptions,
+        options: AppOptions,
     ) -> Result<Self, Refused> {
         let bound = listener.local_addr().map_err(|e| {
             Refused::new("kernel", "find out the port that was bound", e.to_string(), "try another --bind")
@@ -186,12 +186,12 @@ impl Door {
     }
 
     /// A notebook that is there; opened, if it is not open yet.
-    async fn notebook(door: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
-        if let Some(session) = door.sessions.get(name) {
+    async fn notebook(app: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
+        if let Some(session) = app.sessions.get(name) {
             return Ok(session);
         }
-        if door.has(name) {
-            return Self::open_or(door, name, false).await;
+        if app.has(name) {
+            return Self::open_or(app, name, false).await;
         }
         Err(Self::nowhere(name))
     }
@@ -202,27 +202,27 @@ impl Door {
     }
 
     /// Opens a notebook, made when it is not there yet, or answers the one that is open.
-    async fn open(door: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
-        Self::open_or(door, name, true).await
+    async fn open(app: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
+        Self::open_or(app, name, true).await
     }
 
-    async fn open_or(door: &web::Data<Self>, name: &str, is_made: bool) -> Result<Session, Refused> {
+    async fn open_or(app: &web::Data<Self>, name: &str, is_made: bool) -> Result<Session, Refused> {
         limits::check_notebook_name(name)?;
-        let (door, name) = (door.clone(), name.to_owned());
+        let (app, name) = (app.clone(), name.to_owned());
         let opened = ask::to_its_end(async move {
-            let _one = door.changes_links.lock().await;
-            if let Some(session) = door.sessions.get(&name) {
+            let _one = app.changes_links.lock().await;
+            if let Some(session) = app.sessions.get(&name) {
                 return Ok(Ok(session));
             }
             // It may have been renamed or deleted while this waited.
-            if !is_made && !door.has(&name) {
+            if !is_made && !app.has(&name) {
                 return Ok(Err(Self::nowhere(&name)));
             }
-            let sessions = door.sessions.clone();
-            let opened = door.threads.run(move || sessions.open(&name)).await?;
+            let sessions = app.sessions.clone();
+            let opened = app.threads.run(move || sessions.open(&name)).await?;
             if let Ok(session) = &opened {
                 // Only now: later, what was found on disk may have been taken back.
-                door.keys.add_kept(session.name(), &session.home().links, door.keys.now());
+                app.keys.add_kept(session.name(), &session.home().links, app.keys.now());
             }
             Ok(opened)
         });
@@ -273,12 +273,12 @@ impl Door {
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub fn serve(listener: TcpListener, door: Door) -> io::Result<Server> {
+pub fn serve(listener: TcpListener, app: AppState) -> io::Result<Server> {
     // The standard library's backlog is short: three hundred tabs that reconnect at once must not be turned away.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
-    let room = door.room.clone();
-    let door = web::Data::new(door);
-    tokio::spawn(links::keep_time(door.clone()));
+    let room = app.room.clone();
+    let app = web::Data::new(app);
+    tokio::spawn(links::keep_time(app.clone()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
     let server = Server::build()
         .workers(workers)
@@ -288,7 +288,7 @@ pub fn serve(listener: TcpListener, door: Door) -> io::Result<Server> {
     let stopping = server.graceful_shutdown_signal();
     // As `HttpServer` does it, but for the connections, which are ours.
     let service = move || {
-        let app = App::new().app_data(door.clone()).configure(routes::register).wrap(from_fn(guard::guard));
+        let app = App::new().app_data(app.clone()).configure(routes::register).wrap(from_fn(guard::guard));
         let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
         let (room, stopping) = (room.clone(), stopping.clone());
         let http = HttpService::build()

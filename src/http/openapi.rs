@@ -1,6 +1,6 @@
 //! The description of the REST API that the server serves about itself.
 
-use super::{api, documents, exchange, home, libraries, links, seed, states, tasks, trash};
+use super::{api, compat, documents, exchange, home, libraries, links, states, tasks, trash};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -9,7 +9,7 @@ use utoipa::{Modify, OpenApi};
 #[openapi(
     info(title = "Ratoon", description = "Run any cell against any state, over HTTP."),
     paths(
-        seed::execute, seed::multistate_execute, seed::symbol_hashes, seed::alias_groups, seed::rebuild_state, seed::states, seed::state, seed::delete_state, seed::reset, seed::interrupt,
+        compat::execute, compat::multistate_execute, compat::symbol_hashes, compat::alias_groups, compat::rebuild_state, compat::states, compat::state, compat::delete_state, compat::reset, compat::interrupt,
         api::health, home::notebooks, home::rename, home::duplicate, home::remove, api::open_notebook, api::snapshot, api::command, api::variables,
         api::sign_out, api::openapi,
         exchange::export, exchange::import, documents::document, documents::import,

@@ -1,12 +1,12 @@
 //! The HTML shells. They hold no notebook content: the page's scripts fetch that over the WebSocket.
 
-use super::Door;
+use super::AppState;
 use super::assets::{NEEDED, PREFIX};
 use super::auth::SESSION_LASTS;
 use super::error::HttpError;
 use super::guard::Caller;
 use super::links::keep_sessions;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
 use actix_web::{HttpResponse, web};
@@ -41,27 +41,27 @@ struct ExchangePage<'a> {
 }
 
 /// `GET /`: the notebooks that the caller may see.
-pub(crate) async fn home(door: web::Data<Door>, caller: Caller) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, HttpError> {
     if caller.token_in_url {
-        return begin_session(door, &caller).await;
+        return begin_session(app, &caller).await;
     }
-    Ok(render(StatusCode::OK, &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX }))
+    Ok(render(StatusCode::OK, &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX }))
 }
 
 /// `GET /n/{name}`: a notebook. Opening one starts a process, so a page that is only looked at does not.
 pub(crate) async fn notebook(
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
     caller: Caller,
 ) -> Result<HttpResponse, HttpError> {
     if caller.token_in_url {
-        return begin_session(door, &caller).await;
+        return begin_session(app, &caller).await;
     }
     let name = found.params.first().map(String::as_str).unwrap_or_default();
-    if !door.has(name) {
+    if !app.has(name) {
         return Ok(render(
             StatusCode::NOT_FOUND,
-            &HomePage { names: &door.names_for(caller.access()?), assets: &PREFIX },
+            &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX },
         ));
     }
     let page = NotebookPage { name, assets: &PREFIX, modules: &NEEDED };
@@ -70,15 +70,15 @@ pub(crate) async fn notebook(
 
 /// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
 /// a `SameSite=Strict` cookie out of the next request. The page's script goes on to the same path without the token.
-async fn begin_session(door: web::Data<Door>, caller: &Caller) -> Result<HttpResponse, HttpError> {
+async fn begin_session(app: web::Data<AppState>, caller: &Caller) -> Result<HttpResponse, HttpError> {
     let access = caller.access()?;
-    let id = door
+    let id = app
         .keys
-        .begin_session(access, door.keys.now())
+        .begin_session(access, app.keys.now())
         .map_err(|_| HttpError::internal("the operating system gives no random numbers"))?;
     // One that cannot be kept is good all the same, until the server is started again.
-    let _ = keep_sessions(door.clone()).await;
-    let (name, lasts) = (access.cookie(&door.cookie), SESSION_LASTS.as_secs());
+    let _ = keep_sessions(app.clone()).await;
+    let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
     let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });
     let cookie = cookie.parse().map_err(|_| HttpError::internal("the session has no cookie"))?;

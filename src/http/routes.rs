@@ -8,7 +8,7 @@ use super::auth::Scope;
 use super::guard::headers::Kind;
 use super::guard::percent_decoded;
 use super::{
-    api, assets, documents, exchange, home, libraries, links, pages, seed, socket, states, tasks, trash,
+    api, assets, compat, documents, exchange, home, libraries, links, pages, socket, states, tasks, trash,
 };
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
@@ -66,7 +66,7 @@ pub(crate) enum Least {
 
 /// Which notebook a route is about; a share link is good for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum Subject {
     /// None, or all of them; the handler shows only what the caller may see.
     Server,
     /// The one given at start.
@@ -84,7 +84,7 @@ pub(crate) struct Route {
     /// Who may.
     pub(crate) least: Least,
     /// On which notebook.
-    pub(crate) about: About,
+    pub(crate) about: Subject,
     /// What it answers with.
     pub(crate) kind: Kind,
     /// The body that it takes.
@@ -115,7 +115,7 @@ macro_rules! routes {
             method: Method::$method,
             path: $path,
             least: $least,
-            about: About::$about,
+            about: Subject::$about,
             kind: Kind::$kind,
             body: $body,
             handler: || web::to($handler),
@@ -133,16 +133,16 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/n/{}"                                VIEW   Named  Page  NO_BODY     => pages::notebook;
     GET    "/ws/{}"                               VIEW   Named  Data  NO_BODY     => socket::open;
 
-    POST   "/execute"                             RUN    Start  Data  SOURCE_BODY => seed::execute;
-    POST   "/multistate_execute"                  RUN    Start  Data  SOURCE_BODY => seed::multistate_execute;
-    POST   "/symbol_hashes"                       RUN    Start  Data  NAMES_BODY  => seed::symbol_hashes;
-    POST   "/alias_groups"                        RUN    Start  Data  SMALL_BODY  => seed::alias_groups;
-    POST   "/rebuild_state"                       RUN    Start  Data  NAMES_BODY  => seed::rebuild_state;
-    GET    "/states"                              VIEW   Start  Data  NO_BODY     => seed::states;
-    GET    "/states/{}"                           VIEW   Start  Data  NO_BODY     => seed::state;
-    DELETE "/states/{}"                           OWNER  Start  Data  SMALL_BODY  => seed::delete_state;
-    POST   "/reset"                               OWNER  Start  Data  SMALL_BODY  => seed::reset;
-    POST   "/interrupt"                           RUN    Start  Data  SMALL_BODY  => seed::interrupt;
+    POST   "/execute"                             RUN    Start  Data  SOURCE_BODY => compat::execute;
+    POST   "/multistate_execute"                  RUN    Start  Data  SOURCE_BODY => compat::multistate_execute;
+    POST   "/symbol_hashes"                       RUN    Start  Data  NAMES_BODY  => compat::symbol_hashes;
+    POST   "/alias_groups"                        RUN    Start  Data  SMALL_BODY  => compat::alias_groups;
+    POST   "/rebuild_state"                       RUN    Start  Data  NAMES_BODY  => compat::rebuild_state;
+    GET    "/states"                              VIEW   Start  Data  NO_BODY     => compat::states;
+    GET    "/states/{}"                           VIEW   Start  Data  NO_BODY     => compat::state;
+    DELETE "/states/{}"                           OWNER  Start  Data  SMALL_BODY  => compat::delete_state;
+    POST   "/reset"                               OWNER  Start  Data  SMALL_BODY  => compat::reset;
+    POST   "/interrupt"                           RUN    Start  Data  SMALL_BODY  => compat::interrupt;
 
     GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => home::notebooks;
     POST   "/api/notebooks"                       OWNER  Server Data  SMALL_BODY  => api::open_notebook;
@@ -184,13 +184,13 @@ pub(crate) const TABLE: &[Route] = routes! {
 
 /// Where a request goes, as the guard found it.
 #[derive(Clone)]
-pub(crate) struct Found {
+pub(crate) struct MatchedRoute {
     row: usize,
     /// What stands for the `{}` of the path, decoded.
     pub(crate) params: Vec<String>,
 }
 
-impl Found {
+impl MatchedRoute {
     /// The row of the table.
     pub(crate) fn route(&self) -> &'static Route {
         &TABLE[self.row]
@@ -207,7 +207,7 @@ pub(crate) enum Nowhere {
 }
 
 /// Looks a request up. `path` is as it came, with its escapes.
-pub(crate) fn find(method: &Method, path: &str) -> Result<Found, Nowhere> {
+pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, Nowhere> {
     let segments = segments(path).ok_or(Nowhere::NoSuchPath)?;
     let mut others = Vec::new();
     for (row, route) in TABLE.iter().enumerate() {
@@ -216,7 +216,7 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<Found, Nowhere> {
         let as_head =
             *method == Method::HEAD && route.method == Method::GET && !route.path.starts_with("/ws/");
         if route.method == *method || as_head {
-            return Ok(Found { row, params });
+            return Ok(MatchedRoute { row, params });
         }
         others.push(&route.method);
     }
@@ -260,15 +260,15 @@ fn matched(pattern: &str, segments: &[String]) -> Option<Vec<String>> {
 pub(crate) fn register(config: &mut web::ServiceConfig) {
     let mut all = web::resource("{path:.*}");
     for (row, route) in TABLE.iter().enumerate() {
-        let is_found = move |found: &Found| found.row == row;
-        let chosen = fn_guard(move |context| context.req_data().get::<Found>().is_some_and(is_found));
+        let is_found = move |found: &MatchedRoute| found.row == row;
+        let chosen = fn_guard(move |context| context.req_data().get::<MatchedRoute>().is_some_and(is_found));
         all = all.route((route.handler)().guard(chosen));
     }
     config.service(all);
 }
 
 /// Remembers where a request goes.
-pub(crate) fn remember(request: &actix_web::dev::ServiceRequest, found: Found) {
+pub(crate) fn remember(request: &actix_web::dev::ServiceRequest, found: MatchedRoute) {
     request.extensions_mut().insert(found);
 }
 

@@ -1,15 +1,15 @@
 //! The REST API about the start notebook's states: where they live, their checkpoints, and a namespace that begins anew.
 
-use super::Door;
+use super::AppState;
 use super::ask::{find, param, unexpected};
 use super::body::{Json, MaybeJson, NoBody};
+use super::compat::{self, Executed};
 use super::error::{ErrorBody, HttpError};
 use super::guard::Caller;
-use super::routes::Found;
-use super::seed::{self, Executed};
+use super::routes::MatchedRoute;
 use crate::notebook::{
-    Base, Checkpoint, Command, ExecId, Form, Living, Notebook, OnError, Reply, Revival, Saving, State,
-    StateId,
+    Base, Checkpoint, Command, ExecId, Form, Notebook, OnError, Reply, Residency, RestoredFrom, Saving,
+    State, StateId,
 };
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ pub(crate) struct StateSummary {
     /// The state its cell ran against.
     parent: Option<StateId>,
     /// Where it can be run from.
-    living: Living,
+    living: Residency,
     /// Whether it is to stay in memory.
     pinned: bool,
     /// Whether its process may be forked. Else branches come from its checkpoint.
@@ -134,7 +134,7 @@ pub(crate) struct StateSummary {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
     /// How its process came to be, when it was not by running its cell.
-    revival: Option<Revival>,
+    revival: Option<RestoredFrom>,
     /// What of it does not survive a branch, or is shared between branches, as sentences.
     warnings: Vec<String>,
     /// Its checkpoint, when it has one.
@@ -179,7 +179,7 @@ impl StateSummary {
             name: state.name.clone(),
             label: state.label.clone(),
             parent: state.parent.clone(),
-            living: state.living,
+            living: state.residency,
             pinned: state.pinned,
             forks: state.forks,
             fork_anyway: state.fork_anyway,
@@ -187,7 +187,7 @@ impl StateSummary {
             saving: notebook.outlook(state),
             partial: state.partial,
             warnings: state.warnings.clone(),
-            revival: state.revival.clone(),
+            revival: state.restored_from.clone(),
             checkpoint,
         }
     }
@@ -195,12 +195,12 @@ impl StateSummary {
 
 /// Lists the states: where each lives, and what it costs.
 #[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
-pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpError> {
-    let living = |state: &&State| state.living != Living::Deleted;
+pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, HttpError> {
+    let living = |state: &&State| state.residency != Residency::Deleted;
     let look = move |notebook: &Notebook| {
         notebook.states().filter(living).map(|state| StateSummary::of(notebook, state)).collect()
     };
-    Ok(HttpResponse::Ok().json(StateList { states: door.start.read(look).await? }))
+    Ok(HttpResponse::Ok().json(StateList { states: app.start.read(look).await? }))
 }
 
 /// Writes a state's checkpoint; answered when it is on disk.
@@ -215,15 +215,15 @@ pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpEr
     )
 )]
 pub(crate) async fn save(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     MaybeJson(wish): MaybeJson<CheckpointWish>,
 ) -> Result<HttpResponse, HttpError> {
-    let state = find(&door.start, param(&found, 0)).await?.id;
+    let state = find(&app.start, param(&found, 0)).await?.id;
     let CheckpointWish { label, form, metadata } = wish;
     let command = Command::Checkpoint { state, form, label, metadata };
-    match door.ask(&door.start, caller.access()?, command).await? {
+    match app.ask(&app.start, caller.access()?, command).await? {
         Reply::Checkpointed { checkpoint } => Ok(HttpResponse::Ok().json(Checkpointed {
             ok: true,
             state_id: checkpoint.state_id.clone(),
@@ -244,8 +244,11 @@ pub(crate) async fn save(
         (status = 404, description = "No such state, or it has none", body = ErrorBody),
     )
 )]
-pub(crate) async fn checkpoint(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
-    let state = find(&door.start, param(&found, 0)).await?;
+pub(crate) async fn checkpoint(
+    app: web::Data<AppState>,
+    found: MatchedRoute,
+) -> Result<HttpResponse, HttpError> {
+    let state = find(&app.start, param(&found, 0)).await?;
     let none = || {
         let what = format!("show the checkpoint of state {:?}", state.name);
         HttpError::not_found(what, "it has not been saved yet")
@@ -264,12 +267,12 @@ pub(crate) async fn checkpoint(door: web::Data<Door>, found: Found) -> Result<Ht
     )
 )]
 pub(crate) async fn replay(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    changed(&door, &caller, &found, |state| Command::Replay { state }).await
+    changed(&app, &caller, &found, |state| Command::Replay { state }).await
 }
 
 /// Keeps a state in memory as long as that is possible, or no longer.
@@ -279,12 +282,12 @@ pub(crate) async fn replay(
     responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
 )]
 pub(crate) async fn pin(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     Json(wish): Json<PinWish>,
 ) -> Result<HttpResponse, HttpError> {
-    changed(&door, &caller, &found, |state| Command::Pin { state, pinned: wish.pinned }).await
+    changed(&app, &caller, &found, |state| Command::Pin { state, pinned: wish.pinned }).await
 }
 
 /// Forks a state for its branches although it warns of that, or no longer.
@@ -294,12 +297,12 @@ pub(crate) async fn pin(
     responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
 )]
 pub(crate) async fn fork_anyway(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     Json(wish): Json<ForkWish>,
 ) -> Result<HttpResponse, HttpError> {
-    changed(&door, &caller, &found, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
+    changed(&app, &caller, &found, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
 }
 
 /// Names a state for people, or takes the label away.
@@ -309,29 +312,29 @@ pub(crate) async fn fork_anyway(
     responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
 )]
 pub(crate) async fn label(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     Json(wish): Json<LabelWish>,
 ) -> Result<HttpResponse, HttpError> {
-    changed(&door, &caller, &found, |state| Command::Label { state, label: wish.label }).await
+    changed(&app, &caller, &found, |state| Command::Label { state, label: wish.label }).await
 }
 
 /// Carries out a command about a state, and answers the state as it is then.
 async fn changed(
-    door: &Door,
+    app: &AppState,
     caller: &Caller,
-    found: &Found,
+    found: &MatchedRoute,
     command: impl FnOnce(StateId) -> Command,
 ) -> Result<HttpResponse, HttpError> {
-    let state = find(&door.start, param(found, 0)).await?.id;
-    match door.ask(&door.start, caller.access()?, command(state.clone())).await? {
+    let state = find(&app.start, param(found, 0)).await?.id;
+    match app.ask(&app.start, caller.access()?, command(state.clone())).await? {
         Reply::Done => {
             let look = move |notebook: &Notebook| {
                 notebook.state(&state).map(|state| StateSummary::of(notebook, state))
             };
             let gone = || HttpError::not_found("find the state", "it was deleted meanwhile");
-            Ok(HttpResponse::Ok().json(door.start.read(look).await?.ok_or_else(gone)?))
+            Ok(HttpResponse::Ok().json(app.start.read(look).await?.ok_or_else(gone)?))
         }
         other => Err(unexpected(other)),
     }
@@ -347,15 +350,15 @@ async fn changed(
     )
 )]
 pub(crate) async fn clear_namespace(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     MaybeJson(wish): MaybeJson<ClearWish>,
 ) -> Result<HttpResponse, HttpError> {
     let name = param(&found, 0);
     let exec_id =
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
-    let state = find(&door.start, name).await?.id;
+    let state = find(&app.start, name).await?.id;
     let run = Command::Run {
         exec_id,
         code: FORGET.to_owned(),
@@ -371,7 +374,7 @@ pub(crate) async fn clear_namespace(
         with_outputs: true,
         reads: None,
     };
-    seed::executed(&door, caller.access()?, run, name.to_owned(), Vec::new()).await
+    compat::executed(&app, caller.access()?, run, name.to_owned(), Vec::new()).await
 }
 
 /// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
@@ -380,11 +383,11 @@ pub(crate) async fn clear_namespace(
     responses((status = 200, body = Trusted), (status = 507, description = "It could not be written", body = ErrorBody))
 )]
 pub(crate) async fn trust(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    match door.ask(&door.start, caller.access()?, Command::Trust).await? {
+    match app.ask(&app.start, caller.access()?, Command::Trust).await? {
         Reply::Trusted { count } => Ok(HttpResponse::Ok().json(Trusted { trusted: count })),
         other => Err(unexpected(other)),
     }

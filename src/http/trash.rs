@@ -3,8 +3,8 @@
 use super::ask::{param, to_its_end};
 use super::body::NoBody;
 use super::error::{ErrorBody, HttpError};
-use super::routes::Found;
-use super::{Door, api, limits};
+use super::routes::MatchedRoute;
+use super::{AppState, api, limits};
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -40,9 +40,9 @@ pub(crate) struct Entry {
 
 /// Lists the trash.
 #[utoipa::path(get, path = "/api/trash", tag = "notebooks", responses((status = 200, body = Trash)))]
-pub(crate) async fn list(door: web::Data<Door>) -> Result<HttpResponse, HttpError> {
-    let sessions = door.sessions.clone();
-    let all = door.sessions.threads().run(move || sessions.trash()).await?;
+pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, HttpError> {
+    let sessions = app.sessions.clone();
+    let all = app.sessions.threads().run(move || sessions.trash()).await?;
     let entries = all.into_iter().map(|(one, seen)| Entry {
         why: one.why.word(),
         id: one.id,
@@ -65,17 +65,17 @@ pub(crate) async fn list(door: web::Data<Door>) -> Result<HttpResponse, HttpErro
     )
 )]
 pub(crate) async fn restore(
-    door: web::Data<Door>,
-    found: Found,
+    app: web::Data<AppState>,
+    found: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
     let id = param(&found, 0).to_owned();
     to_its_end(async move {
-        let _one = door.changes_links.lock().await;
-        let name = named(&door, &id).await?;
+        let _one = app.changes_links.lock().await;
+        let name = named(&app, &id).await?;
         limits::check_notebook_name(&name)?;
-        let to = free_name(&door, &name);
-        door.sessions.restore(&id, &to).await?;
+        let to = free_name(&app, &name);
+        app.sessions.restore(&id, &to).await?;
         Ok(HttpResponse::Ok().json(api::Named { name: to }))
     })
     .await
@@ -89,30 +89,34 @@ pub(crate) async fn restore(
         (status = 404, description = "No such entry", body = ErrorBody),
     )
 )]
-pub(crate) async fn purge(door: web::Data<Door>, found: Found, _: NoBody) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn purge(
+    app: web::Data<AppState>,
+    found: MatchedRoute,
+    _: NoBody,
+) -> Result<HttpResponse, HttpError> {
     let id = param(&found, 0).to_owned();
     to_its_end(async move {
-        named(&door, &id).await?;
-        door.sessions.purge(&id).await?;
+        named(&app, &id).await?;
+        app.sessions.purge(&id).await?;
         Ok(HttpResponse::NoContent().finish())
     })
     .await
 }
 
 /// The name that an entry's notebook had.
-async fn named(door: &web::Data<Door>, id: &str) -> Result<String, HttpError> {
-    let (sessions, wanted) = (door.sessions.clone(), id.to_owned());
-    let name = door.sessions.threads().run(move || sessions.find_trashed(&wanted)).await?;
+async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, HttpError> {
+    let (sessions, wanted) = (app.sessions.clone(), id.to_owned());
+    let name = app.sessions.threads().run(move || sessions.find_trashed(&wanted)).await?;
     let why = "it may have been restored, or pushed out by newer ones";
     name.ok_or_else(|| HttpError::not_found(format!("find {id:?} in the trash"), why))
 }
 
 /// The name itself, or one like it.
-fn free_name(door: &Door, name: &str) -> String {
+fn free_name(app: &AppState, name: &str) -> String {
     // A long name is cut, so that one like it is not too long.
     let short: String = name.chars().take(MAX_COPIED_CHARS).collect();
     let restored = format!("{} restored", short.trim_end());
     let more = (2..MAX_NAMES).map(|n| format!("{restored} {n}"));
     let mut all = [name.to_owned(), restored.clone()].into_iter().chain(more);
-    all.find(|one| !door.has(one)).unwrap_or_else(|| name.to_owned())
+    all.find(|one| !app.has(one)).unwrap_or_else(|| name.to_owned())
 }

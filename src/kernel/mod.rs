@@ -10,16 +10,16 @@ pub mod provision;
 mod ring;
 mod state;
 mod tree;
-mod weight;
+mod memory;
 
 pub use library::find_library;
+pub use memory::{Weight, below, is_whole, kilobytes};
 pub use protocol::{
-    Contents, Delivery, Exit, Found, How, Load, MAX_DELIVERIES, Mark, Marks, ProcId, Remains, Report, Role,
-    Sought, Wanted,
+    Contents, Delivery, Exit, Fingerprint, Fingerprints, How, IntrospectKind, Introspected, Load,
+    MAX_DELIVERIES, ProcId, Remains, Report, Role, Wanted,
 };
 pub use state::child_main;
-pub use tree::{Cell, Heard, Hung, News, Seen, Tree, end_all_below};
-pub use weight::{Weight, below, is_whole, kilobytes};
+pub use tree::{Cell, Heard, Hung, ProcessEvent, Seen, Tree, end_all_below};
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 //! A frame is its length (u32, little endian) and JSON. Descriptors travel beside the first byte of an order.
 //! There are no replies to wait for: whoever sends an order names the child or the run, and reports name it again.
 
-use super::weight::Weight;
+use super::memory::Weight;
 use crate::notebook::{
     Completion, Digests, ExecId, Form, Inspection, MimeBundle, Missing, Output, Prompt, RunError, Symbols,
     Variable,
@@ -29,9 +29,9 @@ pub enum Role {
     /// Able to run the next cell. Comes with pipes for descriptors 1 and 2, a ring, and what watches the pipes.
     Head,
     /// Looks at the variables, reports them and exits, so that a frozen process is never stained by a `__repr__`.
-    Look,
+    ListVariables,
     /// Says what tells the variables from those of another state, and exits.
-    Mark,
+    Fingerprint,
     /// Tells digests of the variables and which of them share objects, and exits.
     Digest,
     /// Writes variables into a pipe, comes with its end, and exits.
@@ -97,7 +97,7 @@ pub struct Delivery {
 /// What is asked about a place in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sought {
+pub enum IntrospectKind {
     /// What could be typed on.
     Completions,
     /// What the object there is.
@@ -107,7 +107,7 @@ pub enum Sought {
 /// What was found at a place in code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum Introspected {
     /// What could be typed on.
     Completions {
         /// Where the text begins that is replaced, in code points.
@@ -124,10 +124,10 @@ pub enum Found {
 /// What tells a variable from one of another state: the fingerprint of its content, where it has one, and its type and
 /// address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark(pub Option<String>, pub String);
+pub struct Fingerprint(pub Option<String>, pub String);
 
 /// The marks of all variables of a state, by name.
-pub type Marks = BTreeMap<String, Mark>;
+pub type Fingerprints = BTreeMap<String, Fingerprint>;
 
 /// A checkpoint that was written, as the process that wrote it knows it. All its blobs are on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ pub struct Contents {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
     /// The first order, to the root only: start Python. Comes with the lifeline's read end.
-    Plant {
+    SpawnRoot {
         /// The user's interpreter.
         python: PathBuf,
         /// For the end of `sys.path`.
@@ -200,7 +200,7 @@ pub(crate) enum Order {
         /// Its number, which the answer names.
         number: u64,
         /// What is sought.
-        sought: Sought,
+        sought: IntrospectKind,
         /// The whole cell.
         code: String,
         /// Where, in code points from the beginning.
@@ -328,19 +328,19 @@ pub enum Report {
     /// Digests of the variables of a state.
     Digested(Option<Digests>),
     /// What tells the variables of a state from those of another.
-    Marked {
+    Fingerprinted {
         /// None when there are too many.
-        marks: Option<Marks>,
+        fingerprints: Option<Fingerprints>,
         /// The process that was planted or loaded, and from which this one comes by forks alone. Within such a family an object
         /// keeps its address.
-        family: u64,
+        address_space: u64,
     },
     /// The answer to a question.
     Found {
         /// The number of the question.
         number: u64,
         /// The answer.
-        found: Found,
+        found: Introspected,
     },
 }
 

@@ -26,7 +26,7 @@ const MAP_BYTES: usize = HEADER_BYTES + CAPACITY;
 const RECORD_HEAD_BYTES: usize = 17;
 const STDERR: u8 = 1;
 /// How often the writer looks again while the reader is just taking bytes out of a pipe.
-const MAX_LOOKS: usize = 10_000;
+const MAX_POLLS: usize = 10_000;
 
 #[repr(C)]
 struct Header {
@@ -179,7 +179,7 @@ impl Ring {
     /// How much was ever written to the pipes, when `waiting` tells how much is in them; the writer's half.
     pub(crate) fn written(&self, waiting: impl Fn() -> Written) -> Written {
         let header = self.header();
-        for _ in 0..MAX_LOOKS {
+        for _ in 0..MAX_POLLS {
             let before = header.taking.load(Ordering::SeqCst);
             let Written { out, err } = waiting();
             let all = Written {

@@ -1,8 +1,8 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Output, Reading, RunError, RunStatus,
-    StateId, Symbols, TaskCheckpoint, Trouble,
+    Base, Checkpoint, Digests, DiskStatus, Draft, DraftId, ExecId, Form, OnError, Output, Reading, RunError,
+    RunStatus, StateId, Symbols, TaskCheckpoint,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ pub enum Command {
         /// Bytes of memory that the run may add to what its state holds, its subprocesses counted. Beyond them it is ended.
         #[serde(default)]
         run_memory: Option<u64>,
-        /// Whether `input()` may ask. A door that cannot answer says no.
+        /// Whether `input()` may ask. A client that cannot answer sets it to false.
         #[serde(default = "yes")]
         allow_stdin: bool,
         /// Whether a state that can only come back by running its cells again is brought back so. Else the run is refused.
@@ -175,7 +175,8 @@ pub enum Command {
         metadata: Map<String, Value>,
     },
     /// Look at a state's variables.
-    LookAtVariables {
+    #[serde(rename = "look_at_variables")]
+    ListVariables {
         /// The state.
         state: StateId,
     },
@@ -394,8 +395,8 @@ pub struct Refused {
     pub how: String,
 }
 
-impl From<Trouble> for Refused {
-    fn from(Trouble { what, why, how }: Trouble) -> Self {
+impl From<DiskStatus> for Refused {
+    fn from(DiskStatus { what, why, how }: DiskStatus) -> Self {
         Self::new("disk", what, why, how)
     }
 }

@@ -1,8 +1,8 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
 use super::{
-    Base, Changes, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Person, PlacedDraft, Prompt, Run,
-    RunError, RunStatus, Saving, State, StateId, Symbols, TaskCheckpoint, Trouble,
+    Base, Changes, DiskStatus, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Participant,
+    PlacedDraft, Prompt, Run, RunError, RunStatus, Saving, State, StateId, Symbols, TaskCheckpoint,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -145,9 +145,11 @@ pub enum Event {
         state: StateId,
     },
     /// What happens cannot be written to disk, or (none) it can again.
-    TroubleChanged {
+    #[serde(rename = "trouble_changed")]
+    DiskStatusChanged {
         /// What is wrong.
-        trouble: Option<Trouble>,
+        #[serde(rename = "trouble")]
+        disk_status: Option<DiskStatus>,
     },
     /// What a state's cell did to the variables is known.
     ChangesFound {
@@ -157,9 +159,11 @@ pub enum Event {
         changes: Changes,
     },
     /// These look at the notebook now.
-    PeopleChanged {
+    #[serde(rename = "people_changed")]
+    PresenceChanged {
         /// All of them, in the order in which they came.
-        people: Vec<Person>,
+        #[serde(rename = "people")]
+        participants: Vec<Participant>,
     },
     /// A task has another checkpoint.
     TaskSaved {
@@ -198,8 +202,8 @@ impl Event {
                 | Self::MemoryMeasured { .. }
                 | Self::Replaying { .. }
                 | Self::StateSaved { .. }
-                | Self::TroubleChanged { .. }
-                | Self::PeopleChanged { .. }
+                | Self::DiskStatusChanged { .. }
+                | Self::PresenceChanged { .. }
         )
     }
 }
@@ -216,9 +220,11 @@ pub struct Snapshot {
     /// Drafts; those of one state stand in their order.
     pub drafts: Vec<Draft>,
     /// What is wrong with the disk, when something is.
-    pub trouble: Option<Trouble>,
+    #[serde(rename = "trouble")]
+    pub disk_status: Option<DiskStatus>,
     /// Who looks at it.
-    pub people: Vec<Person>,
+    #[serde(rename = "people")]
+    pub participants: Vec<Participant>,
 }
 
 impl Notebook {
@@ -229,8 +235,8 @@ impl Notebook {
             states: self.states().cloned().collect(),
             runs: self.runs().cloned().collect(),
             drafts: self.drafts().cloned().collect(),
-            trouble: self.trouble().cloned(),
-            people: self.people().to_vec(),
+            disk_status: self.disk_status().cloned(),
+            participants: self.participants().to_vec(),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! state; a deleted state stays only as long as something grew from it.
 
 use super::{
-    Base, Draft, DraftId, ExecId, Living, Person, PlacedDraft, Run, Saving, State, StateId, TaskCheckpoint,
-    Trouble,
+    Base, DiskStatus, Draft, DraftId, ExecId, Participant, PlacedDraft, Residency, Run, Saving, State,
+    StateId, TaskCheckpoint,
 };
 use indexmap::IndexMap;
 use std::collections::HashSet;
@@ -21,9 +21,9 @@ pub struct Notebook {
     passing: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
-    trouble: Option<Trouble>,
+    disk_status: Option<DiskStatus>,
     saves_by_itself: bool,
-    people: Vec<Person>,
+    participants: Vec<Participant>,
 }
 
 /// What a notebook is made of, as a store keeps it.
@@ -55,9 +55,9 @@ impl Notebook {
             passing: IndexMap::new(),
             drafts: Vec::new(),
             tasks: IndexMap::new(),
-            trouble: None,
+            disk_status: None,
             saves_by_itself: false,
-            people: Vec::new(),
+            participants: Vec::new(),
         }
     }
 
@@ -73,8 +73,9 @@ impl Notebook {
             }
             notebook.states.insert(state.id.clone(), state);
         }
-        let is_named =
-            |notebook: &Self, id: &StateId| notebook.state(id).is_some_and(|s| s.living != Living::Deleted);
+        let is_named = |notebook: &Self, id: &StateId| {
+            notebook.state(id).is_some_and(|s| s.residency != Residency::Deleted)
+        };
         if !parts.names.is_empty() {
             notebook.names.clear();
         }
@@ -128,7 +129,7 @@ impl Notebook {
     /// What becomes of a state's checkpoint: whether it is there, is due, or will not be written.
     #[must_use]
     pub fn outlook(&self, state: &State) -> Saving {
-        let is_held = matches!(state.living, Living::Memory | Living::Freezing);
+        let is_held = matches!(state.residency, Residency::Memory | Residency::Freezing);
         let never = |why: &str| Saving::Never { why: why.to_owned() };
         match &state.saving {
             Saving::Idle if state.checkpoint.is_some() => Saving::Done,
@@ -146,23 +147,23 @@ impl Notebook {
     }
 
     /// What is wrong with the disk, when something is.
-    pub fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    pub fn disk_status(&self) -> Option<&DiskStatus> {
+        self.disk_status.as_ref()
     }
 
     /// Notes what is wrong with the disk.
-    pub fn set_trouble(&mut self, trouble: Option<Trouble>) {
-        self.trouble = trouble;
+    pub fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
+        self.disk_status = trouble;
     }
 
     /// Who looks at it, in the order in which they came.
-    pub fn people(&self) -> &[Person] {
-        &self.people
+    pub fn participants(&self) -> &[Participant] {
+        &self.participants
     }
 
     /// Who looks at it, to be changed in place.
-    pub fn people_mut(&mut self) -> &mut Vec<Person> {
-        &mut self.people
+    pub fn people_mut(&mut self) -> &mut Vec<Participant> {
+        &mut self.participants
     }
 
     /// The checkpoints of a task, in their order; none when there is no such task.
@@ -218,7 +219,7 @@ impl Notebook {
     /// What a client means by a text: a name first, then an id. Deleted states are not found.
     pub fn find(&self, text: &str) -> Option<&State> {
         let by_name = self.names.get(text).and_then(|id| self.states.get(id));
-        by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.living != Living::Deleted)
+        by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.residency != Residency::Deleted)
     }
 
     /// Adds a state; its name means it from now on. Answers the state that lost the name.
@@ -276,8 +277,8 @@ impl Notebook {
     /// Deletes a state: it leaves the graph, or stays as a deleted node while something grew from it. Deleted ancestors
     /// that nothing holds any longer go with it. Answers the states and runs that left, or `None` if there is no such state.
     pub fn delete_state(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
-        let state = self.states.get_mut(id).filter(|s| s.living != Living::Deleted)?;
-        state.living = Living::Deleted;
+        let state = self.states.get_mut(id).filter(|s| s.residency != Residency::Deleted)?;
+        state.residency = Residency::Deleted;
         if self.names.get(&state.name) == Some(id) {
             self.names.shift_remove(&state.name.clone());
         }
@@ -292,7 +293,7 @@ impl Notebook {
         let mut next = Some(id.clone());
         while let Some(id) = next.take() {
             let removable =
-                self.states.get(&id).is_some_and(|s| s.living == Living::Deleted && s.parent.is_some());
+                self.states.get(&id).is_some_and(|s| s.residency == Residency::Deleted && s.parent.is_some());
             if !removable || self.children(&id).next().is_some() || self.has_open_runs(&id) {
                 break;
             }
@@ -347,7 +348,8 @@ impl Notebook {
     pub fn reset(&mut self, now_ms: f64) {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
-        (self.tasks, self.trouble, self.people) = (before.tasks, before.trouble, before.people);
+        (self.tasks, self.disk_status, self.participants) =
+            (before.tasks, before.disk_status, before.participants);
         self.saves_by_itself = before.saves_by_itself;
     }
 

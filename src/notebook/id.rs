@@ -15,7 +15,7 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as it is; the door has checked its length and characters.
+            /// Takes the text as it is; the HTTP layer has checked its length and characters.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }

@@ -35,13 +35,15 @@ pub struct State {
     /// Whether it is to stay in memory as long as that is possible.
     pub pinned: bool,
     /// Where it can be run from.
-    pub living: Living,
+    #[serde(rename = "living")]
+    pub residency: Residency,
     /// Its environment checkpoint, when there is one.
     pub checkpoint: Option<Checkpoint>,
     /// What is being done about its environment checkpoint.
     pub saving: Saving,
     /// How its process came to be, when it was not by running its cell.
-    pub revival: Option<Revival>,
+    #[serde(rename = "revival")]
+    pub restored_from: Option<RestoredFrom>,
     /// What its frozen process holds for itself alone, in bytes, when it was last measured.
     pub memory_bytes: Option<u64>,
     /// What its cell did to the variables; none while that is not known.
@@ -67,10 +69,10 @@ impl State {
             forks: true,
             fork_anyway: false,
             pinned: false,
-            living: Living::Freezing,
+            residency: Residency::Freezing,
             checkpoint: None,
             saving: Saving::Idle,
-            revival: None,
+            restored_from: None,
             memory_bytes: None,
             changes: None,
             partial: false,
@@ -126,7 +128,7 @@ pub struct Reading {
 
 /// Somebody who looks at the notebook: one tab of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Person {
+pub struct Participant {
     /// Which; not used again while the notebook is open.
     pub id: String,
     /// What they want to be called.
@@ -140,7 +142,7 @@ pub struct Person {
 /// Whether a state can be run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Living {
+pub enum Residency {
     /// Its cell ended; the frozen process has not said yet that it is ready. It can be run against all the same.
     Freezing,
     /// A frozen process holds it.
@@ -153,7 +155,7 @@ pub enum Living {
     Deleted,
 }
 
-impl Living {
+impl Residency {
     /// Whether a run may be started against it.
     pub fn can_run(self) -> bool {
         matches!(self, Self::Freezing | Self::Memory | Self::Disk)
@@ -263,7 +265,7 @@ pub enum Saving {
 /// How a state's process came to be, when it was not by running its cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub enum Revival {
+pub enum RestoredFrom {
     /// From its checkpoint.
     Checkpoint {
         /// What is not there.
@@ -462,7 +464,7 @@ pub struct KeptLink {
 
 /// Why what happened cannot be written to disk now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Trouble {
+pub struct DiskStatus {
     /// What fails.
     pub what: String,
     /// Why.

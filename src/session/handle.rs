@@ -68,12 +68,12 @@ pub struct Session {
     inbox: mpsc::Sender<Ask>,
     threads: Threads,
     visitors: Arc<AtomicU64>,
-    fate: Arc<OnceLock<Fate>>,
+    close_reason: Arc<OnceLock<CloseReason>>,
 }
 
 /// Why a notebook is closed while the server goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum CloseReason {
     /// It has another name from now on.
     Renamed(String),
     /// It is gone.
@@ -131,7 +131,7 @@ impl Session {
             inbox,
             threads,
             visitors: Arc::default(),
-            fate: Arc::default(),
+            close_reason: Arc::default(),
         }
     }
 
@@ -233,13 +233,13 @@ impl Session {
     }
 
     /// Why it was closed, when the server goes on without it.
-    pub fn fate(&self) -> Option<&Fate> {
-        self.fate.get()
+    pub fn fate(&self) -> Option<&CloseReason> {
+        self.close_reason.get()
     }
 
-    pub(super) fn set_fate(&self, fate: Fate) {
+    pub(super) fn set_fate(&self, fate: CloseReason) {
         // The first word holds: whoever is told two things has left with the first.
-        let _ = self.fate.set(fate);
+        let _ = self.close_reason.set(fate);
     }
 
     /// Ends all processes of the notebook.

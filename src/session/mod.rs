@@ -12,6 +12,6 @@ mod sessions;
 mod measure;
 mod task;
 
-pub use handle::{Fate, Home, Missed, Position, Session, Subscription, Visit};
+pub use handle::{CloseReason, Home, Missed, Position, Session, Subscription, Visit};
 pub use machine::{Adopted, Budget};
-pub use sessions::{Keeping, Sessions};
+pub use sessions::{NotebookConfig, Sessions};

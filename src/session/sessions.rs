@@ -1,10 +1,10 @@
 //! The map of open notebooks: the only shared mutable thing in the server.
 
-use super::task::Place;
-use super::{Budget, Fate, Session};
+use super::task::OpenRequest;
+use super::{Budget, CloseReason, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook, Refused};
-use crate::store::{self, InstallKey, LatestTime, Shelved, StoreError, Trashed};
+use crate::store::{self, InstallKey, LatestTime, NotebookInfo, StoreError, Trashed};
 use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const SUFFIX: &str = ".ratoon";
 
 /// Where and how notebooks are kept.
 #[derive(Clone, Debug)]
-pub struct Keeping {
+pub struct NotebookConfig {
     /// The directory that holds them.
     pub dir: PathBuf,
     /// By which this install knows what it has written itself.
@@ -31,7 +31,7 @@ pub struct Keeping {
     pub saves: bool,
 }
 
-impl Keeping {
+impl NotebookConfig {
     /// Notebooks in `dir`, signed with the key in `config_dir`.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Keeping {
 #[derive(Clone, Debug)]
 pub struct Sessions {
     launch: Arc<Launch>,
-    keeping: Arc<Keeping>,
+    config: Arc<NotebookConfig>,
     runtime: Handle,
     threads: Threads,
     open: Arc<Mutex<Open>>,
@@ -62,16 +62,16 @@ struct Open {
 
 impl Sessions {
     /// No notebook is open yet. Must be called inside the tokio runtime in which the notebooks are to live.
-    pub fn new(launch: Launch, keeping: Keeping, threads: Threads) -> Self {
+    pub fn new(launch: Launch, keeping: NotebookConfig, threads: Threads) -> Self {
         store::sweep(&keeping.dir);
         store::sweep_trash(&keeping.dir);
         let (launch, keeping) = (Arc::new(launch), Arc::new(keeping));
-        Self { launch, keeping, runtime: Handle::current(), threads, open: Arc::default() }
+        Self { launch, config: keeping, runtime: Handle::current(), threads, open: Arc::default() }
     }
 
     /// The latest time that was seen, which is kept beside the key.
     pub fn latest_time(&self) -> &LatestTime {
-        &self.keeping.latest_time
+        &self.config.latest_time
     }
 
     /// The threads for work that waits for the disk.
@@ -86,7 +86,7 @@ impl Sessions {
 
     /// The names of the notebooks that are in the directory, open or not, sorted.
     pub fn kept(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.keeping.dir).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(&self.config.dir).into_iter().flatten().flatten();
         let name = |entry: std::fs::DirEntry| {
             let name = entry.file_name().to_str()?.strip_suffix(SUFFIX)?.to_owned();
             entry.path().is_dir().then_some(name)
@@ -103,7 +103,7 @@ impl Sessions {
 
     /// The share links of a notebook that is in the directory, without opening it; none when they cannot be read.
     pub fn links_of(&self, name: &str) -> Vec<KeptLink> {
-        store::read_links(&self.dir_of(name), &self.keeping.key).unwrap_or_default()
+        store::read_links(&self.dir_of(name), &self.config.key).unwrap_or_default()
     }
 
     /// An open notebook.
@@ -136,11 +136,11 @@ impl Sessions {
                 "close one of them first",
             ));
         }
-        let place = Place {
+        let place = OpenRequest {
             name: name.to_owned(),
             dir: self.dir_of(name),
             launch: self.launch.clone(),
-            keeping: self.keeping.clone(),
+            config: self.config.clone(),
             threads: self.threads.clone(),
         };
         let session = place.open(&self.runtime)?;
@@ -170,8 +170,8 @@ impl Sessions {
     }
 
     /// What can be said of a notebook in the directory without opening it. Reads the disk.
-    pub fn look(&self, name: &str) -> Shelved {
-        store::look(&self.dir_of(name), self.get(name).is_some())
+    pub fn inspect(&self, name: &str) -> NotebookInfo {
+        store::inspect(&self.dir_of(name), self.get(name).is_some())
     }
 
     /// Copies a notebook, open or not. Cells that run go on.
@@ -191,8 +191,8 @@ impl Sessions {
     /// # Errors
     /// `Refused` when the new name is taken, another program has it open, or the disk refuses.
     pub async fn rename(&self, name: &str, to: &str) -> Result<(), Refused> {
-        self.leave(name, Fate::Renamed(to.to_owned())).await;
-        let (from, dir, key) = (self.dir_of(name), self.dir_of(to), self.keeping.key.clone());
+        self.leave(name, CloseReason::Renamed(to.to_owned())).await;
+        let (from, dir, key) = (self.dir_of(name), self.dir_of(to), self.config.key.clone());
         let names = (name.to_owned(), to.to_owned());
         self.on_disk(move || store::rename(&from, &dir, (&names.0, &names.1), &key)).await
     }
@@ -202,19 +202,19 @@ impl Sessions {
     /// # Errors
     /// `Refused` when another program has it open, or the disk refuses.
     pub async fn remove(&self, name: &str) -> Result<(), Refused> {
-        self.leave(name, Fate::Deleted).await;
+        self.leave(name, CloseReason::Deleted).await;
         let dir = self.dir_of(name);
         self.on_disk(move || store::discard(&dir)).await
     }
 
     /// What is in the trash, the newest first, and what can be said of each. Reads the disk.
-    pub fn trash(&self) -> Vec<(Trashed, Shelved)> {
-        store::list(&self.keeping.dir).into_iter().map(|one| (one.clone(), one.look())).collect()
+    pub fn trash(&self) -> Vec<(Trashed, NotebookInfo)> {
+        store::list(&self.config.dir).into_iter().map(|one| (one.clone(), one.inspect())).collect()
     }
 
     /// The name that a notebook in the trash had, if it is there. Reads the disk.
     pub fn find_trashed(&self, id: &str) -> Option<String> {
-        store::find(&self.keeping.dir, id).ok().map(|one| one.name)
+        store::find(&self.config.dir, id).ok().map(|one| one.name)
     }
 
     /// Makes a notebook of what is in the trash, under a name that is free.
@@ -222,7 +222,7 @@ impl Sessions {
     /// # Errors
     /// `Refused` when it is not there, the name is taken, or the disk refuses.
     pub async fn restore(&self, id: &str, to: &str) -> Result<(), Refused> {
-        let (shelf, id, dir) = (self.keeping.dir.clone(), id.to_owned(), self.dir_of(to));
+        let (shelf, id, dir) = (self.config.dir.clone(), id.to_owned(), self.dir_of(to));
         self.on_disk(move || store::restore(&shelf, &id, &dir)).await
     }
 
@@ -231,12 +231,12 @@ impl Sessions {
     /// # Errors
     /// `Refused` when it is not there, or the disk refuses.
     pub async fn purge(&self, id: &str) -> Result<(), Refused> {
-        let (shelf, id) = (self.keeping.dir.clone(), id.to_owned());
+        let (shelf, id) = (self.config.dir.clone(), id.to_owned());
         self.on_disk(move || store::purge(&shelf, &id)).await
     }
 
     /// Closes a notebook for good, if it is open.
-    async fn leave(&self, name: &str, fate: Fate) {
+    async fn leave(&self, name: &str, fate: CloseReason) {
         let session = self.lock().by_name.remove(name);
         if let Some(session) = session {
             session.set_fate(fate);
@@ -254,7 +254,7 @@ impl Sessions {
     }
 
     fn dir_of(&self, name: &str) -> PathBuf {
-        self.keeping.dir.join(format!("{name}{SUFFIX}"))
+        self.config.dir.join(format!("{name}{SUFFIX}"))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {

@@ -6,9 +6,9 @@
 use super::handle::Ask;
 use super::log::Log;
 use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
-use super::{Home, Keeping, Session, measure};
-use crate::kernel::{self, Exit, Heard, Launch, News, ProcId, Tree, Weight};
-use crate::notebook::{Event, ExecId, Notebook, Refused, Reply, StateId, Trouble};
+use super::{Home, NotebookConfig, Session, measure};
+use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
+use crate::notebook::{DiskStatus, Event, ExecId, Notebook, Refused, Reply, StateId};
 use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
 use crate::threads::Threads;
 use futures_util::FutureExt;
@@ -36,18 +36,18 @@ const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
 /// What it takes to open a notebook, and to open it again.
-pub(super) struct Place {
+pub(super) struct OpenRequest {
     pub(super) name: String,
     pub(super) dir: PathBuf,
     pub(super) launch: Arc<Launch>,
-    pub(super) keeping: Arc<Keeping>,
+    pub(super) config: Arc<NotebookConfig>,
     pub(super) threads: Threads,
 }
 
 /// A notebook as it was found on disk, and what its store says from then on.
-type Found = (Opened, mpsc::UnboundedReceiver<store::News>);
+type ReadNotebook = (Opened, mpsc::UnboundedReceiver<store::StoreEvent>);
 
-impl Place {
+impl OpenRequest {
     /// Opens the notebook and starts its task.
     ///
     /// # Errors
@@ -63,16 +63,16 @@ impl Place {
         Ok(session)
     }
 
-    fn read(&self) -> Result<Found, StoreError> {
+    fn read(&self) -> Result<ReadNotebook, StoreError> {
         let (tell, told) = mpsc::unbounded_channel();
         // The task has gone: then nobody waits for the news.
         let tell = move |news| drop(tell.send(news));
-        Ok((Store::open(&self.dir, &self.name, &self.keeping.key, tell)?, told))
+        Ok((Store::open(&self.dir, &self.name, &self.config.key, tell)?, told))
     }
 
     /// Runs the notebook until it is closed. A panic, which is a fault of ours, ends its processes and closes what is on
     /// disk; the next request opens it again from there.
-    async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: Found) {
+    async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: ReadNotebook) {
         let mut next = Some((found, None));
         while let Some((found, first)) = next.take() {
             let (mut task, mut inboxes) = self.start(found);
@@ -91,7 +91,10 @@ impl Place {
 
     /// Waits for a request and opens the notebook for it; none when the notebook is to be closed. While it cannot be
     /// opened, those who ask are told that it is closed.
-    async fn open_again(self: &Arc<Self>, asked: &mut mpsc::Receiver<Ask>) -> Option<(Found, Option<Ask>)> {
+    async fn open_again(
+        self: &Arc<Self>,
+        asked: &mut mpsc::Receiver<Ask>,
+    ) -> Option<(ReadNotebook, Option<Ask>)> {
         loop {
             match asked.recv().await? {
                 Ask::Close(done) => {
@@ -110,14 +113,14 @@ impl Place {
         }
     }
 
-    fn start(&self, (opened, told): Found) -> (Task, Inboxes) {
+    fn start(&self, (opened, told): ReadNotebook) -> (Task, Inboxes) {
         let (reports, heard) = mpsc::channel(REPORTS);
         let (measures, measured) = mpsc::channel(1);
         // One at a time for each run, of which there are not many.
         let (weights, weighed) = mpsc::unbounded_channel();
         let new_id = Box::new(|| uuid::Uuid::new_v4().simple().to_string());
         let notebook = Notebook::from_parts(opened.parts, now_ms());
-        let Keeping { budget, saves, .. } = *self.keeping;
+        let NotebookConfig { budget, saves, .. } = *self.config;
         let task = Task {
             machine: Machine::new(notebook, new_id, budget, saves),
             tree: Tree::new(self.launch.clone(), opened.store.blobs(), reports),
@@ -160,7 +163,7 @@ type Measured = (Vec<(ProcId, u64)>, Option<u64>, Option<u64>);
 /// What happens by itself.
 struct Inboxes {
     heard: mpsc::Receiver<(ProcId, Heard)>,
-    told: mpsc::UnboundedReceiver<store::News>,
+    told: mpsc::UnboundedReceiver<store::StoreEvent>,
     measured: mpsc::Receiver<Measured>,
     weighed: mpsc::UnboundedReceiver<Input>,
 }
@@ -197,7 +200,7 @@ impl Unsaved {
 }
 
 /// What was done and could not be written.
-fn not_on_disk(reply: &Reply, trouble: &Trouble) -> Reply {
+fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
     let what = match reply {
         Reply::Ended { exec_id, .. } => format!("keep the end of run {exec_id}"),
         _ => "keep what was done".into(),
@@ -282,14 +285,14 @@ impl Task {
         // It writes what waits; if that panics there is nothing more to be done here.
         let _ = self.threads.run(move || store.close()).await;
         while let Ok(news) = inboxes.told.try_recv() {
-            if let store::News::Saved { up_to } = news {
+            if let store::StoreEvent::Saved { up_to } = news {
                 self.unsaved.let_go(up_to);
             }
         }
     }
 
     /// Nothing can be written now: who waits for it is told.
-    fn failed(&mut self, trouble: Trouble) {
+    fn failed(&mut self, trouble: DiskStatus) {
         self.feed(Input::Trouble(Some(trouble.clone())));
         for (_, waiting, reply) in self.unsaved.answers.drain(..) {
             // The asker may have gone.
@@ -301,7 +304,7 @@ impl Task {
     /// The store's thread has ended by itself, which is a fault of ours.
     fn orphaned(&mut self) {
         self.unsaved.is_orphaned = true;
-        self.failed(Trouble {
+        self.failed(DiskStatus {
             what: "write to disk".into(),
             why: "what writes has stopped".into(),
             how: "start the server again, and report it".into(),
@@ -309,24 +312,24 @@ impl Task {
     }
 
     /// The store says something.
-    fn told(&mut self, news: store::News) {
+    fn told(&mut self, news: store::StoreEvent) {
         match news {
-            store::News::Saved { up_to } => {
+            store::StoreEvent::Saved { up_to } => {
                 let states = self.unsaved.let_go(up_to);
-                if up_to >= self.unsaved.rewritten && self.machine.notebook().trouble().is_some() {
+                if up_to >= self.unsaved.rewritten && self.machine.notebook().disk_status().is_some() {
                     self.feed(Input::Trouble(None));
                 }
                 for state in states {
                     self.log.publish(&Event::StateSaved { state });
                 }
             }
-            store::News::Failed { trouble } => self.failed(trouble),
-            store::News::Usable => {
+            store::StoreEvent::Failed { trouble } => self.failed(trouble),
+            store::StoreEvent::Usable => {
                 self.store.rewrite(self.unsaved.given, self.machine.notebook());
                 self.unsaved.rewritten = self.unsaved.given;
             }
-            store::News::Kept { state, checkpoint } => self.feed(Input::Kept(state, checkpoint)),
-            store::News::Trusted(states) => self.feed(Input::Trusted(states)),
+            store::StoreEvent::Kept { state, checkpoint } => self.feed(Input::Kept(state, checkpoint)),
+            store::StoreEvent::Trusted(states) => self.feed(Input::Trusted(states)),
         }
     }
 
@@ -394,8 +397,8 @@ impl Task {
 
     fn heard(&mut self, process: ProcId, heard: Heard) {
         match self.tree.note(process, heard) {
-            Some(News::Report(process, report)) => self.feed(Input::Reported(process, report)),
-            Some(News::Gone(process, exit)) => {
+            Some(ProcessEvent::Report(process, report)) => self.feed(Input::Reported(process, report)),
+            Some(ProcessEvent::Gone(process, exit)) => {
                 let exit = self.cause_of(exit);
                 self.feed(Input::Gone(process, exit));
             }
@@ -431,8 +434,8 @@ impl Task {
         match effect {
             Effect::Publish(event) => self.publish(&event),
             Effect::Answer(ticket, reply) => self.answer(ticket, *reply),
-            Effect::Plant(root) => {
-                let done = self.tree.plant(root);
+            Effect::SpawnRoot(root) => {
+                let done = self.tree.spawn_root(root);
                 self.check(root, done);
             }
             Effect::Fork { from, child, role, load } => {
@@ -506,7 +509,7 @@ impl Task {
                 | Reply::Standing { .. }
         );
         if changed && self.unsaved.given > self.unsaved.saved {
-            match self.machine.notebook().trouble() {
+            match self.machine.notebook().disk_status() {
                 Some(trouble) => drop(waiting.send(not_on_disk(&reply, trouble))),
                 None => {
                     self.unsaved.answers.push_back((self.unsaved.given, waiting, reply));
@@ -576,7 +579,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk() {
         let dir = std::env::temp_dir().join(format!("ratoon-task-{}", std::process::id()));
-        let keeping = Keeping::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
+        let keeping = NotebookConfig::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
         let launch = Launch {
             // Python is not what this is about: no process comes up.
             program: "/bin/false".into(),
@@ -585,11 +588,11 @@ mod tests {
             cwd: dir.clone(),
             nice: 0,
         };
-        let place = Place {
+        let place = OpenRequest {
             name: "main".into(),
             dir: dir.join("main.ratoon"),
             launch: Arc::new(launch),
-            keeping: Arc::new(keeping),
+            config: Arc::new(keeping),
             threads: Threads::start().unwrap(),
         };
         let session = place.open(&Handle::current()).unwrap();

@@ -7,7 +7,7 @@ use super::tables::{
 };
 use crate::blobs::{BlobError, Blobs, Digest};
 use crate::notebook::{
-    Checkpoint, Draft, Form, KeptLink, Living, MAX_RUN_OUTPUT_BYTES, Parts, Run, State, StateId,
+    Checkpoint, Draft, Form, KeptLink, MAX_RUN_OUTPUT_BYTES, Parts, Residency, Run, State, StateId,
     TaskCheckpoint,
 };
 use indexmap::IndexMap;
@@ -259,7 +259,7 @@ fn names(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     let mut names: IndexMap<String, StateId> =
         rows.iter().map(|row| (text(row, 0), StateId::new(text(row, 2)))).collect();
     let of: HashMap<StateId, String> = names.iter().map(|(name, id)| (id.clone(), name.clone())).collect();
-    for state in loaded.parts.states.iter_mut().filter(|s| s.living != Living::Deleted) {
+    for state in loaded.parts.states.iter_mut().filter(|s| s.residency != Residency::Deleted) {
         match of.get(&state.id) {
             Some(name) => state.name.clone_from(name),
             None if is_damaged && !names.contains_key(&state.name) => {
@@ -296,10 +296,10 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         about.state_id = id;
         about.is_trusted = seal.is_some_and(|seal| seal.is_checkpoint(&row.cells, state.parent.as_ref()));
         let is_better = state.checkpoint.as_ref().is_none_or(|c| c.form == Form::Data);
-        if is_better && state.living != Living::Deleted {
+        if is_better && state.residency != Residency::Deleted {
             state.checkpoint = Some(about);
             if state.parent.is_some() {
-                state.living = Living::Disk;
+                state.residency = Residency::Disk;
             }
         }
     }

@@ -4,7 +4,7 @@
 //! on disk. What fails is told and tried again by the session, which has everything in memory. Knows no session, no
 //! process, no HTTP.
 
-mod care;
+mod maintenance;
 mod checkpoint;
 mod clock;
 mod draft_order;
@@ -14,23 +14,23 @@ mod load;
 mod lock;
 mod open;
 mod record;
-mod shelf;
+mod notebook_dir;
 mod tables;
 mod thread;
 mod trash;
 mod wal;
 mod write;
 
-pub use care::{Checked, Trusting, Untrusted, check, gc};
 pub use checkpoint::Holds;
 pub use clock::LatestTime;
 pub use exchange::{Arrived, ExchangeError, Export, read_state};
 pub use key::InstallKey;
-pub use shelf::{Shelved, create, duplicate, is_open, look, read, rename, sweep};
+pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
+pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, rename, sweep};
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, Event, KeptLink, Notebook, Parts, Refused, StateId, Trouble};
+use crate::notebook::{Checkpoint, DiskStatus, Event, KeptLink, Notebook, Parts, Refused, StateId};
 use key::Seal;
 use open::Paths;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub struct Opened {
 
 /// What the store's thread says.
 #[derive(Debug)]
-pub enum News {
+pub enum StoreEvent {
     /// The facts up to this number are on disk.
     Saved {
         /// The number of the last.
@@ -84,7 +84,7 @@ pub enum News {
     /// Writing failed. Nothing after the last `Saved` is on disk, and facts are let go until a `rewrite` comes.
     Failed {
         /// What is wrong.
-        trouble: Trouble,
+        trouble: DiskStatus,
     },
     /// It could be written to again: time for a `rewrite`.
     Usable,
@@ -96,7 +96,7 @@ pub enum News {
         checkpoint: Result<Box<Checkpoint>, String>,
     },
     /// The checkpoints of these states were not this install's own, and are now; or why not.
-    Trusted(Result<Vec<StateId>, Trouble>),
+    Trusted(Result<Vec<StateId>, DiskStatus>),
 }
 
 /// A checkpoint whose blobs are written and that is to become part of the notebook.
@@ -145,7 +145,7 @@ impl Store {
         dir: &Path,
         name: &str,
         key: &InstallKey,
-        news: impl Fn(News) + Send + 'static,
+        news: impl Fn(StoreEvent) + Send + 'static,
     ) -> Result<Opened, StoreError> {
         let paths = Paths::of(dir);
         let found = open::open(&paths, key, name)?;
@@ -222,7 +222,11 @@ impl Store {
     }
 
     /// Keeps the share links, in place of those before.
-    pub fn keep_links(&self, links: Vec<KeptLink>, done: impl FnOnce(Result<(), Trouble>) + Send + 'static) {
+    pub fn keep_links(
+        &self,
+        links: Vec<KeptLink>,
+        done: impl FnOnce(Result<(), DiskStatus>) + Send + 'static,
+    ) {
         self.send(Job::Links(links, Box::new(done)));
     }
 
@@ -231,7 +235,7 @@ impl Store {
     /// # Errors
     /// When the name is taken, or the disk refuses.
     pub fn copy_to(&self, to: &Path) -> Result<(), StoreError> {
-        shelf::copy(&self.shared.paths, to, |database| {
+        notebook_dir::copy(&self.shared.paths, to, |database| {
             let (done, copied) = mpsc::channel();
             // Whoever waits here does so until it is answered.
             self.send(Job::Copy(database.to_owned(), Box::new(move |copied| drop(done.send(copied)))));

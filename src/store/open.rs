@@ -102,7 +102,7 @@ impl Paths {
 
 /// A notebook's directory, locked, and what is in it.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Examined {
     pub(super) tables: Tables,
     pub(super) lock: Lock,
     pub(super) loaded: Loaded,
@@ -113,7 +113,7 @@ pub(super) struct Found {
 }
 
 /// Reads a notebook that is there. Nothing is changed.
-pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Found, StoreError> {
+pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, StoreError> {
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
     }
@@ -157,7 +157,7 @@ fn examine_locked(
     key: Option<&InstallKey>,
     name: &str,
     lock: Lock,
-) -> Result<Found, StoreError> {
+) -> Result<Examined, StoreError> {
     let has_crashed = fs::metadata(paths.log()).is_ok_and(|about| about.len() > 0);
     let mut tables = open_tables(paths)?;
     let fault = |fault| paths.fault(fault);
@@ -179,11 +179,11 @@ fn examine_locked(
     if bad_indexes {
         loaded.damage.push("an index of the database was damaged; its rows are there".into());
     }
-    Ok(Found { lock, tables, loaded, has_crashed, bad_indexes })
+    Ok(Examined { lock, tables, loaded, has_crashed, bad_indexes })
 }
 
 /// Opens a notebook for writing, or makes it. What is damaged is set aside.
-pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Found, StoreError> {
+pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, StoreError> {
     let failed = |error| paths.failed(error);
     // A link that leads nowhere is in the way, too.
     if fs::symlink_metadata(&paths.dir).is_ok() && !paths.dir.is_dir() {

@@ -5,7 +5,7 @@
 use super::tables::{Cell, Fault, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
-    Asked, Base, Changes, DraftId, ExecId, Living, MimeBundle, Output, Outputs, Run, RunError, RunStatus,
+    Asked, Base, Changes, DraftId, ExecId, MimeBundle, Output, Outputs, Residency, Run, RunError, RunStatus,
     Saving, State, StateId, Symbols,
 };
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
         pos,
         parent: state.parent.clone(),
         run: state.exec_id.clone(),
-        is_deleted: state.living == Living::Deleted,
+        is_deleted: state.residency == Residency::Deleted,
     };
     let body = StoredState {
         name: state.name.clone(),
@@ -105,9 +105,9 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
 /// A state as it is when nothing but the disk knows of it.
 pub(super) fn state(place: Place, body: StoredState) -> State {
     let living = match (place.is_deleted, &place.parent) {
-        (true, _) => Living::Deleted,
-        (false, None) => Living::Freezing,
-        (false, Some(_)) => Living::Replay,
+        (true, _) => Residency::Deleted,
+        (false, None) => Residency::Freezing,
+        (false, Some(_)) => Residency::Replay,
     };
     State {
         id: place.id,
@@ -122,10 +122,10 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
         forks: body.forks,
         fork_anyway: body.fork_anyway,
         pinned: body.pinned,
-        living,
+        residency: living,
         checkpoint: None,
         saving: Saving::Idle,
-        revival: None,
+        restored_from: None,
         memory_bytes: None,
         changes: body.changes,
         partial: body.partial,

@@ -6,9 +6,9 @@ use super::lock::Lock;
 use super::open::Paths;
 use super::tables::{Fault, LINKS, META, Tables};
 use super::write::Writer;
-use super::{NewCheckpoint, News};
+use super::{NewCheckpoint, StoreEvent};
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, Event, KeptLink, Parts, StateId, Trouble};
+use crate::notebook::{Checkpoint, DiskStatus, Event, KeptLink, Parts, StateId};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_millis(100);
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH_JOBS: usize = 4096;
 
-type Answer<T> = Box<dyn FnOnce(Result<T, Trouble>) + Send>;
+type Answer<T> = Box<dyn FnOnce(Result<T, DiskStatus>) + Send>;
 
 /// What the thread is asked to do.
 pub(super) enum Job {
@@ -68,7 +68,7 @@ enum Disk {
     /// It can be written to; the session has been told, and the whole notebook is awaited.
     Usable(Box<Writer>),
     Failed {
-        trouble: Trouble,
+        trouble: DiskStatus,
         probe_at: Instant,
     },
 }
@@ -78,7 +78,7 @@ pub(super) struct Thread {
     pub(super) seal: Seal,
     pub(super) jobs: Receiver<Job>,
     pub(super) backlog: Arc<AtomicUsize>,
-    pub(super) news: Box<dyn Fn(News) + Send>,
+    pub(super) news: Box<dyn Fn(StoreEvent) + Send>,
     pub(super) lock: Lock,
     /// The number of the last transaction that is on disk.
     pub(super) commits: i64,
@@ -93,7 +93,7 @@ impl Thread {
         (paths, seal, lock): (Paths, Seal, Lock),
         jobs: Receiver<Job>,
         backlog: Arc<AtomicUsize>,
-        news: Box<dyn Fn(News) + Send>,
+        news: Box<dyn Fn(StoreEvent) + Send>,
         commits: i64,
     ) -> Self {
         let inode = fs::metadata(paths.database()).map_or(0, |about| about.ino());
@@ -217,7 +217,7 @@ impl Thread {
             return self.fail(*writer, batch, &fault);
         }
         if let Some(up_to) = saved {
-            (self.news)(News::Saved { up_to });
+            (self.news)(StoreEvent::Saved { up_to });
         }
         for (job, done) in batch.into_iter().zip(answers) {
             match job {
@@ -285,7 +285,7 @@ impl Thread {
         writer.abandon();
         drop(writer);
         let trouble = fault.trouble(&self.paths.dir);
-        (self.news)(News::Failed { trouble: trouble.clone() });
+        (self.news)(StoreEvent::Failed { trouble: trouble.clone() });
         for job in batch {
             self.refuse(job, &trouble);
         }
@@ -293,10 +293,10 @@ impl Thread {
     }
 
     /// Tries whether it can be written to.
-    fn probe(&mut self, trouble: Trouble) -> Disk {
+    fn probe(&mut self, trouble: DiskStatus) -> Disk {
         match self.reopen() {
             Ok(writer) => {
-                (self.news)(News::Usable);
+                (self.news)(StoreEvent::Usable);
                 Disk::Usable(Box::new(writer))
             }
             Err(_) => Disk::Failed { trouble, probe_at: Instant::now() + PROBE_EVERY },
@@ -342,18 +342,18 @@ impl Thread {
 
     fn answer(&self, job: Job, done: Done) {
         match (job, done) {
-            (_, Done::Kept(state, checkpoint)) => (self.news)(News::Kept { state, checkpoint }),
-            (Job::Trust, Done::Trusted(states)) => (self.news)(News::Trusted(Ok(states))),
+            (_, Done::Kept(state, checkpoint)) => (self.news)(StoreEvent::Kept { state, checkpoint }),
+            (Job::Trust, Done::Trusted(states)) => (self.news)(StoreEvent::Trusted(Ok(states))),
             (Job::Links(_, answer), _) => answer(Ok(())),
             _ => {}
         }
     }
 
-    fn refuse(&self, job: Job, trouble: &Trouble) {
-        let kept = |state, why: &Trouble| News::Kept { state, checkpoint: Err(why.why.clone()) };
+    fn refuse(&self, job: Job, trouble: &DiskStatus) {
+        let kept = |state, why: &DiskStatus| StoreEvent::Kept { state, checkpoint: Err(why.why.clone()) };
         match job {
             Job::Keep(new) => (self.news)(kept(new.state, trouble)),
-            Job::Trust => (self.news)(News::Trusted(Err(trouble.clone()))),
+            Job::Trust => (self.news)(StoreEvent::Trusted(Err(trouble.clone()))),
             Job::Links(_, answer) | Job::Copy(_, answer) => answer(Err(trouble.clone())),
             Job::Fact { .. } | Job::Whole(..) | Job::Hurry | Job::Close => {}
         }

@@ -2,8 +2,8 @@
 //! the notebooks until they are restored or purged, too old, or pushed out by newer ones.
 
 use super::StoreError;
+use super::notebook_dir::{self, NotebookInfo};
 use super::open::{Paths, examine, transaction};
-use super::shelf::{self, Shelved};
 use super::tables::LINKS;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -72,8 +72,8 @@ impl Trashed {
     }
 
     /// How many of its cells left a state, and its size. Reads the disk.
-    pub fn look(&self) -> Shelved {
-        shelf::look(&self.path, false)
+    pub fn inspect(&self) -> NotebookInfo {
+        notebook_dir::inspect(&self.path, false)
     }
 }
 
@@ -98,12 +98,12 @@ pub fn discard(dir: &Path) -> Result<(), StoreError> {
     let paths = Paths::of(dir);
     match fs::symlink_metadata(dir) {
         // What it leads to stays where it is: nothing has to be kept.
-        Ok(about) if about.is_symlink() => return shelf::remove(dir),
+        Ok(about) if about.is_symlink() => return notebook_dir::remove(dir),
         Ok(about) if about.is_dir() => {}
         _ => return Err(paths.refused("there is no such directory", "look for another spelling of its name")),
     }
     let to = place(&paths, Discarded::Deleted)?;
-    shelf::relocate(dir, &to)?;
+    notebook_dir::relocate(dir, &to)?;
     prune(dir);
     Ok(())
 }
@@ -140,7 +140,7 @@ pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), StoreError> {
     opened.tables.settle_on_close(true);
     opened.tables.empty_log().map_err(fault)?;
     drop(opened);
-    shelf::relocate(&found.path, to)
+    notebook_dir::relocate(&found.path, to)
 }
 
 /// Removes an entry for good.
@@ -148,7 +148,7 @@ pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// When there is no such entry, or the disk refuses.
 pub fn purge(shelf: &Path, id: &str) -> Result<(), StoreError> {
-    shelf::remove(&find(shelf, id)?.path)
+    notebook_dir::remove(&find(shelf, id)?.path)
 }
 
 /// An entry, looked for among those that are there: an id is no path.
@@ -166,7 +166,7 @@ pub(super) fn prune(dir: &Path) {
     let shelf = dir.parent().unwrap_or(Path::new(""));
     for one in surplus(list(shelf), now_ms()) {
         // One that cannot be removed now is tried again with the next.
-        let _ = shelf::remove(&one.path);
+        let _ = notebook_dir::remove(&one.path);
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) fn prune(dir: &Path) {
 pub fn sweep(shelf: &Path) {
     let trash = shelf.join(TRASH);
     if !trash.is_symlink() {
-        shelf::sweep(&trash);
+        notebook_dir::sweep(&trash);
     }
     prune(&shelf.join("any.ratoon"));
 }

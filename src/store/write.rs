@@ -6,7 +6,7 @@ use super::record::{Entry, Said, StoredRun, StoredState, entries, replay, state_
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
 use crate::notebook::{
-    Changes, Draft, DraftId, Event, ExecId, Living, Outputs, Parts, PlacedDraft, Run, State, StateId,
+    Changes, Draft, DraftId, Event, ExecId, Outputs, Parts, PlacedDraft, Residency, Run, State, StateId,
     TaskCheckpoint,
 };
 use serde::Serialize;
@@ -141,7 +141,7 @@ impl Writer {
                 self.tables.put(&TASKS, &task_row(checkpoint, pos)?)
             }
             Event::Reset { notebook } => {
-                let names = notebook.states.iter().filter(|s| s.living != Living::Deleted);
+                let names = notebook.states.iter().filter(|s| s.residency != Residency::Deleted);
                 let parts = Parts {
                     name: notebook.name.clone(),
                     names: names.map(|s| (s.name.clone(), s.id.clone())).collect(),
@@ -158,8 +158,8 @@ impl Writer {
             | Event::MemoryMeasured { .. }
             | Event::Replaying { .. }
             | Event::StateSaved { .. }
-            | Event::TroubleChanged { .. }
-            | Event::PeopleChanged { .. } => Ok(()),
+            | Event::DiskStatusChanged { .. }
+            | Event::PresenceChanged { .. } => Ok(()),
         }
     }
 
@@ -279,7 +279,7 @@ impl Writer {
             return Ok(());
         }
         self.tables.put(&STATES, &anew)?;
-        if state.living == Living::Deleted {
+        if state.residency == Residency::Deleted {
             // Nothing runs against it any more.
             self.remove_from_state(&state.id)?;
         }

@@ -112,13 +112,13 @@ pub(crate) struct Keys {
     /// The latest time that was seen before this start, and the start.
     latest_ms: u64,
     started: Instant,
-    kept: Mutex<Kept>,
+    kept: Mutex<Credentials>,
     /// Counts what was taken back, so that open sockets look again at whether they may stay.
     taken_back: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Credentials {
     links: Vec<HeldLink>,
     /// In the order in which they began.
     sessions: Vec<BrowserSession>,
@@ -385,7 +385,7 @@ impl Keys {
         (end.is_none_or(|end| now < end)).then_some(end)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Credentials> {
         // Every change is one statement on a vector, so a panic elsewhere leaves nothing half done.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

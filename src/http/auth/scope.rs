@@ -20,7 +20,7 @@ impl Scope {
     /// The least scope that may ask for a command.
     pub(crate) fn needed_for(command: &Command) -> Self {
         match command {
-            Command::LookAtVariables { .. } | Command::Stand { .. } => Self::View,
+            Command::ListVariables { .. } | Command::Stand { .. } => Self::View,
             Command::Run { .. }
             | Command::KeepPartial { .. }
             | Command::Interrupt { .. }

@@ -13,12 +13,12 @@ pub(crate) use credential::{percent_decoded, query_value};
 pub(crate) use origin::Hosts;
 pub(crate) use throttle::Throttle;
 
-use super::Door;
+use super::AppState;
 use super::auth::Access;
+use super::connection_limit::{Busy, Line};
 use super::error::HttpError;
 use super::pages;
-use super::room::{Busy, Line};
-use super::routes::{self, About, Body, Found, Least, Nowhere};
+use super::routes::{self, Body, Least, MatchedRoute, Nowhere, Subject};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{
@@ -139,27 +139,27 @@ impl Denied {
 
 /// What the answer will be to the browser, and whether the request has shown a valid credential.
 fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
-    let door =
-        request.app_data::<web::Data<Door>>().cloned().ok_or_else(|| HttpError::internal("no door"))?;
+    let app =
+        request.app_data::<web::Data<AppState>>().cloned().ok_or_else(|| HttpError::internal("no app"))?;
     let found = routes::find(request.method(), request.uri().path());
     let is_page = found.as_ref().is_ok_and(|f| f.route().kind == Kind::Page);
 
-    let host = door.hosts.check(request.head())?;
+    let host = app.hosts.check(request.head())?;
     if *request.method() == Method::OPTIONS {
         return Err(no_cors().into());
     }
-    door.hosts.check_origin(request.headers(), &host)?;
+    app.hosts.check_origin(request.headers(), &host)?;
     origin::check_fetch_site(request.headers(), is_page)?;
 
     let is_public = found.as_ref().is_ok_and(|f| f.route().least == Least::Public);
-    let shown = Shown::by(request.head(), &door.cookie);
+    let shown = Shown::by(request.head(), &app.cookie);
     let by_cookie = matches!(shown, Shown::Cookies(_));
     let token_in_url = matches!(shown, Shown::Token { in_url: true, .. });
     let access = if is_public {
         None
     } else {
-        let wanted = found.as_ref().ok().and_then(|found| concerned(&door, found));
-        Some(identify(&door, &shown, wanted).map_err(|e| elsewhere(e, request, is_page))?)
+        let wanted = found.as_ref().ok().and_then(|found| concerned(&app, found));
+        Some(identify(&app, &shown, wanted).map_err(|e| elsewhere(e, request, is_page))?)
     };
 
     let found = found.map_err(|nowhere| no_route(request.method(), nowhere))?;
@@ -167,12 +167,12 @@ fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
         if access.scope < scope {
             return Err(forbidden(format!("this link may {}, not more", access.scope.word())).into());
         }
-        if concerned(&door, &found).is_some_and(|notebook| !access.opens(notebook)) {
+        if concerned(&app, &found).is_some_and(|notebook| !access.opens(notebook)) {
             return Err(forbidden("this link is for another notebook").into());
         }
     }
     if !found.route().is_reserved() {
-        door.room.check()?;
+        app.room.check()?;
     }
     check_body(request, &found, by_cookie)?;
 
@@ -184,27 +184,27 @@ fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
 
 /// Who shows this. Of several browser sessions the strongest counts that opens the notebook in question: one that came
 /// later takes nothing away.
-fn identify(door: &Door, shown: &Shown, notebook: Option<&str>) -> Result<Access, HttpError> {
-    let now = door.keys.now();
+fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, HttpError> {
+    let now = app.keys.now();
     let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
     let access = match shown {
         Shown::Nothing => return Err(unauthorized()),
-        Shown::Token { token, .. } => door.keys.by_token(token, now),
+        Shown::Token { token, .. } => app.keys.by_token(token, now),
         Shown::Cookies(all) => {
-            all.iter().filter_map(|(_, id)| door.keys.by_session(id, now)).max_by_key(worth)
+            all.iter().filter_map(|(_, id)| app.keys.by_session(id, now)).max_by_key(worth)
         }
         Shown::Unclear => None,
     };
     let Some(access) = access else {
-        return Err(if door.throttle.admits_failure(now.at) { unauthorized() } else { too_many_failures() });
+        return Err(if app.throttle.admits_failure(now.at) { unauthorized() } else { too_many_failures() });
     };
-    door.keys.note_used(&access, now);
+    app.keys.note_used(&access, now);
     Ok(access)
 }
 
 /// The names of the session cookies that a request shows, with the session ids in them.
-pub(crate) fn session_cookies(request: &HttpRequest, door: &Door) -> Vec<(String, String)> {
-    match Shown::by(request.head(), &door.cookie) {
+pub(crate) fn session_cookies(request: &HttpRequest, app: &AppState) -> Vec<(String, String)> {
+    match Shown::by(request.head(), &app.cookie) {
         Shown::Cookies(all) => all,
         Shown::Nothing | Shown::Token { .. } | Shown::Unclear => Vec::new(),
     }
@@ -217,16 +217,16 @@ fn elsewhere(error: HttpError, request: &ServiceRequest, is_page: bool) -> Denie
     Denied { error, allow: None, retry_from_here }
 }
 
-fn concerned<'a>(door: &'a Door, found: &'a Found) -> Option<&'a str> {
+fn concerned<'a>(app: &'a AppState, found: &'a MatchedRoute) -> Option<&'a str> {
     match found.route().about {
-        About::Server => None,
-        About::Start => Some(door.start.name()),
-        About::Named => found.params.first().map(String::as_str),
+        Subject::Server => None,
+        Subject::Start => Some(app.start.name()),
+        Subject::Named => found.params.first().map(String::as_str),
     }
 }
 
 /// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with it.
-fn check_body(request: &ServiceRequest, found: &Found, by_cookie: bool) -> Result<(), HttpError> {
+fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -> Result<(), HttpError> {
     let (headers, method) = (request.headers(), request.method());
     let body = found.route().body;
     if !has_body(headers) {
@@ -388,7 +388,7 @@ impl FromRequest for Caller {
     }
 }
 
-impl FromRequest for Found {
+impl FromRequest for MatchedRoute {
     type Error = HttpError;
     type Future = Ready<Result<Self, HttpError>>;
 

@@ -10,17 +10,19 @@ mod in_flight;
 mod message;
 mod waiting;
 
-use super::Door;
+use super::AppState;
 use super::auth::Access;
 use super::error::HttpError;
 use super::guard::{Caller, query_value};
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use crate::notebook::Command;
-use crate::session::{Fate, Missed, Position, Session, Subscription, Visit};
+use crate::session::{CloseReason, Missed, Position, Session, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Message, ProtocolError};
+use actix_ws::{
+    AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason as CloseFrame, Message, ProtocolError,
+};
 use frames::{Fault, Guarded, MAX_MESSAGE_BYTES, Verdict};
 use futures_util::{Stream, StreamExt};
 use in_flight::{InFlight, MAX_IN_FLIGHT};
@@ -56,13 +58,13 @@ const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 pub(crate) async fn open(
     request: HttpRequest,
     body: web::Payload,
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
     let name = found.params.first().map(String::as_str).unwrap_or_default();
-    let session = Door::notebook(&door, name).await.map_err(HttpError::from)?;
+    let session = AppState::notebook(&app, name).await.map_err(HttpError::from)?;
     let since = position(request.query_string())?;
 
     let verdict = Verdict::default();
@@ -75,11 +77,11 @@ pub(crate) async fn open(
         .aggregate_continuations()
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
-    let permit = door.whole_for(&access, 1).await.map_err(HttpError::from)?;
+    let permit = app.whole_for(&access, 1).await.map_err(HttpError::from)?;
     let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
     let permit = permit.filter(|_| matches!(subscription.missed, Missed::Whole(_)));
     let visit = Rc::new(session.visit(access.scope.word()));
-    let talk = Talk { door, access, session, visit, verdict, bytes, permit: Cell::new(permit) };
+    let talk = Talk { app, access, session, visit, verdict, bytes, permit: Cell::new(permit) };
     actix_web::rt::spawn(converse(talk, sink, messages, subscription));
     Ok(response)
 }
@@ -100,7 +102,7 @@ fn position(query: &str) -> Result<Option<Position>, HttpError> {
 }
 
 struct Talk {
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     access: Access,
     session: Session,
     /// Its presence: others see where it stands.
@@ -140,7 +142,7 @@ async fn converse(
     let end = tokio::select! {
         end = listen(&talk, messages, answers, &heard) => end,
         end = speak(&mut sink, &talk, events, to_send, &heard) => end,
-        () = talk.door.keys.gone(&talk.access) => End::SignedOut,
+        () = talk.app.keys.gone(&talk.access) => End::SignedOut,
     };
     let end = if end == End::Behind && talk.session.fate().is_some() { End::Moved } else { end };
     // Another one may load the notebook now.
@@ -148,7 +150,7 @@ async fn converse(
     let Talk { visit, bytes, session, .. } = talk;
     // Others need not wait until it has taken its leave.
     drop(visit);
-    let reason = |code: CloseCode, text: &str| Some(CloseReason { code, description: Some(text.to_owned()) });
+    let reason = |code: CloseCode, text: &str| Some(CloseFrame { code, description: Some(text.to_owned()) });
     let reason = match end {
         End::Left => None,
         End::Unreachable => return,
@@ -158,7 +160,7 @@ async fn converse(
         }
         End::SignedOut => reason(CloseCode::Other(4401), "signed out"),
         End::Moved => match session.fate() {
-            Some(Fate::Renamed(to)) => reason(CloseCode::Other(4301), short(to)),
+            Some(CloseReason::Renamed(to)) => reason(CloseCode::Other(4301), short(to)),
             _ => reason(CloseCode::Other(4404), "deleted"),
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
@@ -218,7 +220,7 @@ async fn listen(
 /// Takes one message. What can be answered at once is; a command is carried out on the side.
 fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<InFlight>) {
     let up = Up::parse(text).and_then(|up| {
-        let command = talk.door.admit(&talk.access, up.command).map_err(|r| (Some(up.id), r))?;
+        let command = talk.app.admit(&talk.access, up.command).map_err(|r| (Some(up.id), r))?;
         if let Some(limit) = in_flight.full(&command) {
             return Err((Some(up.id), message::too_many(limit)));
         }

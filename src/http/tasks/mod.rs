@@ -4,14 +4,14 @@
 
 mod literal;
 
-use super::Door;
+use super::AppState;
 use super::ask::{find, param, unexpected};
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::guard::{Caller, query_value};
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use crate::notebook::{
-    Base, Command, ExecId, Living, OnError, Refused, Reply, State, StateId, TaskCheckpoint,
+    Base, Command, ExecId, OnError, Refused, Reply, Residency, State, StateId, TaskCheckpoint,
 };
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -93,19 +93,19 @@ pub(crate) struct Restored {
     )
 )]
 pub(crate) async fn save(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     Json(wish): Json<TaskWish>,
 ) -> Result<HttpResponse, HttpError> {
     let state = match &wish.state {
-        Some(text) => Some(find(&door.start, text).await?.id),
+        Some(text) => Some(find(&app.start, text).await?.id),
         None => None,
     };
     let TaskWish { values, token_usage, metadata, .. } = wish;
     let task_id = param(&found, 0).to_owned();
     let command = Command::SaveTask { task_id, state, values, token_usage, metadata };
-    match door.ask(&door.start, caller.access()?, command).await? {
+    match app.ask(&app.start, caller.access()?, command).await? {
         Reply::TaskSaved { checkpoint } => Ok(HttpResponse::Created().json(checkpoint)),
         other => Err(unexpected(other)),
     }
@@ -116,11 +116,11 @@ pub(crate) async fn save(
     get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskView))
 )]
-pub(crate) async fn list(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn list(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, HttpError> {
     let task_id = param(&found, 0).to_owned();
     let wanted = task_id.clone();
     let checkpoints =
-        door.start.read(move |notebook| notebook.task(&wanted).unwrap_or_default().to_vec()).await?;
+        app.start.read(move |notebook| notebook.task(&wanted).unwrap_or_default().to_vec()).await?;
     let versions: Vec<u64> = checkpoints.iter().map(|c| c.version).collect();
     Ok(HttpResponse::Ok().json(TaskView { task_id, len: versions.len(), versions, checkpoints }))
 }
@@ -130,8 +130,8 @@ pub(crate) async fn list(door: web::Data<Door>, found: Found) -> Result<HttpResp
     get, path = "/api/tasks/{task_id}/checkpoints/latest", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskCheckpoint), (status = 404, description = "No such task", body = ErrorBody))
 )]
-pub(crate) async fn latest(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
-    Ok(HttpResponse::Ok().json(look_up(&door, param(&found, 0), None).await?))
+pub(crate) async fn latest(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, HttpError> {
+    Ok(HttpResponse::Ok().json(look_up(&app, param(&found, 0), None).await?))
 }
 
 /// Shows a version of a task's checkpoints.
@@ -143,8 +143,11 @@ pub(crate) async fn latest(door: web::Data<Door>, found: Found) -> Result<HttpRe
         (status = 404, description = "No such task or version", body = ErrorBody),
     )
 )]
-pub(crate) async fn version(door: web::Data<Door>, found: Found) -> Result<HttpResponse, HttpError> {
-    Ok(HttpResponse::Ok().json(look_up(&door, param(&found, 0), Some(param(&found, 1))).await?))
+pub(crate) async fn version(
+    app: web::Data<AppState>,
+    found: MatchedRoute,
+) -> Result<HttpResponse, HttpError> {
+    Ok(HttpResponse::Ok().json(look_up(&app, param(&found, 0), Some(param(&found, 1))).await?))
 }
 
 /// Answers a state to go on from: the one that the checkpoint points at, brought back if need be, or a new one that has
@@ -163,16 +166,16 @@ pub(crate) async fn version(door: web::Data<Door>, found: Found) -> Result<HttpR
 )]
 pub(crate) async fn restore(
     request: HttpRequest,
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    let checkpoint = look_up(&door, param(&found, 0), Some(param(&found, 1))).await?;
+    let checkpoint = look_up(&app, param(&found, 0), Some(param(&found, 1))).await?;
     let replay = query_value(request.query_string(), "replay").is_some_and(|v| v == "true");
     let state = match &checkpoint.state {
-        Some(id) => bring_back(&door, &caller, id, replay).await?,
-        None => grow(&door, &caller, &checkpoint).await?,
+        Some(id) => bring_back(&app, &caller, id, replay).await?,
+        None => grow(&app, &caller, &checkpoint).await?,
     };
     let TaskCheckpoint { values, token_usage, metadata, .. } = checkpoint;
     let (state_id, state_name) = (state.id, state.name);
@@ -180,7 +183,7 @@ pub(crate) async fn restore(
 }
 
 /// A version of a task's checkpoints, or the newest.
-async fn look_up(door: &Door, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, HttpError> {
+async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, HttpError> {
     let number = version.map(|v| v.parse::<u64>().ok());
     let wanted = task_id.to_owned();
     let look = move |notebook: &crate::notebook::Notebook| {
@@ -191,7 +194,7 @@ async fn look_up(door: &Door, task_id: &str, version: Option<&str>) -> Result<Ta
         };
         (one.cloned(), all.len())
     };
-    let (one, count) = door.start.read(look).await?;
+    let (one, count) = app.start.read(look).await?;
     one.ok_or_else(|| {
         let which = version.map_or("the latest checkpoint".into(), |v| format!("checkpoint {v:?}"));
         let why = match count {
@@ -205,32 +208,32 @@ async fn look_up(door: &Door, task_id: &str, version: Option<&str>) -> Result<Ta
 }
 
 /// Makes sure that a state can be run against.
-async fn bring_back(door: &Door, caller: &Caller, id: &StateId, replay: bool) -> Result<State, HttpError> {
+async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool) -> Result<State, HttpError> {
     let lost = |why: &str, how: &str| Refused::new("lost", format!("restore state {id}"), why, how);
     let wanted = id.clone();
-    let state = door.start.read(move |notebook| notebook.state(&wanted).cloned()).await?;
-    let state = state.filter(|s| s.living != Living::Deleted);
+    let state = app.start.read(move |notebook| notebook.state(&wanted).cloned()).await?;
+    let state = state.filter(|s| s.residency != Residency::Deleted);
     let state = state.ok_or_else(|| lost("it was deleted", "restore another version"))?;
     let access = caller.access()?;
-    match state.living {
-        Living::Disk => {
+    match state.residency {
+        Residency::Disk => {
             // Looking at it makes a process of its checkpoint. What its variables are is not asked for here.
-            door.ask(&door.start, access, Command::LookAtVariables { state: id.clone() }).await?;
+            app.ask(&app.start, access, Command::ListVariables { state: id.clone() }).await?;
         }
-        Living::Replay if !state.id.is_root() && !replay => {
+        Residency::Replay if !state.id.is_root() && !replay => {
             let why = "it has neither a process nor a checkpoint, only its code";
             return Err(lost(why, "ask with ?replay=true: its cells run again").into());
         }
-        Living::Replay if !state.id.is_root() => {
-            door.ask(&door.start, access, Command::Replay { state: id.clone() }).await?;
+        Residency::Replay if !state.id.is_root() => {
+            app.ask(&app.start, access, Command::Replay { state: id.clone() }).await?;
         }
         _ => {}
     }
-    find(&door.start, id.as_str()).await
+    find(&app.start, id.as_str()).await
 }
 
 /// Grows a state from the root in which the values are variables.
-async fn grow(door: &Door, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, HttpError> {
+async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, HttpError> {
     let heading = format!("# Task {:?}, checkpoint {}\n", checkpoint.task_id, checkpoint.version);
     let run = Command::Run {
         exec_id: ExecId::new(format!("task-{}", uuid::Uuid::new_v4().simple())),
@@ -247,8 +250,8 @@ async fn grow(door: &Door, caller: &Caller, checkpoint: &TaskCheckpoint) -> Resu
         with_outputs: false,
         reads: None,
     };
-    match door.ask(&door.start, caller.access()?, run).await? {
-        Reply::Ended { state: Some(state), .. } => find(&door.start, state.as_str()).await,
+    match app.ask(&app.start, caller.access()?, run).await? {
+        Reply::Ended { state: Some(state), .. } => find(&app.start, state.as_str()).await,
         Reply::Ended { error, .. } => {
             let why = error.map_or("its run left no state".into(), |e| format!("{}: {}", e.ename, e.evalue));
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);

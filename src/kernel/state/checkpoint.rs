@@ -3,8 +3,8 @@
 //! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`, `values.py`, `settings.py`); this
 //! is how its bytes become chunks and come back: no chunk's bytes are used before its digest has been checked.
 
-use super::bounds::Bounds;
 use super::control;
+use super::load_limits::Bounds;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{Form, Missing};
@@ -189,7 +189,7 @@ fn why(py: Python<'_>, error: &PyErr) -> String {
 struct Keeper {
     blobs: Blobs,
     /// What was put and may be put again: its memory stays alive, so that its address means nothing else.
-    known: HashMap<(usize, usize), Kept>,
+    known: HashMap<(usize, usize), KeptBuffer>,
     counted: HashSet<Digest>,
     stored_bytes: u64,
     new_bytes: u64,
@@ -206,7 +206,7 @@ struct Keeper {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptBuffer {
     chunks: Vec<String>,
     _alive: PyBuffer<u8>,
 }
@@ -293,7 +293,7 @@ impl Keeper {
         }
         let count = bytes.len();
         if again && count > 0 {
-            self.known.insert(key, Kept { chunks: chunks.clone(), _alive: memory });
+            self.known.insert(key, KeptBuffer { chunks: chunks.clone(), _alive: memory });
         }
         Ok((count, chunks))
     }

@@ -4,8 +4,8 @@
 //! on its socket; when the socket closes it leaves by `_exit`, so that nothing of the user's (atexit, temporary
 //! directories) is torn down by one of many branches.
 
-mod asking;
-mod bounds;
+mod introspect;
+mod load_limits;
 mod capture;
 mod checkpoint;
 mod children;
@@ -15,20 +15,20 @@ mod fork;
 mod interrupt;
 mod lifeline;
 mod python;
-mod rank;
-mod room;
+mod priority;
+mod freezable;
 mod shared;
 mod sharing;
 mod symbols;
 mod threads;
 mod transfer;
 
+use super::memory::Weight;
 use super::protocol::{How, Load, Order, Remains, Report, Role, Wanted};
-use super::weight::Weight;
 use crate::notebook::{Missing, RunError, StreamName};
-use asking::Asking;
 use checkpoint::Checkpoints;
 use fork::Side;
+use introspect::Asking;
 use pyo3::Python;
 use python::{Ran, Shell};
 use std::collections::HashSet;
@@ -63,7 +63,7 @@ fn prepare() -> std::io::Result<Option<(Order, Vec<OwnedFd>)>> {
     interrupt::ignore();
     // A comfort: without it crashes are slow to write out.
     let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
-    rank::take(Role::Frozen);
+    priority::take(Role::Frozen);
     let Ok(first) = control::receive(|| Ok::<(), Infallible>(()));
     Ok(first)
 }
@@ -85,9 +85,9 @@ fn close_what_was_inherited() {
 }
 
 fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
-    let Order::Plant { python, support, cwd, nice } = order else { return ExitCode::FAILURE };
-    rank::stand_back(nice.into());
-    let started = plant(&python, support.as_deref(), &cwd, descriptors);
+    let Order::SpawnRoot { python, support, cwd, nice } = order else { return ExitCode::FAILURE };
+    priority::stand_back(nice.into());
+    let started = spawn_root(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
         Ok((shell, asking, checkpoints)) => {
             let pid = std::process::id().cast_signed();
@@ -100,9 +100,9 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
                 shell,
                 asking,
                 checkpoints,
-                family: new_family(),
+                address_space: new_address_space(),
                 role: Role::Frozen,
-                kept: Kept::Yes,
+                kept: FrozenCopy::Yes,
                 places: Vec::new(),
                 forked: HashSet::new(),
                 has_told: true,
@@ -116,7 +116,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     })
 }
 
-fn plant(
+fn spawn_root(
     python: &Path,
     support: Option<&Path>,
     cwd: &Path,
@@ -172,10 +172,10 @@ struct Process {
     asking: Asking,
     checkpoints: Checkpoints,
     /// Told in `Report::Marked`.
-    family: u64,
+    address_space: u64,
     role: Role,
     /// Whether the state that this head stands at is held by a frozen process: else running on would lose it.
-    kept: Kept,
+    kept: FrozenCopy,
     /// Where the state's open files stood.
     places: Vec<files::Place>,
     /// The processes that we forked from this one, as opposed to those that the user's code started.
@@ -212,7 +212,10 @@ impl Process {
                     self.forked.remove(&pid);
                     reap(pid);
                 }
-                Order::Run { .. } | Order::Question { .. } | Order::Answer { .. } | Order::Plant { .. } => {}
+                Order::Run { .. }
+                | Order::Question { .. }
+                | Order::Answer { .. }
+                | Order::SpawnRoot { .. } => {}
             }
         }
     }
@@ -265,7 +268,7 @@ impl Process {
                 let young = nix::unistd::Pid::from_raw(pid);
                 let _ = nix::unistd::setpgid(young, young);
                 if role == Role::Frozen {
-                    self.kept = Kept::When(sign.0);
+                    self.kept = FrozenCopy::When(sign.0);
                 }
                 drop(sign.1);
                 self.forked.insert(pid);
@@ -278,7 +281,7 @@ impl Process {
                 self.shell.after_fork_in_child(py, kept);
                 if let Err(error) = self.become_role(py, future, descriptors) {
                     let errno = nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or_default());
-                    let limits = room::limits_behind(errno);
+                    let limits = freezable::limits_behind(errno);
                     let why =
                         format!("the forked process could not become what it was to be ({error}){limits}");
                     control::report(&Report::ForkFailed { child, why });
@@ -305,14 +308,14 @@ impl Process {
         let mut next = || descriptors.next().ok_or(std::io::ErrorKind::InvalidInput);
         control::adopt(raise(next()?)?);
         self.role = role;
-        rank::take(role);
+        priority::take(role);
         self.has_told = role != Role::Frozen;
-        self.kept = Kept::Yes;
+        self.kept = FrozenCopy::Yes;
         self.forked.clear();
         let is_loaded = load.is_some();
         let missing = match load {
             Some(load) => {
-                self.family = new_family();
+                self.address_space = new_address_space();
                 self.load(py, &load, blobs)?
             }
             None if role == Role::Frozen => self.checkpoints.lacking(py),
@@ -326,7 +329,12 @@ impl Process {
                 capture::connect(next()?, next()?, next()?, next()?)?;
                 files::open_anew(&self.places);
             }
-            Role::Look | Role::Mark | Role::Digest | Role::Send | Role::Answer | Role::Save(_) => {
+            Role::ListVariables
+            | Role::Fingerprint
+            | Role::Digest
+            | Role::Send
+            | Role::Answer
+            | Role::Save(_) => {
                 capture::disconnect()?;
                 // What is asked may read from files: the state's own stay where they are.
                 files::open_anew(&self.places);
@@ -334,13 +342,16 @@ impl Process {
             }
         }
         match role {
-            Role::Look => {
-                bounds::limit_look();
-                control::report(&Report::Variables(self.asking.look(py)));
+            Role::ListVariables => {
+                load_limits::limit_look();
+                control::report(&Report::Variables(self.asking.list_variables(py)));
                 leave();
             }
-            Role::Mark => {
-                control::report(&Report::Marked { marks: self.asking.marks(py), family: self.family });
+            Role::Fingerprint => {
+                control::report(&Report::Fingerprinted {
+                    fingerprints: self.asking.fingerprints(py),
+                    address_space: self.address_space,
+                });
                 leave();
             }
             Role::Digest => {
@@ -410,7 +421,7 @@ impl Process {
         }
         let mut mended = Vec::new();
         if ran.can_be_a_state() {
-            match room::can_be_kept() {
+            match freezable::can_be_kept() {
                 Ok(told) => mended = told,
                 Err(why) => {
                     ran.remains = Remains::Nothing;
@@ -440,7 +451,7 @@ impl Process {
         if let How::Error(RunError { ename, .. }) = &mut ran.how {
             ename.truncate(ename.floor_char_boundary(200));
         }
-        self.kept = Kept::No;
+        self.kept = FrozenCopy::No;
         let Ran { how, exec_count, remains, symbols } = ran;
         if let Some(symbols) = symbols {
             control::report(&Report::Symbols(symbols));
@@ -450,7 +461,7 @@ impl Process {
 }
 
 /// A number that no other family of processes has: this process' id and the time.
-fn new_family() -> u64 {
+fn new_address_space() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::from(std::process::id()) << 40 ^ u64::from(now.subsec_nanos()) ^ now.as_secs() << 20
 }
@@ -464,14 +475,14 @@ struct Future {
 }
 
 /// Whether a head's state is held by a frozen process.
-enum Kept {
+enum FrozenCopy {
     No,
     Yes,
     /// When the frozen process has written a byte here; the end of the pipe without it: it did not come to be.
     When(OwnedFd),
 }
 
-impl Kept {
+impl FrozenCopy {
     fn is_true(&mut self) -> bool {
         if let Self::When(sign) = self {
             let mut byte = [0];
@@ -488,7 +499,8 @@ impl Kept {
 }
 
 fn could_not_fork(child: super::ProcId, errno: nix::errno::Errno) {
-    let why = format!("the system could not make another process ({errno}){}", room::limits_behind(errno));
+    let why =
+        format!("the system could not make another process ({errno}){}", freezable::limits_behind(errno));
     control::report(&Report::ForkFailed { child, why });
 }
 

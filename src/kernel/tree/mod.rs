@@ -3,7 +3,7 @@
 //! Nothing here waits: orders go into a writer's queue, what is heard comes into the session's inbox. The tree decides
 //! nothing; it only knows which pid a process has and who its parent is.
 
-mod attend;
+mod connection;
 mod hung;
 mod reaper;
 mod strays;
@@ -11,10 +11,10 @@ mod text;
 
 pub use reaper::end_all_below;
 
-use super::protocol::{Delivery, Exit, Load, Order, ProcId, Report, Role, Sought, Wanted, frame};
-use super::{Launch, ring, weight};
+use super::protocol::{Delivery, Exit, IntrospectKind, Load, Order, ProcId, Report, Role, Wanted, frame};
+use super::{Launch, memory, ring};
 use crate::notebook::ExecId;
-use attend::Parcel;
+use connection::OutgoingFrame;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::{Signal, kill, killpg};
@@ -84,7 +84,7 @@ pub struct Seen {
 
 /// What the session learns from the tree.
 #[derive(Debug)]
-pub enum News {
+pub enum ProcessEvent {
     /// A process reported something.
     Report(ProcId, Report),
     /// A process is gone.
@@ -129,7 +129,7 @@ struct Process {
     role: Role,
     pid: Option<Pid>,
     /// None: it was killed, and its socket is closed; a child that comes to be all the same finds it so and leaves.
-    orders: Option<mpsc::UnboundedSender<Parcel>>,
+    orders: Option<mpsc::UnboundedSender<OutgoingFrame>>,
     /// A signal that was wished before the pid was known.
     wished: Option<Signal>,
     /// When it last said that it has made a child.
@@ -163,7 +163,7 @@ impl Tree {
     ///
     /// # Errors
     /// The operating system's.
-    pub fn plant(&mut self, root: ProcId) -> io::Result<()> {
+    pub fn spawn_root(&mut self, root: ProcId) -> io::Result<()> {
         let lifeline = reaper::lifeline()?;
         let (ours, theirs) = socket_pair()?;
         let child = Command::new(&self.launch.program)
@@ -175,7 +175,7 @@ impl Tree {
         self.add(root, None, Role::Frozen, ours, None)?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
         self.set_pid(root, pid);
-        let plant = Order::Plant {
+        let plant = Order::SpawnRoot {
             python: self.launch.python.clone(),
             support: self.launch.support.clone(),
             cwd: self.launch.cwd.clone(),
@@ -201,7 +201,7 @@ impl Tree {
             let (err, err_end) = pipe()?;
             let watch = watch(&[&out, &err])?;
             self.note_files(child, HeadFiles::of(&memory, [&out, &err])?);
-            ears = Some(attend::Ears::new(ring::Ring::map(&memory)?, out, err)?);
+            ears = Some(connection::HeadIo::new(ring::Ring::map(&memory)?, out, err)?);
             descriptors.extend([out_end, err_end, memory, watch]);
         }
         self.add(child, Some(from), role, ours, ears)?;
@@ -261,7 +261,14 @@ impl Tree {
     }
 
     /// Asks a process that answers.
-    pub fn question(&mut self, process: ProcId, number: u64, sought: Sought, code: String, cursor: u32) {
+    pub fn question(
+        &mut self,
+        process: ProcId,
+        number: u64,
+        sought: IntrospectKind,
+        code: String,
+        cursor: u32,
+    ) {
         self.wake(process);
         self.send(process, &Order::Question { number, sought, code, cursor }, Vec::new());
     }
@@ -392,7 +399,7 @@ impl Tree {
         let ticks = |number| stat_field(pid.as_raw(), number)?.parse::<u64>().ok();
         Some(Seen {
             cpu_ticks: ticks(11)? + ticks(12)?,
-            waits_for_lock: hung::waits_for_lock(pid) && weight::children(pid.as_raw()).is_empty(),
+            waits_for_lock: hung::waits_for_lock(pid) && memory::children(pid.as_raw()).is_empty(),
             libraries: hung::libraries(pid),
         })
     }
@@ -403,7 +410,7 @@ impl Tree {
     }
 
     /// Takes note of what was heard; answers what the session is to know.
-    pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<News> {
+    pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<ProcessEvent> {
         match heard {
             Heard::Report(Report::Forked { child, pid }) => {
                 if let Some(parent) = self.processes.get_mut(&process) {
@@ -418,7 +425,7 @@ impl Tree {
             }
             Heard::Report(ready @ Report::Ready { pid, .. }) => {
                 self.set_pid(process, pid);
-                self.processes.contains_key(&process).then_some(News::Report(process, ready))
+                self.processes.contains_key(&process).then_some(ProcessEvent::Report(process, ready))
             }
             Heard::Report(Report::Reaped { pid, exit }) => {
                 let pid = Pid::from_raw(pid);
@@ -426,10 +433,10 @@ impl Tree {
                 self.note(dead, Heard::Status(exit))
             }
             Heard::Report(report) => {
-                self.processes.contains_key(&process).then_some(News::Report(process, report))
+                self.processes.contains_key(&process).then_some(ProcessEvent::Report(process, report))
             }
             Heard::Closed => {
-                self.bury(process);
+                self.on_exit(process);
                 None
             }
             Heard::KilledLongAgo => {
@@ -449,7 +456,7 @@ impl Tree {
                 self.give_up_unborn_children(process);
                 let is_killed = exit == Some(Exit::Signal(libc::SIGKILL));
                 let exit = if known.was_unreachable && is_killed { Some(Exit::Unreachable) } else { exit };
-                Some(News::Gone(process, exit))
+                Some(ProcessEvent::Gone(process, exit))
             }
         }
     }
@@ -479,7 +486,7 @@ impl Tree {
     /// A process' socket has closed. If it still lives it has lost its way: it is ended. Then its parent waits for it, or the
     /// server does when the parent is gone. A process may die before its parent has said which pid it has: then this is
     /// done again when it is known.
-    fn bury(&mut self, dead: ProcId) {
+    fn on_exit(&mut self, dead: ProcId) {
         let was_unreachable = self.pid(dead).is_some_and(is_alive);
         self.signal(dead, Signal::SIGKILL);
         let Some(known) = self.processes.get_mut(&dead) else { return };
@@ -505,9 +512,9 @@ impl Tree {
         parent: Option<ProcId>,
         role: Role,
         socket: OwnedFd,
-        ears: Option<attend::Ears>,
+        ears: Option<connection::HeadIo>,
     ) -> io::Result<()> {
-        let orders = attend::spawn(id, socket, ears, self.inbox.clone())?;
+        let orders = connection::spawn(id, socket, ears, self.inbox.clone())?;
         let process = Process {
             parent,
             role,
@@ -536,7 +543,7 @@ impl Tree {
         }
         if self.processes.get(&id).is_some_and(|p| p.is_closed) {
             // It died before its parent said that it was there.
-            self.bury(id);
+            self.on_exit(id);
         }
     }
 
@@ -569,7 +576,7 @@ impl Tree {
     fn send(&self, to: ProcId, order: &Order, descriptors: Vec<OwnedFd>) {
         if let Some(orders) = self.processes.get(&to).and_then(|p| p.orders.as_ref()) {
             // A closed queue is a dead process: its end is reported by its own reader.
-            let _ = orders.send(Parcel { bytes: frame(order), descriptors });
+            let _ = orders.send(OutgoingFrame { bytes: frame(order), descriptors });
         }
     }
 }

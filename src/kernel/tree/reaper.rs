@@ -4,8 +4,8 @@
 //! become its children. It waits for all of them, so that none stays a zombie.
 
 use super::strays;
+use crate::kernel::memory;
 use crate::kernel::protocol::Exit;
-use crate::kernel::weight;
 use nix::errno::Errno;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -85,7 +85,7 @@ pub async fn end_all_below() {
         strays::end_below(own);
         tokio::time::sleep(BETWEEN_ROUNDS).await;
         reap_all();
-        if weight::children(own).is_empty() {
+        if memory::children(own).is_empty() {
             return;
         }
     }

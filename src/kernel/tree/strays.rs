@@ -6,7 +6,7 @@
 //! which it has mapped or open, unless it has let go of all of them: then it is a daemon, and ends with the server.
 
 use super::stat_field;
-use crate::kernel::weight::children;
+use crate::kernel::memory::children;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::unistd::Pid;

@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, Living, Missing, Revival, Saving, State, StateId};
+use crate::notebook::{Event, Missing, Residency, RestoredFrom, Saving, State, StateId};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -187,9 +187,9 @@ impl Machine {
         self.memory.forget(id);
         self.end_answers(id, "busy", "the state was let go, as memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
-            (state.revival, state.memory_bytes) = (None, None);
+            (state.restored_from, state.memory_bytes) = (None, None);
         }
-        self.set_living(id, Living::Disk);
+        self.set_residency(id, Residency::Disk);
     }
 
     fn least_valuable(&self) -> Option<StateId> {
@@ -220,12 +220,12 @@ impl Machine {
             checkpoint.missing.iter().all(|m| lacking.contains(m.name.as_str()))
         };
         !is_broken && checkpoint.is_whole()
-            || matches!(&state.revival, Some(Revival::Checkpoint { missing }) if lacks_no_more(missing))
+            || matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if lacks_no_more(missing))
     }
 
     /// Whether nothing is lost when a frozen process goes, and nobody is busy with it.
     fn can_be_let_go(&self, state: &State) -> bool {
-        state.living == Living::Memory
+        state.residency == Residency::Memory
             && !state.id.is_root()
             && !matches!(state.saving, Saving::Failed { .. })
             && self.comes_back(state)

@@ -4,7 +4,7 @@
 //! so that along a line each state is read once. No state is brought back from disk for it: then it stays unknown.
 
 use super::{Alarm, Effect, Machine};
-use crate::kernel::{Mark, Marks, ProcId, Role};
+use crate::kernel::{Fingerprint, Fingerprints, ProcId, Role};
 use crate::notebook::{Changes, Event, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const MAX_NAMES: usize = 200;
 const MARK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is known of the variables of a state: nothing, when they could not be read.
-type Known = Option<(Marks, u64)>;
+type Known = Option<(Fingerprints, u64)>;
 
 /// What waits to be compared, and with what.
 #[derive(Debug, Default)]
@@ -132,13 +132,13 @@ impl Machine {
         };
         let process = self.new_proc();
         self.comparer.marking = Some((process, id.clone()));
-        self.effects.push(Effect::Fork { from: frozen, child: process, role: Role::Mark, load: None });
+        self.effects.push(Effect::Fork { from: frozen, child: process, role: Role::Fingerprint, load: None });
         self.effects.push(Effect::Wake(MARK_TIMEOUT, Alarm::Marked(process)));
         true
     }
 
     /// The marks of a state are told.
-    pub(super) fn marked(&mut self, process: ProcId, marks: Option<Marks>, family: u64) {
+    pub(super) fn fingerprinted(&mut self, process: ProcId, marks: Option<Fingerprints>, family: u64) {
         if let Some((_, state)) = self.comparer.marking.take_if(|(p, _)| *p == process) {
             if self.notebook.state(&state).is_some() {
                 self.comparer.keep(state, marks.map(|marks| (marks, family)));
@@ -149,7 +149,7 @@ impl Machine {
 
     /// The marks of a state are not to be had.
     pub(super) fn not_marked(&mut self, process: ProcId) {
-        self.marked(process, None, 0);
+        self.fingerprinted(process, None, 0);
     }
 
     /// Telling marks takes too long.
@@ -183,7 +183,7 @@ impl Machine {
 }
 
 /// What is different, by name.
-fn changes((before, family): &(Marks, u64), (now, own): &(Marks, u64)) -> Changes {
+fn changes((before, family): &(Fingerprints, u64), (now, own): &(Fingerprints, u64)) -> Changes {
     let is_family = family == own;
     let mut room = MAX_NAMES;
     let mut more = 0;
@@ -193,8 +193,9 @@ fn changes((before, family): &(Marks, u64), (now, own): &(Marks, u64)) -> Change
         more += u32::try_from(names.len() - count).unwrap_or(u32::MAX);
         names.into_iter().take(count).cloned().collect::<Vec<_>>()
     };
-    let differs =
-        |(name, mark): &(&String, &Mark)| before.get(*name).is_some_and(|b| differ(b, mark, is_family));
+    let differs = |(name, mark): &(&String, &Fingerprint)| {
+        before.get(*name).is_some_and(|b| differ(b, mark, is_family))
+    };
     Changes {
         added: told(now.keys().filter(|name| !before.contains_key(*name)).collect()),
         changed: told(now.iter().filter(differs).map(|(name, _)| name).collect()),
@@ -206,7 +207,11 @@ fn changes((before, family): &(Marks, u64), (now, own): &(Marks, u64)) -> Change
 /// Whether two marks are of different values. Contents say it; where one is not known, it is another object when it is at
 /// another address or of another type. One that was changed in place is not seen then, nor one whose address was used again.
 /// Between processes that are no family addresses say nothing.
-fn differ(Mark(before, at): &Mark, Mark(now, own): &Mark, is_family: bool) -> bool {
+fn differ(
+    Fingerprint(before, at): &Fingerprint,
+    Fingerprint(now, own): &Fingerprint,
+    is_family: bool,
+) -> bool {
     match (before, now) {
         (Some(before), Some(now)) => before != now,
         _ => is_family && at != own || type_of(at) != type_of(own),

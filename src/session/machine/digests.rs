@@ -57,7 +57,7 @@ impl Machine {
             Some((_, digests)) if self.runnable(state).is_ok() => {
                 Some(Reply::Digested { digests: digests.clone() })
             }
-            _ => self.look(ticket, state, Role::Digest),
+            _ => self.list_variables(ticket, state, Role::Digest),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Drafts: made, changed, run into states, and moved along a line.
 
 use super::{Machine, not_found};
-use crate::notebook::{Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Refused, Reply, Run, StateId};
+use crate::notebook::{
+    Draft, DraftId, DraftKind, Event, ExecId, Line, Refused, Reply, Residency, Run, StateId,
+};
 use std::collections::HashSet;
 
 /// Limits of the drafts of a notebook, in number and in bytes of text: each snapshot sends all of them.
@@ -26,7 +28,7 @@ impl Machine {
             draft.on.clone_from(&known.on);
         }
         let on = draft.on.clone();
-        if !self.notebook.state(&on).is_some_and(|s| s.living != Living::Deleted) {
+        if !self.notebook.state(&on).is_some_and(|s| s.residency != Residency::Deleted) {
             return Reply::Refused(not_found("state", on));
         }
         draft.version = match &known {

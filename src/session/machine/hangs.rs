@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::{Hung, ProcId};
-use crate::notebook::{Living, StateId};
+use crate::notebook::{Residency, StateId};
 use std::time::Duration;
 
 /// How long a forked process may take to say that it is ready. A fork takes milliseconds, of tens of gigabytes in small
@@ -42,7 +42,7 @@ impl Machine {
             return (!head.is_ready).then(|| head.at.clone());
         }
         let state = self.state_of(process)?;
-        (self.notebook.state(&state)?.living == Living::Freezing).then_some(state)
+        (self.notebook.state(&state)?.residency == Residency::Freezing).then_some(state)
     }
 
     /// A process that is not there was looked at. While its parent makes other children it has only not come to this one.
@@ -62,7 +62,7 @@ impl Machine {
 
     /// The frozen process of a state hangs before it forks: no branch could ever come from it. What is on disk still can.
     fn end_stuck(&mut self, state: &StateId) {
-        let is_there = self.notebook.state(state).is_some_and(|s| s.living == Living::Memory);
+        let is_there = self.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if let Some(frozen) = self.frozen.get(state).filter(|_| is_there) {
             self.effects.push(Effect::Kill(*frozen));
         }

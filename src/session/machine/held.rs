@@ -12,7 +12,7 @@ use super::hangs::Hazards;
 use super::heads::Head;
 use super::{Alarm, Effect, Machine, not_found};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, ExecId, Living, Refused, Reply, RunStatus, StateId};
+use crate::notebook::{Event, ExecId, Refused, Reply, Residency, RunStatus, StateId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ impl Machine {
     /// against was deleted, the head is ended.
     pub(super) fn hold(&mut self, process: ProcId, run: &ExecId, exec_count: u32, hazards: Hazards) {
         let Some(head) = self.heads.remove(process) else { return };
-        if self.notebook.state(&head.at).is_none_or(|state| state.living == Living::Deleted) {
+        if self.notebook.state(&head.at).is_none_or(|state| state.residency == Residency::Deleted) {
             return self.effects.push(Effect::Kill(process));
         }
         self.left(&head.at);

@@ -9,7 +9,7 @@
 //! cell fails its head is held for a while, so that what it had set can be kept, or ended; the state it ran against was
 //! never touched.
 
-mod asking;
+mod introspect;
 mod budget;
 mod changes;
 mod digests;
@@ -20,25 +20,24 @@ mod heads;
 mod held;
 mod imported;
 mod outputs;
-mod people;
+mod presence;
 mod replay;
 mod runs;
 mod saving;
-mod sources;
+mod spawn;
 mod states;
-mod stops;
+mod cancel;
 mod tasks;
 mod transfers;
 mod watch;
-mod weighing;
+mod memory_limit;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Cell, Exit, Hung, Load, ProcId, Report, Role, Seen, Sought, Wanted};
+use crate::kernel::{Cell, Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, Seen, Wanted};
 use crate::notebook::{
-    Checkpoint, Command, Event, ExecId, Notebook, Output, Refused, Reply, StateId, Trouble,
+    Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Refused, Reply, StateId,
 };
-use asking::Answerers;
 pub use budget::Budget;
 use budget::Memory;
 use changes::Comparer;
@@ -48,15 +47,16 @@ use hangs::Hazards;
 use heads::Heads;
 use held::HeldHeads;
 use indexmap::IndexSet;
-use people::People;
-pub(super) use people::{Standing, Visitor};
+use introspect::Answerers;
+pub(super) use memory_limit::Weighed;
+use presence::Presence;
+pub(super) use presence::{Standing, Visitor};
 use replay::Replay;
 use runs::Requests;
 use saving::Saver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use transfers::Senders;
-pub(super) use weighing::Weighed;
 
 /// Whom to answer. The machine only hands it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ pub(super) enum Input {
     /// A checkpoint is part of the notebook on disk, or could not become so.
     Kept(StateId, Result<Box<Checkpoint>, String>),
     /// The checkpoints of these states are trusted from now on.
-    Trusted(Result<Vec<StateId>, Trouble>),
+    Trusted(Result<Vec<StateId>, DiskStatus>),
     /// What processes hold for themselves alone, in bytes, and how much memory the machine has available.
     Measured(Vec<(ProcId, u64)>, Option<u64>),
     /// What a run that has a limit holds, unless it is gone.
@@ -99,7 +99,7 @@ pub(super) enum Input {
     /// What was seen of a run in a branch, unless its process is gone.
     Observed(ExecId, Serial, Option<Seen>),
     /// Something is wrong with the disk, or (none) it is well again.
-    Trouble(Option<Trouble>),
+    Trouble(Option<DiskStatus>),
     /// A state that came in a file.
     Adopt(Ticket, Box<Adopted>),
     /// All runs are to end, as the notebook is about to be reset.
@@ -129,7 +129,7 @@ pub(super) enum Effect {
     /// Answer a command.
     Answer(Ticket, Box<Reply>),
     /// Start the root process.
-    Plant(ProcId),
+    SpawnRoot(ProcId),
     /// Make a process fork a child that sends variables to a head, whose run names it.
     Send { from: ProcId, child: ProcId, wanted: Wanted },
     /// Make a process fork a child.
@@ -137,7 +137,7 @@ pub(super) enum Effect {
     /// Run a cell on a head.
     Run { head: ProcId, cell: Cell },
     /// Ask a process that answers.
-    Question { process: ProcId, number: u64, sought: Sought, code: String, cursor: u32 },
+    Question { process: ProcId, number: u64, sought: IntrospectKind, code: String, cursor: u32 },
     /// Give a head what the user typed.
     Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
@@ -242,7 +242,7 @@ pub(super) struct Machine {
     trusting: Vec<Ticket>,
     /// States that came in files, whose checkpoints the store has not made a part of the notebook yet.
     adopting: BTreeMap<StateId, (Ticket, Reply)>,
-    people: People,
+    presence: Presence,
     effects: Vec<Effect>,
 }
 
@@ -281,7 +281,7 @@ impl Machine {
             memory: Memory::new(budget),
             trusting: Vec::new(),
             adopting: BTreeMap::new(),
-            people: People::default(),
+            presence: Presence::default(),
             effects: Vec::new(),
             notebook,
         }
@@ -310,7 +310,7 @@ impl Machine {
             Input::Measured(processes, available) => self.measured(processes, available),
             Input::Weighed(run, serial, weighed) => self.weighed(&run, serial, weighed),
             Input::Observed(run, serial, seen) => self.observed(&run, serial, seen.as_ref()),
-            Input::Trouble(trouble) => self.trouble(trouble),
+            Input::Trouble(trouble) => self.set_disk_status(trouble),
             Input::Adopt(ticket, adopted) => self.adopt(ticket, *adopted),
             Input::StopRuns => self.stop_all_runs(),
             Input::Closing => self.closing(),
@@ -325,7 +325,7 @@ impl Machine {
     fn command(&mut self, ticket: Ticket, command: Command) {
         let answer = match command {
             Command::Run { .. } => self.ask_run(ticket, command),
-            Command::LookAtVariables { state } => self.look(ticket, &state, Role::Look),
+            Command::ListVariables { state } => self.list_variables(ticket, &state, Role::ListVariables),
             Command::Digest { state } => self.digest(ticket, &state),
             Command::Interrupt { exec_id } => {
                 let interrupted = self.interrupt(&exec_id);
@@ -360,12 +360,12 @@ impl Machine {
                 Some(self.save_task(task_id, state, values, token_usage, metadata))
             }
             Command::Complete { state, code, cursor } => {
-                self.ask(ticket, &state, Sought::Completions, code, cursor)
+                self.ask(ticket, &state, IntrospectKind::Completions, code, cursor)
             }
             Command::Inspect { state, code, cursor } => {
-                self.ask(ticket, &state, Sought::Object, code, cursor)
+                self.ask(ticket, &state, IntrospectKind::Object, code, cursor)
             }
-            Command::Stand { .. } => Some(Reply::Refused(people::needs_a_socket())),
+            Command::Stand { .. } => Some(Reply::Refused(presence::needs_a_socket())),
         };
         if let Some(reply) = answer {
             self.answer(ticket, reply);
@@ -395,7 +395,9 @@ impl Machine {
             Report::Variables(variables) => self.looked(process, variables),
             Report::Digested(digests) => self.digested(process, digests),
             Report::Found { number, found } => self.found(process, number, found),
-            Report::Marked { marks, family } => self.marked(process, marks, family),
+            Report::Fingerprinted { fingerprints: marks, address_space: family } => {
+                self.fingerprinted(process, marks, family)
+            }
             // The tree's own business.
             Report::Forked { .. } | Report::Reaped { .. } | Report::Doorbell => {}
         }
@@ -405,7 +407,7 @@ impl Machine {
         match alarm {
             Alarm::Ready(process) => self.not_ready(process),
             Alarm::Sending(process) => self.is_not_sending(process),
-            Alarm::Looked(process) => self.look_took_too_long(process),
+            Alarm::Looked(process) => self.listing_took_too_long(process),
             Alarm::Answered(process, number) => self.answer_took_too_long(process, number),
             Alarm::Unasked(process) => self.end_if_unasked(process),
             Alarm::Compare => self.time_to_compare(),

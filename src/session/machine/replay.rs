@@ -8,8 +8,8 @@ use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains, Role};
 use crate::notebook::{
-    Checkpoint, Event, ExecId, Living, Rebuild, Refused, Reply, Revival, RunError, RunStatus, Saving, State,
-    StateId,
+    Checkpoint, Event, ExecId, Rebuild, Refused, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving,
+    State, StateId,
 };
 
 /// A lineage that runs again.
@@ -31,7 +31,7 @@ pub(super) struct Replay {
 impl Machine {
     /// A replay is asked for. Answers at once only when there is nothing to wait for.
     pub(super) fn ask_replay(&mut self, ticket: Ticket, target: &StateId) -> Option<Reply> {
-        let Some(state) = self.notebook.state(target).filter(|s| s.living != Living::Deleted) else {
+        let Some(state) = self.notebook.state(target).filter(|s| s.residency != Residency::Deleted) else {
             return Some(Reply::Refused(not_found("state", target)));
         };
         if is_whole_in_memory(state) {
@@ -56,12 +56,12 @@ impl Machine {
     pub(super) fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
         let wishes = self.requests.get(exec_id).is_some_and(|r| r.replay && !r.is_replayed);
         let Some(state) = self.notebook.state(id).filter(|s| wishes && !s.id.is_root()) else { return false };
-        if is_partial(state) || state.living == Living::Disk && !self.is_whole(state) {
+        if is_partial(state) || state.residency == Residency::Disk && !self.is_whole(state) {
             self.run_after_replay(exec_id, id);
             return true;
         }
         // What it gives is known when it is loaded, also where each branch loads it for itself.
-        if state.living == Living::Disk {
+        if state.residency == Residency::Disk {
             self.source_of(id);
         }
         let is_being_loaded = self.loads.values().any(|loading| loading == id);
@@ -148,7 +148,7 @@ impl Machine {
         let on_disk = state.checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
         state.id.is_root()
             || is_whole_in_memory(state) && (self.forks(&state.id) || on_disk)
-            || state.living == Living::Disk && on_disk
+            || state.residency == Residency::Disk && on_disk
     }
 
     fn run_step(&mut self, target: &StateId) {
@@ -230,13 +230,13 @@ impl Machine {
         self.heads.move_to(head, id);
         let Some(state) = self.notebook.state_mut(id) else { return false };
         let is_there = self.frozen.contains_key(id) && is_whole_in_memory(state);
-        if is_there || state.living == Living::Deleted {
+        if is_there || state.residency == Residency::Deleted {
             if let Some(replay) = self.replays.values_mut().find(|r| r.head == head) {
                 replay.spare.push(frozen);
             }
             return is_there;
         }
-        (state.living, state.revival) = (Living::Freezing, Some(Revival::Replay));
+        (state.residency, state.restored_from) = (Residency::Freezing, Some(RestoredFrom::Replay));
         (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
         if self.saver.has_broken(id) {
             state.saving = Saving::Idle;
@@ -282,11 +282,11 @@ impl Machine {
 }
 
 fn is_whole_in_memory(state: &State) -> bool {
-    matches!(state.living, Living::Memory | Living::Freezing) && !is_partial(state)
+    matches!(state.residency, Residency::Memory | Residency::Freezing) && !is_partial(state)
 }
 
 fn is_partial(state: &State) -> bool {
-    matches!(&state.revival, Some(Revival::Checkpoint { missing }) if !missing.is_empty())
+    matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if !missing.is_empty())
 }
 
 /// By this a replay can be interrupted.

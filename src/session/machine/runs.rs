@@ -1,10 +1,10 @@
 //! The life of a run: asked for, queued, begun, ended; and its output on the way.
 
+use super::cancel::{Stop, interrupted};
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
 use super::heads::Doing;
-use super::stops::{Stop, interrupted};
+use super::memory_limit::Weighing;
 use super::watch::Watch;
-use super::weighing::Weighing;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{

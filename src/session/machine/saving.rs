@@ -6,7 +6,8 @@
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Contents, ProcId, Role};
 use crate::notebook::{
-    Checkpoint, Event, ExecId, Form, Living, Refused, Reply, Revival, Saving, State, StateId, Trouble,
+    Checkpoint, DiskStatus, Event, ExecId, Form, Refused, Reply, Residency, RestoredFrom, Saving, State,
+    StateId,
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -116,7 +117,7 @@ impl Machine {
         if let Err(refused) = self.runnable(id) {
             return Some(Reply::Refused(refused));
         }
-        if let Some(trouble) = self.notebook.trouble() {
+        if let Some(trouble) = self.notebook.disk_status() {
             let (what, why, how) = (format!("save state {id}"), trouble.why.clone(), trouble.how.clone());
             return Some(Reply::Refused(Refused::new("disk", what, why, how)));
         }
@@ -148,14 +149,14 @@ impl Machine {
         if !is_wished {
             self.saver.wishes.push_front(Wish::by_itself(state.clone()));
         }
-        match self.notebook.trouble().cloned() {
+        match self.notebook.disk_status().cloned() {
             Some(trouble) => self.refuse_wishes(&trouble),
             None => self.save_next(),
         }
     }
 
     /// Nothing can be written: who waits for it is told.
-    fn refuse_wishes(&mut self, trouble: &Trouble) {
+    fn refuse_wishes(&mut self, trouble: &DiskStatus) {
         for wish in std::mem::take(&mut self.saver.wishes) {
             self.refuse_wish(wish, &trouble.why);
         }
@@ -163,7 +164,7 @@ impl Machine {
 
     /// Begins the next checkpoint, when there is one and it is time.
     pub(super) fn save_next(&mut self) {
-        while self.saver.writing.is_none() && self.notebook.trouble().is_none() {
+        while self.saver.writing.is_none() && self.notebook.disk_status().is_none() {
             if let Some(wish) = self.saver.wishes.pop_front() {
                 self.begin_saving(wish);
                 continue;
@@ -191,7 +192,7 @@ impl Machine {
 
     fn is_due(&self, id: &StateId) -> bool {
         self.notebook.state(id).is_some_and(|s| {
-            s.living == Living::Memory
+            s.residency == Residency::Memory
                 && (s.checkpoint.is_none() || self.saver.has_broken(&s.id))
                 && s.saving == Saving::Idle
                 && !s.id.is_root()
@@ -353,8 +354,8 @@ impl Machine {
                 state.checkpoint = Some((*checkpoint).clone());
             }
             state.saving = Saving::Idle;
-            if state.living == Living::Replay {
-                state.living = Living::Disk;
+            if state.residency == Residency::Replay {
+                state.residency = Residency::Disk;
             }
             self.publish_state(id);
         }
@@ -472,13 +473,13 @@ impl Machine {
     /// Whether checkpoints are being written without being asked for.
     pub(super) fn is_saving(&self) -> bool {
         self.saver.by_itself
-            && self.notebook.trouble().is_none()
+            && self.notebook.disk_status().is_none()
             && (self.saver.writing.is_some() || self.is_any_due())
     }
 
     /// Whether everything that could be saved is.
     pub(in crate::session) fn is_all_saved(&self) -> bool {
-        self.saver.writing.is_none() && (self.notebook.trouble().is_some() || !self.is_any_due())
+        self.saver.writing.is_none() && (self.notebook.disk_status().is_some() || !self.is_any_due())
     }
 
     fn is_any_due(&self) -> bool {
@@ -486,10 +487,10 @@ impl Machine {
     }
 
     /// Something is wrong with the disk, or is no longer.
-    pub(super) fn trouble(&mut self, trouble: Option<Trouble>) {
+    pub(super) fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         let is_over = trouble.is_none();
-        self.notebook.set_trouble(trouble.clone());
-        self.publish(Event::TroubleChanged { trouble: trouble.clone() });
+        self.notebook.set_disk_status(trouble.clone());
+        self.publish(Event::DiskStatusChanged { disk_status: trouble.clone() });
         if let Some(trouble) = &trouble {
             self.refuse_wishes(trouble);
         }
@@ -517,7 +518,7 @@ impl Machine {
 /// Whether all that can be had of a state now is the values of a checkpoint that has more in it.
 fn holds_values_only(state: &State) -> bool {
     let has_more = |c: &Checkpoint| !c.is_trusted && c.form == Form::Environment;
-    let is_whole = matches!(state.living, Living::Memory | Living::Freezing)
-        && !matches!(state.revival, Some(Revival::Checkpoint { .. }));
+    let is_whole = matches!(state.residency, Residency::Memory | Residency::Freezing)
+        && !matches!(state.restored_from, Some(RestoredFrom::Checkpoint { .. }));
     state.checkpoint.as_ref().is_some_and(has_more) && !is_whole
 }

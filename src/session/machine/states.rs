@@ -1,18 +1,18 @@
 //! The life of a state and of the processes that hold it: grown, frozen, looked at, lost, deleted.
 
+use super::cancel::interrupted;
 use super::hangs::{Hazards, READY_TIMEOUT};
 use super::heads::Doing;
-use super::stops::interrupted;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Base, Event, ExecId, Form, Living, Missing, Refused, Reply, Revival, RunStatus, Saving, State, StateId,
-    Variable,
+    Base, Event, ExecId, Form, Missing, Refused, Reply, Residency, RestoredFrom, RunStatus, Saving, State,
+    StateId, Variable,
 };
 use std::time::Duration;
 
 /// How many states may be looked at at once: each look is a process, and view links may look too.
-const MAX_LOOKS: usize = 8;
+const MAX_LISTINGS: usize = 8;
 /// What a state says whose head could not make its process.
 const NOT_KEPT: &str =
     "its process could not be made: a run against it tries that again first, and until then it could be lost";
@@ -26,7 +26,7 @@ const DIGEST_TIMEOUT: Duration = Duration::from_secs(60);
 impl Machine {
     /// The notebook was opened: its first process starts, and runs that the last server did not see the end of are over.
     pub(super) fn opened(&mut self) {
-        self.plant();
+        self.spawn_root();
         for run in self.open.clone() {
             self.end(&run, RunStatus::Interrupted, Some(interrupted(STOPPED)));
         }
@@ -48,11 +48,11 @@ impl Machine {
     }
 
     /// Starts the root process.
-    pub(super) fn plant(&mut self) {
+    pub(super) fn spawn_root(&mut self) {
         let root = self.new_proc();
         self.root = Some(root);
         self.frozen.insert(StateId::root(), root);
-        self.effects.push(Effect::Plant(root));
+        self.effects.push(Effect::SpawnRoot(root));
     }
 
     /// Adds the state that a run leaves.
@@ -94,15 +94,15 @@ impl Machine {
     pub(super) fn may_have_to_freeze(&self, head: ProcId) -> bool {
         let stands_there = self.heads.get(head).filter(|h| h.is_ready && matches!(h.doing, Doing::Begin(_)));
         let state = stands_there.and_then(|h| self.notebook.state(&h.at));
-        state.is_some_and(|s| s.living == Living::Freezing)
+        state.is_some_and(|s| s.residency == Residency::Freezing)
     }
 
     /// Whether a state can be run against.
     pub(super) fn runnable(&self, id: &StateId) -> Result<(), Refused> {
-        let state = self.notebook.state(id).filter(|s| s.living != Living::Deleted);
+        let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
         let state = state.ok_or_else(|| not_found("state", id))?;
         // The root can be planted again; any other state is its process.
-        if state.living.can_run() || state.parent.is_none() {
+        if state.residency.can_run() || state.parent.is_none() {
             return Ok(());
         }
         let how = "replay it: its cells run again from the nearest state that is whole";
@@ -133,7 +133,7 @@ impl Machine {
                 self.note_hazard(&state, hazard);
             }
             self.note_whether_kept(&state, true);
-            self.set_living(&state, Living::Memory);
+            self.set_residency(&state, Residency::Memory);
             self.begin_late_runs(&state);
             self.compare_soon(&state);
             self.let_idle_heads_go();
@@ -152,14 +152,15 @@ impl Machine {
             if let Some(checkpoint) = checkpoint.filter(|c| c.form == Form::Environment) {
                 checkpoint.missing.clone_from(&missing);
             }
-            state.revival = Some(Revival::Checkpoint { missing });
+            state.restored_from = Some(RestoredFrom::Checkpoint { missing });
             self.publish_state(id);
             self.note_may_go(id);
         }
     }
 
     fn let_idle_heads_go(&mut self) {
-        let in_memory = |id: &StateId| self.notebook.state(id).is_some_and(|s| s.living == Living::Memory);
+        let in_memory =
+            |id: &StateId| self.notebook.state(id).is_some_and(|s| s.residency == Residency::Memory);
         for head in self.heads.too_many(in_memory) {
             self.discard(head);
         }
@@ -169,10 +170,12 @@ impl Machine {
         self.frozen.state_of(frozen).cloned()
     }
 
-    pub(super) fn set_living(&mut self, id: &StateId, living: Living) {
-        let Some(state) = self.notebook.state_mut(id).filter(|s| s.living != Living::Deleted) else { return };
-        if state.living != living {
-            state.living = living;
+    pub(super) fn set_residency(&mut self, id: &StateId, living: Residency) {
+        let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
+            return;
+        };
+        if state.residency != living {
+            state.residency = living;
             self.publish_state(id);
             self.note_may_be_due(id);
         }
@@ -187,7 +190,8 @@ impl Machine {
         self.frozen.remove(&StateId::root());
         if let Some(root) = self.notebook.state_mut(&StateId::root()) {
             root.warnings = vec![why.to_owned()];
-            root.living = if root.living == Living::Deleted { Living::Deleted } else { Living::Replay };
+            root.residency =
+                if root.residency == Residency::Deleted { Residency::Deleted } else { Residency::Replay };
             self.publish_state(&StateId::root());
         }
         self.fail_all_replays(why);
@@ -245,13 +249,13 @@ impl Machine {
             self.root = None;
         }
         self.loads.retain(|_, s| s != state);
-        let was_ready = self.notebook.state(state).is_some_and(|s| s.living == Living::Memory);
+        let was_ready = self.notebook.state(state).is_some_and(|s| s.residency == Residency::Memory);
         if !was_ready {
             // It could not become what it was forked to be, and another one could not either.
             return self.not_kept(state);
         }
         self.frozen.remove(state);
-        self.set_living(state, Living::Freezing);
+        self.set_residency(state, Residency::Freezing);
         match self.heads.resting_at(state) {
             Some(head) => self.keep(head, state),
             None => self.left(state),
@@ -266,12 +270,12 @@ impl Machine {
         let has_checkpoint =
             self.notebook.state(id).is_some_and(|s| s.checkpoint.is_some() && !s.id.is_root());
         if let Some(state) = self.notebook.state_mut(id) {
-            (state.revival, state.memory_bytes) = (None, None);
+            (state.restored_from, state.memory_bytes) = (None, None);
         }
         // One whose checkpoint could not be loaded stays what it is.
-        let is_known = self.notebook.state(id).is_some_and(|s| s.living == Living::Replay);
+        let is_known = self.notebook.state(id).is_some_and(|s| s.residency == Residency::Replay);
         if !is_known {
-            self.set_living(id, if has_checkpoint { Living::Disk } else { Living::Replay });
+            self.set_residency(id, if has_checkpoint { Residency::Disk } else { Residency::Replay });
         }
     }
 
@@ -341,7 +345,7 @@ impl Machine {
         self.end_looks(state, &Refused::new("kernel", what, why, "try again"));
         self.end_answers(state, "kernel", why);
         self.note_whether_kept(state, state.is_root() || !self.heads.hold(state));
-        self.set_living(state, Living::Freezing);
+        self.set_residency(state, Residency::Freezing);
         self.left(state);
         if let Some(process) = process {
             for run in self.late_runs.remove(state).unwrap_or_default() {
@@ -383,7 +387,7 @@ impl Machine {
     }
 
     /// Looks at the variables of a state. Answers at once only when it cannot.
-    pub(super) fn look(&mut self, ticket: Ticket, state: &StateId, role: Role) -> Option<Reply> {
+    pub(super) fn list_variables(&mut self, ticket: Ticket, state: &StateId, role: Role) -> Option<Reply> {
         if let Err(refused) = self.runnable(state) {
             return Some(Reply::Refused(refused));
         }
@@ -399,7 +403,7 @@ impl Machine {
         let busy = |why| {
             Some(Reply::Refused(Refused::new("busy", format!("look at state {state}"), why, "try again")))
         };
-        if self.looks.len() >= MAX_LOOKS {
+        if self.looks.len() >= MAX_LISTINGS {
             return busy("too many states are being looked at");
         }
         let Some(frozen) = self.source_of(state) else { return busy("its process is being made again") };
@@ -410,7 +414,7 @@ impl Machine {
             self.digesters.add(look);
         }
         self.effects.push(Effect::Fork { from: frozen, child: look, role, load: None });
-        self.effects.push(Effect::Wake(self.look_limit(look), Alarm::Looked(look)));
+        self.effects.push(Effect::Wake(self.listing_limit(look), Alarm::Looked(look)));
         None
     }
 
@@ -421,12 +425,12 @@ impl Machine {
         }
     }
 
-    fn look_limit(&self, look: ProcId) -> Duration {
+    fn listing_limit(&self, look: ProcId) -> Duration {
         if self.digesters.has(look) { DIGEST_TIMEOUT } else { LOOK_TIMEOUT }
     }
 
     /// A look takes too long.
-    pub(super) fn look_took_too_long(&mut self, process: ProcId) {
+    pub(super) fn listing_took_too_long(&mut self, process: ProcId) {
         let is_waiting = self.waits_for_a_load(process);
         // One that waited for its state to be loaded has its whole time after that.
         let was_waiting = self.late_looks.remove(&process) && self.looks.contains_key(&process);
@@ -434,11 +438,11 @@ impl Machine {
             self.late_looks.insert(process);
         }
         if is_waiting || was_waiting {
-            return self.effects.push(Effect::Wake(self.look_limit(process), Alarm::Looked(process)));
+            return self.effects.push(Effect::Wake(self.listing_limit(process), Alarm::Looked(process)));
         }
         if let Some((tickets, state)) = self.looks.remove(&process) {
             self.effects.push(Effect::Kill(process));
-            let why = format!("it took longer than {} s", self.look_limit(process).as_secs());
+            let why = format!("it took longer than {} s", self.listing_limit(process).as_secs());
             let how = "the machine is busy, or some variable is slow to show; try again, or print what you need in a cell";
             let refused = Refused::new("timeout", format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
@@ -447,7 +451,7 @@ impl Machine {
 
     /// Changes what is not immutable about a state.
     pub(super) fn change_state(&mut self, id: &StateId, change: impl FnOnce(&mut State)) -> Reply {
-        let Some(state) = self.notebook.state_mut(id).filter(|s| s.living != Living::Deleted) else {
+        let Some(state) = self.notebook.state_mut(id).filter(|s| s.residency != Residency::Deleted) else {
             return Reply::Refused(not_found("state", id));
         };
         change(state);
@@ -482,7 +486,7 @@ impl Machine {
                 "start over instead",
             ));
         }
-        if !self.notebook.state(id).is_some_and(|s| s.living != Living::Deleted) {
+        if !self.notebook.state(id).is_some_and(|s| s.residency != Residency::Deleted) {
             return Reply::Refused(not_found("state", id));
         }
         let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
@@ -530,7 +534,7 @@ impl Machine {
     /// A run that left no state has ended. It may have been the last that held a state which was deleted meanwhile.
     pub(super) fn let_go_after(&mut self, base: &Base) {
         let Base::State(id) = base else { return };
-        if self.notebook.state(id).is_none_or(|s| s.living != Living::Deleted) {
+        if self.notebook.state(id).is_none_or(|s| s.residency != Residency::Deleted) {
             return;
         }
         let before: Vec<StateId> = self.notebook.lineage(id).iter().map(|s| s.id.clone()).collect();
@@ -594,10 +598,10 @@ impl Machine {
         self.memory.forget_all();
         self.move_people(&StateId::root(), |id| !id.is_root());
         if is_alive && let Some(root) = self.notebook.state_mut(&StateId::root()) {
-            root.living = Living::Memory;
+            root.residency = Residency::Memory;
         }
         if self.root.is_none() {
-            self.plant();
+            self.spawn_root();
         }
         let notebook = self.notebook.snapshot();
         self.publish(Event::Reset { notebook });
@@ -606,5 +610,5 @@ impl Machine {
 }
 
 pub(super) fn is_new(state: &State) -> bool {
-    state.living == Living::Freezing
+    state.residency == Residency::Freezing
 }

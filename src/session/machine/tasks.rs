@@ -3,8 +3,8 @@
 use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, Event, ExecId, Living, Outputs, Refused, Reply, RunStatus, Saving, State, StateId,
-    TaskCheckpoint, Trouble,
+    Asked, Base, DiskStatus, Event, ExecId, Outputs, Refused, Reply, Residency, RunStatus, Saving, State,
+    StateId, TaskCheckpoint,
 };
 
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ impl Machine {
             return Reply::Refused(Refused::new("bad_request", "save a task", "its task_id is empty", how));
         }
         if let Some(id) = &state
-            && self.notebook.state(id).is_none_or(|s| s.living == Living::Deleted)
+            && self.notebook.state(id).is_none_or(|s| s.residency == Residency::Deleted)
         {
             return Reply::Refused(not_found("state", id));
         }
@@ -55,8 +55,8 @@ impl Machine {
         self.publish(Event::RunAdded { run });
         let root = Some(StateId::root());
         let mut state = State::new(id.clone(), root, Some(exec_id.clone()), self.now_ms);
-        (state.exec_count, state.label, state.living) =
-            (adopted.about.execution_count, adopted.label, Living::Replay);
+        (state.exec_count, state.label, state.residency) =
+            (adopted.about.execution_count, adopted.label, Residency::Replay);
         self.notebook.add_state(state.clone());
         self.publish(Event::StateAdded { state });
         let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
@@ -91,7 +91,7 @@ impl Machine {
     }
 
     /// Checkpoints were signed as our own, or could not be.
-    pub(super) fn trusted(&mut self, states: Result<Vec<StateId>, Trouble>) {
+    pub(super) fn trusted(&mut self, states: Result<Vec<StateId>, DiskStatus>) {
         let tickets = std::mem::take(&mut self.trusting);
         let states = match states {
             Ok(states) => states,
@@ -103,12 +103,12 @@ impl Machine {
                 checkpoint.is_trusted = true;
             }
             // As values it could not be loaded; whole it has not been tried.
-            let is_untried = state.living == Living::Replay && state.checkpoint.is_some();
+            let is_untried = state.residency == Residency::Replay && state.checkpoint.is_some();
             if is_untried {
-                (state.living, state.saving) = (Living::Disk, Saving::Idle);
+                (state.residency, state.saving) = (Residency::Disk, Saving::Idle);
             }
             // What was loaded of it are its values only.
-            let is_partial = state.revival.is_some() && state.living == Living::Memory;
+            let is_partial = state.restored_from.is_some() && state.residency == Residency::Memory;
             self.publish_state(id);
             if is_untried {
                 self.saver.forget_broken(id);

@@ -19,7 +19,7 @@ const UNPACKED_PER_BYTE: u64 = 200;
 
 /// What a list needs to know of a manifest.
 #[derive(Deserialize)]
-struct About {
+struct ManifestSummary {
     #[serde(default)]
     entries: Vec<IgnoredAny>,
     #[serde(default)]
@@ -82,7 +82,7 @@ pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
     put(&manifest)?;
     blobs.settle().map_err(ExchangeError::Disk)?;
 
-    let about: About = serde_json::from_slice(&manifest).map_err(|e| bad(e.to_string()))?;
+    let about: ManifestSummary = serde_json::from_slice(&manifest).map_err(|e| bad(e.to_string()))?;
     let checkpoint = &mut arrived.checkpoint;
     checkpoint.checkpoint_id = id.to_string();
     checkpoint.is_trusted = false;

@@ -1,6 +1,6 @@
 //! Why the disk or the database refuses, in words.
 
-use crate::notebook::Trouble;
+use crate::notebook::DiskStatus;
 use rusqlite::ErrorCode;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -23,8 +23,8 @@ impl Fault {
     }
 
     /// Said to the people who work in the notebook.
-    pub(in crate::store) fn trouble(&self, dir: &Path) -> Trouble {
-        Trouble {
+    pub(in crate::store) fn trouble(&self, dir: &Path) -> DiskStatus {
+        DiskStatus {
             what: format!("write to {}", dir.display()),
             why: self.why.clone(),
             how: format!("{}; it is tried again every second", self.how),

@@ -67,27 +67,27 @@ fn driver() {
 /// Waits for facts to be saved. When the disk fails meanwhile, the whole story is written as soon as that is possible.
 fn wait_or_mend(
     store: &Store,
-    news: &Receiver<News>,
+    news: &Receiver<StoreEvent>,
     notebook: &crate::notebook::Notebook,
     number: u64,
 ) -> bool {
     let mut has_failed = false;
     loop {
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
-            News::Saved { up_to } if has_failed && up_to >= 1000 => {
+            StoreEvent::Saved { up_to } if has_failed && up_to >= 1000 => {
                 println!("mended");
                 return false;
             }
-            News::Saved { up_to } if up_to >= number => {
+            StoreEvent::Saved { up_to } if up_to >= number => {
                 println!("acked {number}");
                 return true;
             }
-            News::Failed { trouble } => {
+            StoreEvent::Failed { trouble } => {
                 println!("failed {trouble:?}");
                 assert!(!trouble.how.is_empty());
                 has_failed = true;
             }
-            News::Usable => store.rewrite(1000, notebook),
+            StoreEvent::Usable => store.rewrite(1000, notebook),
             _ => {}
         }
     }
@@ -232,8 +232,8 @@ fn full_disk_driver() {
         notebook.add_run(run.clone());
         opened.store.save(number, &Event::RunAdded { run });
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
-            News::Saved { up_to } => assert_eq!(up_to, number),
-            News::Failed { trouble } => {
+            StoreEvent::Saved { up_to } => assert_eq!(up_to, number),
+            StoreEvent::Failed { trouble } => {
                 failed = number;
                 assert!(trouble.why.contains("the disk is full"), "{trouble:?}");
                 break;
@@ -249,9 +249,9 @@ fn full_disk_driver() {
     std::fs::remove_file(dir.0.join("filler")).unwrap();
     loop {
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
-            News::Usable => opened.store.rewrite(100, &notebook),
-            News::Saved { up_to: 100 } => break,
-            News::Failed { trouble } => panic!("{trouble:?}"),
+            StoreEvent::Usable => opened.store.rewrite(100, &notebook),
+            StoreEvent::Saved { up_to: 100 } => break,
+            StoreEvent::Failed { trouble } => panic!("{trouble:?}"),
             other => println!("{other:?}"),
         }
     }
@@ -290,9 +290,9 @@ fn a_directory_that_is_moved_away_is_not_written_to() {
     std::fs::rename(dir.notebook(), &away).unwrap();
     let run = new_run("r", &StateId::root(), "1");
     opened.store.save(1, &Event::RunAdded { run: run.clone() });
-    assert!(matches!(news.recv().unwrap(), News::Failed { trouble } if trouble.why.contains("moved")));
+    assert!(matches!(news.recv().unwrap(), StoreEvent::Failed { trouble } if trouble.why.contains("moved")));
     std::fs::rename(&away, dir.notebook()).unwrap();
-    assert!(matches!(news.recv().unwrap(), News::Usable));
+    assert!(matches!(news.recv().unwrap(), StoreEvent::Usable));
     let mut notebook = crate::notebook::Notebook::new("main", 1.0);
     notebook.add_run(run);
     opened.store.rewrite(2, &notebook);

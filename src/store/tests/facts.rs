@@ -2,7 +2,7 @@
 
 use super::Dice;
 use crate::notebook::{
-    Asked, Base, Draft, DraftId, DraftKind, Event, ExecId, Living, MimeBundle, Notebook, Output, Outputs,
+    Asked, Base, Draft, DraftId, DraftKind, Event, ExecId, MimeBundle, Notebook, Output, Outputs, Residency,
     Run, RunError, RunStatus, Saving, State, StateId, StreamName, TaskCheckpoint, Updated,
 };
 use serde_json::{Map, Value, json};
@@ -31,10 +31,10 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
         forks: true,
         fork_anyway: false,
         pinned: false,
-        living: Living::Freezing,
+        residency: Residency::Freezing,
         checkpoint: None,
         saving: Saving::Idle,
-        revival: None,
+        restored_from: None,
         memory_bytes: None,
         changes: None,
         partial: true,
@@ -83,7 +83,7 @@ impl Story {
     }
 
     fn live_states(&self) -> Vec<StateId> {
-        self.notebook.states().filter(|s| s.living != Living::Deleted).map(|s| s.id.clone()).collect()
+        self.notebook.states().filter(|s| s.residency != Residency::Deleted).map(|s| s.id.clone()).collect()
     }
 
     fn any_state(&mut self) -> Option<StateId> {
@@ -247,7 +247,7 @@ impl Story {
         let state = self.notebook.state_mut(&id).unwrap();
         (state.label, state.prose, state.pinned) = (Some(format!("l{n}")), vec!["# p".into()], n > 50);
         state.fork_anyway = n > 30;
-        (state.living, state.memory_bytes) = (Living::Memory, Some(5));
+        (state.residency, state.memory_bytes) = (Residency::Memory, Some(5));
         let state = state.clone();
         self.facts.push(Event::StateChanged { state });
     }
@@ -260,7 +260,9 @@ impl Story {
         let before: Vec<StateId> = self.notebook.lineage(&id).iter().map(|s| s.id.clone()).collect();
         let (states, runs) = self.notebook.delete_state(&id).unwrap();
         for id in before.iter().filter(|id| !states.contains(id)) {
-            if let Some(state) = self.notebook.state(id).filter(|s| s.living == Living::Deleted).cloned() {
+            if let Some(state) =
+                self.notebook.state(id).filter(|s| s.residency == Residency::Deleted).cloned()
+            {
                 self.facts.push(Event::StateChanged { state });
             }
         }

@@ -53,7 +53,7 @@ fn write_golden() {
     let (opened, news) = dir.open();
     let about = Checkpoint { checkpoint_id: blobs(&dir, 7), ..about("initial") };
     opened.store.keep_checkpoint(NewCheckpoint { state: StateId::root(), parent: None, about });
-    while !matches!(news.recv().unwrap(), News::Kept { checkpoint: Ok(_), .. }) {}
+    while !matches!(news.recv().unwrap(), StoreEvent::Kept { checkpoint: Ok(_), .. }) {}
     let (tell, told) = channel();
     let link = KeptLink {
         id: "link".into(),

@@ -10,8 +10,8 @@ mod outputs;
 mod round;
 mod trust;
 
-use super::{InstallKey, News, Opened, Store, StoreError, parts_of};
-use crate::notebook::{Event, Living, Parts, Saving};
+use super::{InstallKey, Opened, Store, StoreError, StoreEvent, parts_of};
+use crate::notebook::{Event, Parts, Residency, Saving};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -36,16 +36,16 @@ impl Dir {
         InstallKey::load_or_make(&self.0.join("config")).unwrap()
     }
 
-    fn open(&self) -> (Opened, Receiver<News>) {
+    fn open(&self) -> (Opened, Receiver<StoreEvent>) {
         self.try_open().unwrap()
     }
 
-    fn try_open(&self) -> Result<(Opened, Receiver<News>), StoreError> {
+    fn try_open(&self) -> Result<(Opened, Receiver<StoreEvent>), StoreError> {
         open_at(&self.notebook(), &self.key())
     }
 }
 
-fn open_at(dir: &Path, key: &InstallKey) -> Result<(Opened, Receiver<News>), StoreError> {
+fn open_at(dir: &Path, key: &InstallKey) -> Result<(Opened, Receiver<StoreEvent>), StoreError> {
     let (tell, news) = channel();
     let opened = Store::open(dir, "main", key, move |one| drop(tell.send(one)))?;
     Ok((opened, news))
@@ -78,11 +78,11 @@ impl Dice {
 }
 
 /// Waits until everything up to a number is on disk.
-fn wait(news: &Receiver<News>, number: u64) {
+fn wait(news: &Receiver<StoreEvent>, number: u64) {
     loop {
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
-            News::Saved { up_to } if up_to >= number => return,
-            News::Failed { trouble } => panic!("{trouble:?}"),
+            StoreEvent::Saved { up_to } if up_to >= number => return,
+            StoreEvent::Failed { trouble } => panic!("{trouble:?}"),
             _ => {}
         }
     }
@@ -95,13 +95,13 @@ fn lasting(parts: &Parts) -> Value {
         .iter()
         .map(|state| {
             let mut state = state.clone();
-            state.living = match (state.living, &state.parent) {
-                (Living::Deleted, _) => Living::Deleted,
-                (_, None) => Living::Freezing,
-                _ if state.checkpoint.is_some() => Living::Disk,
-                _ => Living::Replay,
+            state.residency = match (state.residency, &state.parent) {
+                (Residency::Deleted, _) => Residency::Deleted,
+                (_, None) => Residency::Freezing,
+                _ if state.checkpoint.is_some() => Residency::Disk,
+                _ => Residency::Replay,
             };
-            (state.saving, state.revival, state.memory_bytes) = (Saving::Idle, None, None);
+            (state.saving, state.restored_from, state.memory_bytes) = (Saving::Idle, None, None);
             serde_json::to_value(state).unwrap()
         })
         .collect();
@@ -166,7 +166,7 @@ fn facts_that_belong_together_are_on_disk_together_however_much_hurry_there_is()
         opened.store.hurry();
         std::thread::yield_now();
         opened.store.save(number + 1, &pair[1]);
-        let News::Saved { up_to } = news.recv_timeout(Duration::from_secs(30)).unwrap() else {
+        let StoreEvent::Saved { up_to } = news.recv_timeout(Duration::from_secs(30)).unwrap() else {
             panic!("trouble")
         };
         assert_eq!(up_to, number + 1, "half of it is on disk");

@@ -58,11 +58,11 @@ fn new_checkpoint(state: &str, parent: &str, manifest: &str) -> NewCheckpoint {
     }
 }
 
-fn kept(news: &Receiver<News>) -> Result<Box<Checkpoint>, String> {
+fn kept(news: &Receiver<StoreEvent>) -> Result<Box<Checkpoint>, String> {
     loop {
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
-            News::Kept { checkpoint, .. } => return checkpoint,
-            News::Failed { trouble } => panic!("{trouble:?}"),
+            StoreEvent::Kept { checkpoint, .. } => return checkpoint,
+            StoreEvent::Failed { trouble } => panic!("{trouble:?}"),
             _ => {}
         }
     }
@@ -95,7 +95,10 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
     opened.store.close();
     let (opened, news) = dir.open();
     let first = opened.parts.states[1].checkpoint.clone().unwrap();
-    assert_eq!((opened.parts.states[1].living, first.is_trusted, first.entry_count), (Living::Disk, true, 3));
+    assert_eq!(
+        (opened.parts.states[1].residency, first.is_trusted, first.entry_count),
+        (Residency::Disk, true, 3)
+    );
     assert_eq!(first.session_id, opened.store.notebook_id());
     let manifest = blobs(&dir, 9);
     assert!(kept_with(&opened, &news, "gone", "a", &manifest).unwrap_err().contains("gone"));
@@ -118,7 +121,7 @@ fn a_checkpoint_is_kept_when_all_of_it_is_there() {
 
 fn kept_with(
     o: &Opened,
-    news: &Receiver<News>,
+    news: &Receiver<StoreEvent>,
     state: &str,
     parent: &str,
     manifest: &str,
@@ -200,7 +203,7 @@ fn what_was_altered_or_moved_is_not_trusted() {
         two(&dir).store.close();
         forge(&dir, sql);
         assert_eq!(trusted(&dir), wished, "{sql}");
-        let taken = Trusting::look(&dir.notebook(), &dir.key()).unwrap().sign().unwrap();
+        let taken = Trusting::inspect(&dir.notebook(), &dir.key()).unwrap().sign().unwrap();
         assert_eq!(taken, wished.iter().filter(|w| **w == Some(false)).count());
         assert_eq!(trusted(&dir), [Some(true), Some(true)]);
     }
@@ -230,7 +233,7 @@ fn another_install_gets_values_only_and_no_links() {
     assert!(opened.parts.states[1..].iter().all(|s| !s.checkpoint.as_ref().unwrap().is_trusted));
     opened.store.trust();
     let taken = loop {
-        if let News::Trusted(taken) = news.recv_timeout(Duration::from_secs(30)).unwrap() {
+        if let StoreEvent::Trusted(taken) = news.recv_timeout(Duration::from_secs(30)).unwrap() {
             break taken.unwrap();
         }
     };

@@ -1136,7 +1136,7 @@ fn new_runs_wait_for_states_that_have_to_be_on_disk_before_they_can_be_let_go() 
         };
         for effect in machine.step(f64::from(turn), input) {
             match effect {
-                Effect::Plant(root) => inputs.push_back(Input::Reported(root, ready())),
+                Effect::SpawnRoot(root) => inputs.push_back(Input::Reported(root, ready())),
                 Effect::Fork { child, role: crate::kernel::Role::Frozen, .. } => {
                     forks += 1;
                     alive.insert(child);

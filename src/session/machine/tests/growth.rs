@@ -49,13 +49,13 @@ impl Chain {
         let ready =
             |process| Input::Reported(process, Report::Ready { pid: 0, missing: Vec::new(), hazard: None });
         match effect {
-            Effect::Plant(root) => vec![ready(root)],
+            Effect::SpawnRoot(root) => vec![ready(root)],
             Effect::Fork { child, role: Role::Save(_), .. } => {
                 let report = Report::Saved(contents(child));
                 vec![Input::Reported(child, report), Input::Gone(child, None)]
             }
-            Effect::Fork { child, role: Role::Mark, .. } => {
-                let report = Report::Marked { marks: None, family: 0 };
+            Effect::Fork { child, role: Role::Fingerprint, .. } => {
+                let report = Report::Fingerprinted { fingerprints: None, address_space: 0 };
                 vec![Input::Reported(child, report), Input::Gone(child, None)]
             }
             Effect::Fork { child, .. } => vec![ready(child)],

@@ -16,12 +16,12 @@ mod transfers;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
 use crate::kernel::{
-    Contents, Delivery, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Seen, Weight,
+    Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Seen, Weight,
 };
 use crate::notebook::{
-    Base, Checkpoint, Command, Digests, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living,
-    Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, RunError, StateId, StreamName,
-    Trouble,
+    Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Event, ExecId, Form, Line,
+    Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency, RunError, StateId,
+    StreamName,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -195,7 +195,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
-        ["look", id] => command(Command::LookAtVariables { state: state(id) }),
+        ["look", id] => command(Command::ListVariables { state: state(id) }),
         ["digest", id] => command(Command::Digest { state: state(id) }),
         ["complete", id] => command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 }),
         ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
@@ -229,7 +229,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ),
         ["unkept", id] => Input::Kept(state(id), Err("the disk is full".into())),
         ["trusted", ids @ ..] => Input::Trusted(Ok(ids.iter().map(|id| state(id)).collect())),
-        ["trouble"] => Input::Trouble(Some(Trouble {
+        ["trouble"] => Input::Trouble(Some(DiskStatus {
             what: "save".into(),
             why: "the disk is full".into(),
             how: "make room".into(),
@@ -348,16 +348,17 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }),
         [_, "finds", number] => reported(Report::Found {
             number: number.parse().expect("a number"),
-            found: Found::Completions { from: 2, to: 2, items: Vec::new() },
+            found: Introspected::Completions { from: 2, to: 2, items: Vec::new() },
         }),
-        [_, "knows", number] => {
-            reported(Report::Found { number: number.parse().expect("a number"), found: Found::Object(None) })
-        }
-        [_, "marks", family, marks @ ..] => reported(Report::Marked {
-            marks: Some(marks.iter().map(|mark| parse_mark(mark)).collect()),
-            family: family.parse().expect("a number"),
+        [_, "knows", number] => reported(Report::Found {
+            number: number.parse().expect("a number"),
+            found: Introspected::Object(None),
         }),
-        [_, "marks"] => reported(Report::Marked { marks: None, family: 0 }),
+        [_, "marks", family, marks @ ..] => reported(Report::Fingerprinted {
+            fingerprints: Some(marks.iter().map(|mark| parse_mark(mark)).collect()),
+            address_space: family.parse().expect("a number"),
+        }),
+        [_, "marks"] => reported(Report::Fingerprinted { fingerprints: None, address_space: 0 }),
         [_, "digests", names @ ..] => {
             let hashes = names.iter().map(|name| ((*name).to_owned(), Some("d".repeat(64)))).collect();
             reported(Report::Digested(Some(Digests { hashes, groups: Vec::new(), fingerprints: Vec::new() })))
@@ -388,12 +389,12 @@ fn weight(anonymous: &str, own: &str) -> Weight {
 }
 
 /// `x=7` is a variable with the fingerprint 7, `x@int:1` an `int` without one at address 1.
-fn parse_mark(text: &str) -> (String, Mark) {
+fn parse_mark(text: &str) -> (String, Fingerprint) {
     match text.split_once('=') {
-        Some((name, content)) => (name.into(), Mark(Some(content.into()), "int 0".into())),
+        Some((name, content)) => (name.into(), Fingerprint(Some(content.into()), "int 0".into())),
         None => {
             let (name, at) = text.split_once('@').expect("a mark");
-            (name.into(), Mark(None, at.replace(':', " ")))
+            (name.into(), Fingerprint(None, at.replace(':', " ")))
         }
     }
 }
@@ -435,7 +436,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::Publish(event) => event_text(event)?,
         Effect::Answer(ticket, reply) => format!("answer {}: {}", ticket.0, reply_text(reply)),
-        Effect::Plant(p) => format!("plant p{}", p.0),
+        Effect::SpawnRoot(p) => format!("plant p{}", p.0),
         Effect::Fork { from, child, role, load } => {
             let load =
                 load.as_ref().map_or(String::new(), |l| format!(" from {} ({:?})", l.manifest, l.form));
@@ -543,7 +544,7 @@ fn event_text(event: &Event) -> Option<String> {
         },
         Event::StateChanged { state } => {
             let label = state.label.as_ref().map_or(String::new(), |l| format!(" label {l}"));
-            format!("{} is in {:?}{label}", state.id, state.living)
+            format!("{} is in {:?}{label}", state.id, state.residency)
         }
         Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
         Event::DraftsChanged { on, removed, put } => {
@@ -559,7 +560,7 @@ fn event_text(event: &Event) -> Option<String> {
         Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
         Event::MemoryMeasured { state, memory_bytes } => format!("{state} holds {memory_bytes}"),
         Event::StateSaved { state } => format!("{state} is saved"),
-        Event::TroubleChanged { trouble } => {
+        Event::DiskStatusChanged { disk_status: trouble } => {
             format!("trouble: {}", trouble.as_ref().map_or("none", |t| &t.why))
         }
         Event::TaskSaved { checkpoint } => {
@@ -573,7 +574,7 @@ fn event_text(event: &Event) -> Option<String> {
                 list(&changes.removed)
             )
         }
-        Event::PeopleChanged { people } => {
+        Event::PresenceChanged { participants: people } => {
             let places: Vec<_> = people.iter().map(|p| format!("{}@{}", p.id, p.state)).collect();
             format!("people: {}", list(&places))
         }
@@ -597,8 +598,8 @@ fn draw(notebook: &Notebook, id: &StateId, first: &str, rest: &str, text: &mut S
     let name = if state.name == id.as_str() { String::new() } else { format!(" “{}”", state.name) };
     let partial = if state.partial { ", partial" } else { "" };
     let run = state.exec_id.as_ref().map_or(String::new(), |r| format!(" ({r}{partial})"));
-    let living = match state.living {
-        Living::Memory => String::new(),
+    let living = match state.residency {
+        Residency::Memory => String::new(),
         other => format!(" {other:?}"),
     };
     let drafts = notebook.drafts_on(id);

@@ -124,7 +124,7 @@ fn who_walks_quickly_is_told_of_once_in_a_moment() {
     let mut machine = machine();
     let mut stand = |at_ms: f64, input: Input| {
         let told = |effect: &Effect| match effect {
-            Effect::Publish(event) => matches!(**event, Event::PeopleChanged { .. }).then_some("told"),
+            Effect::Publish(event) => matches!(**event, Event::PresenceChanged { .. }).then_some("told"),
             Effect::Wake(..) => Some("later"),
             _ => None,
         };
@@ -143,5 +143,5 @@ fn who_walks_quickly_is_told_of_once_in_a_moment() {
     for who in 3..200 {
         stand(2000.0 + 1000.0 * who as f64, step(who));
     }
-    assert_eq!(machine.notebook().people().len(), 100);
+    assert_eq!(machine.notebook().participants().len(), 100);
 }

@@ -4,9 +4,9 @@
 //! invariants.
 
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
-use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Role};
+use crate::kernel::{Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Role};
 use crate::notebook::{
-    Base, Checkpoint, Command, Event, Form, Living, OnError, Reply, RunError, RunStatus, StateId,
+    Base, Checkpoint, Command, Event, Form, OnError, Reply, Residency, RunError, RunStatus, StateId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ impl World {
         for effect in self.machine.step(self.now_ms, input) {
             self.check(&effect);
             match effect {
-                Effect::Plant(id) => drop(self.processes.insert(id, Life::BecomesReady(Role::Frozen))),
+                Effect::SpawnRoot(id) => drop(self.processes.insert(id, Life::BecomesReady(Role::Frozen))),
                 Effect::Fork { from, child, role, load } => {
                     assert!(
                         self.processes.contains_key(&from) || self.dying.contains(&from),
@@ -137,7 +137,7 @@ impl World {
             if let Some(parent) = &state.parent {
                 assert!(notebook.state(parent).is_some(), "{} lost its parent", state.id);
             }
-            if state.living == Living::Memory {
+            if state.residency == Residency::Memory {
                 let held = self.machine.frozen.get(&state.id).expect("a state in memory has a process");
                 assert!(self.processes.contains_key(held) || self.dying.contains(held));
             }
@@ -187,7 +187,7 @@ impl World {
             }
             11..=13 => Command::Interrupt { exec_id: exec(&some_run) },
             14 => run(&some_run, Base::State(state)),
-            15..=16 => Command::LookAtVariables { state },
+            15..=16 => Command::ListVariables { state },
             17 => Command::DropAttempt { exec_id: exec(&some_run) },
             18 => Command::DeleteState { state, subtree: chance.below(3) == 0 },
             _ if chance.below(20) == 0 => Command::Reset,
@@ -216,8 +216,10 @@ impl World {
                 let (process, number) = self.questions.remove(0);
                 // Who waits for one that was ended or has died is told so.
                 let is_there = self.processes.contains_key(&process);
-                is_there
-                    .then_some(Input::Reported(process, Report::Found { number, found: Found::Object(None) }))
+                is_there.then_some(Input::Reported(
+                    process,
+                    Report::Found { number, found: Introspected::Object(None) },
+                ))
             }
             2 => match self.alarms.pop()? {
                 Alarm::Measure => Some(Input::Measured(Vec::new(), None)),
@@ -255,16 +257,20 @@ impl World {
         let life = self.processes[&id].clone();
         let report = match life.clone() {
             Life::Waits => return true,
-            Life::BecomesReady(Role::Look) => {
+            Life::BecomesReady(Role::ListVariables) => {
                 self.processes.remove(&id);
                 self.feed(Input::Reported(id, Report::Variables(Vec::new())));
                 self.feed(Input::Gone(id, Some(Exit::Code(0))));
                 return true;
             }
-            Life::BecomesReady(Role::Mark) => {
+            Life::BecomesReady(Role::Fingerprint) => {
                 self.processes.remove(&id);
-                let marks = Some([(format!("v{}", chance.below(3)), Mark(None, "int 1".into()))].into());
-                self.feed(Input::Reported(id, Report::Marked { marks, family: 1 }));
+                let marks =
+                    Some([(format!("v{}", chance.below(3)), Fingerprint(None, "int 1".into()))].into());
+                self.feed(Input::Reported(
+                    id,
+                    Report::Fingerprinted { fingerprints: marks, address_space: 1 },
+                ));
                 self.feed(Input::Gone(id, Some(Exit::Code(0))));
                 return true;
             }

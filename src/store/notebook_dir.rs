@@ -26,7 +26,7 @@ const GOING: &str = ".ratoon-going-";
 
 /// What can be said of a notebook without opening it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shelved {
+pub struct NotebookInfo {
     /// How many of its cells left a state; none when another program has it open, or it cannot be read.
     pub states: Option<u64>,
     /// How much it takes on disk, what it shares with copies included.
@@ -222,7 +222,7 @@ pub fn is_open(dir: &Path) -> bool {
 }
 
 /// What can be said of a notebook. One that is `open` here is not counted: who has it open knows better.
-pub fn look(dir: &Path, is_open: bool) -> Shelved {
+pub fn inspect(dir: &Path, is_open: bool) -> NotebookInfo {
     let paths = Paths::of(dir);
     let written = |path: PathBuf| {
         let time = fs::symlink_metadata(path).ok()?.modified().ok()?;
@@ -231,7 +231,7 @@ pub fn look(dir: &Path, is_open: bool) -> Shelved {
     let (database, log) = (written(paths.database()), written(paths.log()));
     let last_used = [database, log].into_iter().flatten().max_by(f64::total_cmp);
     let states = if is_open { None } else { count(&paths) };
-    Shelved { states, bytes: size(dir), last_used }
+    NotebookInfo { states, bytes: size(dir), last_used }
 }
 
 fn count(paths: &Paths) -> Option<u64> {

@@ -21,11 +21,16 @@ pub(super) fn take(role: Role) {
     let badness = match role {
         Role::Frozen => STATE,
         Role::Head => HEAD,
-        Role::Look | Role::Mark | Role::Digest | Role::Send | Role::Answer | Role::Save(_) => THROW_AWAY,
+        Role::ListVariables
+        | Role::Fingerprint
+        | Role::Digest
+        | Role::Send
+        | Role::Answer
+        | Role::Save(_) => THROW_AWAY,
     };
     let _ = std::fs::write("/proc/self/oom_score_adj", badness);
     // Only who never forks a state: without privileges nobody comes back from standing back.
-    if matches!(role, Role::Mark | Role::Save(_)) {
+    if matches!(role, Role::Fingerprint | Role::Save(_)) {
         stand_back(STAND_BACK);
     }
 }

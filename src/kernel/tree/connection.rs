@@ -32,13 +32,13 @@ const MAX_BUFFER_KEPT: usize = 1024 * 1024;
 
 /// An order ready to be sent, with its descriptors.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct OutgoingFrame {
     pub(super) bytes: Vec<u8>,
     pub(super) descriptors: Vec<OwnedFd>,
 }
 
 /// What a head is heard by, beside its socket.
-pub(super) struct Ears {
+pub(super) struct HeadIo {
     ring: Ring,
     out: Pipe,
     err: Pipe,
@@ -56,7 +56,7 @@ struct Pipe {
     settled: u32,
 }
 
-impl Ears {
+impl HeadIo {
     /// Ears for a head that is about to be made.
     pub(super) fn new(ring: Ring, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
         Ok(Self { ring, out: Pipe::new(StreamName::Stdout, out)?, err: Pipe::new(StreamName::Stderr, err)? })
@@ -140,9 +140,9 @@ impl Pipe {
 pub(super) fn spawn(
     id: ProcId,
     socket: OwnedFd,
-    ears: Option<Ears>,
+    ears: Option<HeadIo>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
-) -> io::Result<mpsc::UnboundedSender<Parcel>> {
+) -> io::Result<mpsc::UnboundedSender<OutgoingFrame>> {
     set_nonblocking(&socket)?;
     let socket = Arc::new(UnixStream::from_std(socket.into())?);
     let (orders, queue) = mpsc::unbounded_channel();
@@ -161,7 +161,7 @@ pub(super) fn spawn(
     Ok(orders)
 }
 
-async fn write(socket: Arc<UnixStream>, mut queue: mpsc::UnboundedReceiver<Parcel>) {
+async fn write(socket: Arc<UnixStream>, mut queue: mpsc::UnboundedReceiver<OutgoingFrame>) {
     while let Some(parcel) = queue.recv().await {
         if send(&socket, parcel).await.is_err() {
             break;
@@ -171,7 +171,7 @@ async fn write(socket: Arc<UnixStream>, mut queue: mpsc::UnboundedReceiver<Parce
     let _ = nix::sys::socket::shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);
 }
 
-async fn send(socket: &UnixStream, parcel: Parcel) -> io::Result<()> {
+async fn send(socket: &UnixStream, parcel: OutgoingFrame) -> io::Result<()> {
     let numbers: Vec<RawFd> = parcel.descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let mut sent = 0;
     while sent < parcel.bytes.len() {
@@ -197,7 +197,7 @@ async fn send(socket: &UnixStream, parcel: Parcel) -> io::Result<()> {
 struct Listener {
     id: ProcId,
     socket: Arc<UnixStream>,
-    ears: Option<Ears>,
+    ears: Option<HeadIo>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     buffer: Vec<u8>,
     /// How many reports were heard; the count goes round at 2³².
@@ -217,7 +217,7 @@ enum Woken {
 
 /// What a turn has brought.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum Progress {
     Something,
     Nothing,
     /// The end of the process, or of the session.
@@ -234,16 +234,16 @@ impl Listener {
                 self.look_from_now_on(&mut tick);
             }
             let mut found = self.turn(&mut tick).await;
-            if found == Found::Nothing && woken == Woken::Tick {
+            if found == Progress::Nothing && woken == Woken::Tick {
                 self.arm(false);
                 // What came in between did not ring.
                 self.is_looking = false;
                 found = self.turn(&mut tick).await;
-                if found == Found::Something {
+                if found == Progress::Something {
                     self.look_from_now_on(&mut tick);
                 }
             }
-            if found == Found::End {
+            if found == Progress::End {
                 break;
             }
         }
@@ -263,7 +263,7 @@ impl Listener {
     async fn wait(&mut self, tick: &mut Interval) -> Woken {
         let pipes = async {
             match &mut self.ears {
-                Some(Ears { out, err, .. }) if self.is_running && !self.is_looking => {
+                Some(HeadIo { out, err, .. }) if self.is_running && !self.is_looking => {
                     tokio::select! { () = out.readable() => (), () = err.readable() => () }
                 }
                 _ => std::future::pending().await,
@@ -277,18 +277,18 @@ impl Listener {
     }
 
     /// Takes what there is and passes it on in its order.
-    async fn turn(&mut self, tick: &mut Interval) -> Found {
+    async fn turn(&mut self, tick: &mut Interval) -> Progress {
         self.take();
-        let mut found = Found::Nothing;
+        let mut found = Progress::Nothing;
         loop {
             let is_more = self.read_socket();
             if !self.hear_frames(tick).await || is_more.is_err() {
-                return Found::End;
+                return Progress::End;
             }
             if is_more == Ok(false) {
                 break;
             }
-            found = Found::Something;
+            found = Progress::Something;
         }
         let mut rest = Vec::new();
         self.drain_ring(self.heard, &mut rest);
@@ -297,9 +297,9 @@ impl Listener {
             self.look_from_now_on(tick);
         }
         if !rest.is_empty() {
-            found = Found::Something;
+            found = Progress::Something;
         }
-        if self.pass_on(rest).await { found } else { Found::End }
+        if self.pass_on(rest).await { found } else { Progress::End }
     }
 
     /// Reads some of what is on the socket; whether there was something. An error at its end.

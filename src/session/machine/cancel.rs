@@ -58,7 +58,7 @@ impl Machine {
             // Nothing of it runs yet, and a load may take long.
             Some((head, Doing::Begin(_))) if self.is_loading(head) => self.kill_for_good(head),
             // It has its order, and may have begun already: it is interrupted when it says so.
-            Some(_) if first => self.look_whether_stopped(exec_id),
+            Some(_) if first => self.check_whether_stopped(exec_id),
             // Asked twice: its end comes as the end of its process.
             Some((head, _)) => self.kill_for_good(head),
             None => {
@@ -85,10 +85,10 @@ impl Machine {
             self.prompt(head, None);
         }
         self.effects.push(Effect::Interrupt(head));
-        self.look_whether_stopped(exec_id);
+        self.check_whether_stopped(exec_id);
     }
 
-    fn look_whether_stopped(&mut self, exec_id: &ExecId) {
+    fn check_whether_stopped(&mut self, exec_id: &ExecId) {
         let alarm = Alarm::Stopped(exec_id.clone(), self.requests.serial(exec_id));
         self.effects.push(Effect::Wake(INTERRUPT_GRACE, alarm));
     }

@@ -4,7 +4,7 @@
 //! operating system's own limits were not taken: they count what is reserved, which some libraries do by the hundred
 //! gigabytes, and do not count pages of the state that are written to, which is how a branch comes to cost memory.
 
-use super::stops::Stop;
+use super::cancel::Stop;
 use super::{Alarm, Effect, Machine, Serial};
 use crate::kernel::{ProcId, Weight};
 use crate::notebook::{ExecId, RunError, StateId};

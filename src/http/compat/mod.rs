@@ -5,18 +5,18 @@
 
 mod answer;
 mod clock;
-mod several;
+mod multistate;
 
 pub(crate) use answer::{Deleted, Executed, Interrupted, StateNames, StateView, Status};
-pub(crate) use several::*;
+pub(crate) use multistate::*;
 
-use super::Door;
+use super::AppState;
 use super::ask::{find, param, unexpected};
 use super::auth::Access;
 use super::body::{Json, NoBody};
 use super::error::{ErrorBody, HttpError};
 use super::guard::Caller;
-use super::routes::Found;
+use super::routes::MatchedRoute;
 use crate::notebook::{Base, Command, ExecId, Notebook, OnError, Refused, Reply, RunStatus, State};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer};
@@ -78,14 +78,14 @@ pub(crate) struct Interrupt {
     )
 )]
 pub(crate) async fn execute(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<Execute>,
 ) -> Result<HttpResponse, HttpError> {
     let exec_id = ExecId::new(wish.exec_id);
     let warnings = if wish.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
     let code = wish.code.unwrap_or_default();
-    let Some(on) = base(&door, &exec_id, &code, &wish.state_name).await? else {
+    let Some(on) = base(&app, &exec_id, &code, &wish.state_name).await? else {
         return Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)));
     };
     let run = Command::Run {
@@ -104,19 +104,19 @@ pub(crate) async fn execute(
         with_outputs: true,
         reads: None,
     };
-    executed(&door, caller.access()?, run, wish.state_name, warnings).await
+    executed(&app, caller.access()?, run, wish.state_name, warnings).await
 }
 
 /// Runs, and answers what a client of this API expects when the run has ended.
 pub(super) async fn executed(
-    door: &Door,
+    app: &AppState,
     access: &Access,
     run: Command,
     state_name: String,
     warnings: Vec<String>,
 ) -> Result<HttpResponse, HttpError> {
     let keeps = matches!(run, Command::Run { on_error: OnError::Keep, .. });
-    match super::ask::ask(door.start.clone(), door.admit(access, run)?).await? {
+    match super::ask::ask(app.start.clone(), app.admit(access, run)?).await? {
         Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
             Err(Refused::new("busy", format!("run {exec_id}"), error.evalue, how).into())
@@ -142,7 +142,7 @@ pub(super) async fn executed(
 /// What a request is to be run against. A repeat of an earlier request means what it meant then, even if the name has
 /// been bound to another state since: often to the one that the first request made.
 async fn base(
-    door: &Door,
+    app: &AppState,
     exec_id: &ExecId,
     code: &str,
     state_name: &str,
@@ -152,13 +152,13 @@ async fn base(
         let earlier = notebook.run(&exec_id).filter(|run| run.code == code).map(|run| run.on.clone());
         earlier.or_else(|| notebook.find(&state_name).map(|state| Base::State(state.id.clone())))
     };
-    Ok(door.start.read(look).await?)
+    Ok(app.start.read(look).await?)
 }
 
 /// Lists the states' names, in creation order.
 #[utoipa::path(get, path = "/states", tag = "kernel", responses((status = 200, body = StateNames)))]
-pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpError> {
-    let states = door.start.read(|notebook| notebook.names().map(str::to_owned).collect()).await?;
+pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, HttpError> {
+    let states = app.start.read(|notebook| notebook.names().map(str::to_owned).collect()).await?;
     Ok(HttpResponse::Ok().json(StateNames { states }))
 }
 
@@ -168,13 +168,13 @@ pub(crate) async fn states(door: web::Data<Door>) -> Result<HttpResponse, HttpEr
     responses((status = 200, body = StateView), (status = 404, description = "No such state", body = ErrorBody))
 )]
 pub(crate) async fn state(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
 ) -> Result<HttpResponse, HttpError> {
     let name = param(&found, 0).to_owned();
-    let State { id: state, created_at, .. } = find(&door.start, &name).await?;
-    match door.ask(&door.start, caller.access()?, Command::LookAtVariables { state }).await? {
+    let State { id: state, created_at, .. } = find(&app.start, &name).await?;
+    match app.ask(&app.start, caller.access()?, Command::ListVariables { state }).await? {
         Reply::Variables { variables } => {
             Ok(HttpResponse::Ok().json(StateView::new(name, created_at, variables)))
         }
@@ -188,14 +188,14 @@ pub(crate) async fn state(
     responses((status = 200, body = Deleted), (status = 404, description = "No such state", body = ErrorBody))
 )]
 pub(crate) async fn delete_state(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
-    found: Found,
+    found: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
     let name = param(&found, 0).to_owned();
-    let state = find(&door.start, &name).await?.id;
-    match door.ask(&door.start, caller.access()?, Command::DeleteState { state, subtree: false }).await? {
+    let state = find(&app.start, &name).await?.id;
+    match app.ask(&app.start, caller.access()?, Command::DeleteState { state, subtree: false }).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
         other => Err(unexpected(other)),
     }
@@ -204,11 +204,11 @@ pub(crate) async fn delete_state(
 /// Stops all runs and forgets all states but `initial`. A copy of what was there goes into the trash.
 #[utoipa::path(post, path = "/reset", tag = "kernel", responses((status = 200, body = Status)))]
 pub(crate) async fn reset(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     _: NoBody,
 ) -> Result<HttpResponse, HttpError> {
-    match door.ask(&door.start, caller.access()?, Command::Reset).await? {
+    match app.ask(&app.start, caller.access()?, Command::Reset).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Status { status: "ok" })),
         other => Err(unexpected(other)),
     }
@@ -219,12 +219,12 @@ pub(crate) async fn reset(
     post, path = "/interrupt", tag = "kernel", request_body = Interrupt, responses((status = 200, body = Interrupted))
 )]
 pub(crate) async fn interrupt(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<Interrupt>,
 ) -> Result<HttpResponse, HttpError> {
-    match door
-        .ask(&door.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) })
+    match app
+        .ask(&app.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) })
         .await?
     {
         Reply::Interrupted { interrupted } => Ok(HttpResponse::Ok().json(Interrupted { interrupted })),

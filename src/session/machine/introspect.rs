@@ -4,7 +4,7 @@
 //! itself is never touched, and a cell that runs on from it goes on meanwhile.
 
 use super::{Alarm, Effect, Machine, Ticket};
-use crate::kernel::{Found, ProcId, Role, Sought};
+use crate::kernel::{IntrospectKind, Introspected, ProcId, Role};
 use crate::notebook::{Refused, Reply, StateId};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const INSPECT_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Answerer {
     state: StateId,
-    waiting: BTreeMap<u64, (Ticket, Sought)>,
+    waiting: BTreeMap<u64, (Ticket, IntrospectKind)>,
     asked_ms: f64,
     /// When it came to be; none while it has not, or its state is being loaded.
     ready_ms: Option<f64>,
@@ -69,7 +69,7 @@ impl Machine {
         &mut self,
         ticket: Ticket,
         state: &StateId,
-        sought: Sought,
+        sought: IntrospectKind,
         code: String,
         cursor: u32,
     ) -> Option<Reply> {
@@ -127,12 +127,12 @@ impl Machine {
     }
 
     /// A question is answered.
-    pub(super) fn found(&mut self, process: ProcId, number: u64, found: Found) {
+    pub(super) fn found(&mut self, process: ProcId, number: u64, found: Introspected) {
         let waiting = self.answerers.all.get_mut(&process).and_then(|a| a.waiting.remove(&number));
         let Some((ticket, _)) = waiting else { return };
         let reply = match found {
-            Found::Completions { from, to, items } => Reply::Completions { from, to, items },
-            Found::Object(object) => Reply::Inspected { object },
+            Introspected::Completions { from, to, items } => Reply::Completions { from, to, items },
+            Introspected::Object(object) => Reply::Inspected { object },
         };
         self.answer(ticket, reply);
     }
@@ -188,10 +188,10 @@ impl Machine {
     }
 }
 
-fn limit(sought: Sought) -> Duration {
+fn limit(sought: IntrospectKind) -> Duration {
     match sought {
-        Sought::Completions => COMPLETE_TIMEOUT,
-        Sought::Object => INSPECT_TIMEOUT,
+        IntrospectKind::Completions => COMPLETE_TIMEOUT,
+        IntrospectKind::Object => INSPECT_TIMEOUT,
     }
 }
 

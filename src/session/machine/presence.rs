@@ -1,7 +1,7 @@
 //! Who looks at the notebook, and where they stand. Nothing of it is kept: whoever has left is forgotten.
 
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::notebook::{Event, Person, Refused, Reply, StateId};
+use crate::notebook::{Event, Participant, Refused, Reply, StateId};
 use std::time::Duration;
 
 /// How many people are shown at most. Each change sends all of them to everybody.
@@ -26,8 +26,8 @@ pub(in crate::session) struct Standing {
 
 /// What was told about people.
 #[derive(Debug, Default)]
-pub(super) struct People {
-    told: Vec<Person>,
+pub(super) struct Presence {
+    told: Vec<Participant>,
     /// When that was, in milliseconds since the Unix epoch.
     told_at: f64,
     /// Whether it will be told again when the alarm rings.
@@ -47,7 +47,7 @@ impl Machine {
         match people.iter_mut().find(|person| person.id == id) {
             Some(person) => (person.state, person.name) = (state, name),
             None if has_room => {
-                people.push(Person { id: id.clone(), name, scope: scope.to_owned(), state });
+                people.push(Participant { id: id.clone(), name, scope: scope.to_owned(), state });
             }
             // It stands there all the same, and is shown when there is room and it goes on.
             None => {}
@@ -73,14 +73,14 @@ impl Machine {
 
     /// Tells where people stand, now or, when that was told a moment ago, in a moment.
     fn people_changed(&mut self) {
-        if self.people.is_due || self.people.told == self.notebook.people() {
+        if self.presence.is_due || self.presence.told == self.notebook.participants() {
             return;
         }
         // A clock that was set back must not silence us.
-        let passed = (self.now_ms - self.people.told_at).max(0.0);
+        let passed = (self.now_ms - self.presence.told_at).max(0.0);
         match TELL_EVERY.checked_sub(Duration::from_secs_f64(passed / 1000.0)) {
             Some(wait) if !wait.is_zero() => {
-                self.people.is_due = true;
+                self.presence.is_due = true;
                 self.effects.push(Effect::Wake(wait, Alarm::People));
             }
             _ => self.tell_people(),
@@ -89,14 +89,14 @@ impl Machine {
 
     /// Tells where people stand, unless nothing has changed after all.
     pub(super) fn tell_people(&mut self) {
-        self.people.is_due = false;
-        if self.people.told == self.notebook.people() {
+        self.presence.is_due = false;
+        if self.presence.told == self.notebook.participants() {
             return;
         }
-        let people = self.notebook.people().to_vec();
-        self.people.told.clone_from(&people);
-        self.people.told_at = self.now_ms;
-        self.publish(Event::PeopleChanged { people });
+        let people = self.notebook.participants().to_vec();
+        self.presence.told.clone_from(&people);
+        self.presence.told_at = self.now_ms;
+        self.publish(Event::PresenceChanged { participants: people });
     }
 }
 

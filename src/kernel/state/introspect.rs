@@ -3,7 +3,7 @@
 
 use super::checkpoint::bytes_of;
 use crate::blobs::Digest;
-use crate::kernel::protocol::{Found, Marks, Sought};
+use crate::kernel::protocol::{Fingerprints, IntrospectKind, Introspected};
 use crate::notebook::{Completion, Inspection, Variable};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -56,29 +56,35 @@ impl Asking {
     }
 
     /// The user's variables.
-    pub(super) fn look(&self, py: Python<'_>) -> Vec<Variable> {
+    pub(super) fn list_variables(&self, py: Python<'_>) -> Vec<Variable> {
         let json = self.looking.call_method0(py, "look");
         read(py, json).unwrap_or_default()
     }
 
     /// What tells the user's variables from those of another state; none when there are too many.
-    pub(super) fn marks(&self, py: Python<'_>) -> Option<Marks> {
+    pub(super) fn fingerprints(&self, py: Python<'_>) -> Option<Fingerprints> {
         let json = self.looking.call_method0(py, "marks");
         read(py, json).flatten()
     }
 
     /// Answers a question about a place in code; what cannot be found out is an empty answer.
-    pub(super) fn find(&self, py: Python<'_>, sought: Sought, code: &str, cursor: u32) -> Found {
+    pub(super) fn find(
+        &self,
+        py: Python<'_>,
+        sought: IntrospectKind,
+        code: &str,
+        cursor: u32,
+    ) -> Introspected {
         match sought {
-            Sought::Completions => {
+            IntrospectKind::Completions => {
                 let json = self.asking.call_method1(py, "complete", (code, cursor));
                 let nothing = Completions { from: cursor, to: cursor, items: Vec::new() };
                 let Completions { from, to, items } = read(py, json).unwrap_or(nothing);
-                Found::Completions { from, to, items }
+                Introspected::Completions { from, to, items }
             }
-            Sought::Object => {
+            IntrospectKind::Object => {
                 let json = self.asking.call_method1(py, "inspect", (code, cursor));
-                Found::Object(read::<Option<Box<Inspection>>>(py, json).flatten())
+                Introspected::Object(read::<Option<Box<Inspection>>>(py, json).flatten())
             }
         }
     }

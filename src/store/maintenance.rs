@@ -4,7 +4,7 @@ use super::StoreError;
 use super::checkpoint::{Holds, chunks, holds, is_plausible, trust as sign_all, unsigned};
 use super::key::{InstallKey, Seal};
 use super::load::MAX_ENTRY_BYTES;
-use super::open::{Found, Paths, examine, transaction};
+use super::open::{Examined, Paths, examine, transaction};
 use super::tables::META;
 use crate::blobs::nofollow::Kind;
 use crate::blobs::{BlobError, Blobs, Digest};
@@ -131,7 +131,7 @@ pub struct Untrusted {
 /// A notebook, held locked, whose checkpoints may be signed.
 #[derive(Debug)]
 pub struct Trusting {
-    found: Found,
+    found: Examined,
     paths: Paths,
     seal: Seal,
     /// Those that this install has not signed.
@@ -143,7 +143,7 @@ impl Trusting {
     ///
     /// # Errors
     /// When the notebook cannot be opened, or is damaged.
-    pub fn look(dir: &Path, key: &InstallKey) -> Result<Self, StoreError> {
+    pub fn inspect(dir: &Path, key: &InstallKey) -> Result<Self, StoreError> {
         let paths = Paths::of(dir);
         let mut found = sound(&paths, Some(key))?;
         let seal = Seal::new(key, found.loaded.notebook_id.as_deref().unwrap_or_default());
@@ -178,7 +178,7 @@ impl Trusting {
 }
 
 /// A notebook in which nothing is damaged.
-fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Found, StoreError> {
+fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, StoreError> {
     let found = examine(paths, key, &name_of(&paths.dir))?;
     match found.loaded.damage.first() {
         None => Ok(found),

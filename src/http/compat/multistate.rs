@@ -2,13 +2,13 @@
 //! against several states, and tell which cells need not run again.
 
 use super::answer::Executed;
-use super::{Door, executed};
+use super::{AppState, executed};
 use crate::http::ask::{self, find, unexpected};
 use crate::http::body::Json;
 use crate::http::error::{ErrorBody, HttpError};
 use crate::http::guard::Caller;
 use crate::notebook::{
-    Base, Command, Digests, ExecId, Living, OnError, Reading, Rebuild, Refused, Reply, RunStatus, State,
+    Base, Command, Digests, ExecId, OnError, Reading, Rebuild, Refused, Reply, Residency, RunStatus, State,
     StateId,
 };
 use actix_web::{HttpResponse, web};
@@ -120,7 +120,7 @@ pub(crate) struct Rebuilt {
     )
 )]
 pub(crate) async fn multistate_execute(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<MultistateExecute>,
 ) -> Result<HttpResponse, HttpError> {
@@ -129,7 +129,7 @@ pub(crate) async fn multistate_execute(
         |name: &str| Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", name.to_owned())));
     let default = wish.default_state.as_deref();
     let on = match default {
-        Some(name) => match id_of(&door, name).await? {
+        Some(name) => match id_of(&app, name).await? {
             Some(id) => id,
             None => return not_found(name),
         },
@@ -138,7 +138,7 @@ pub(crate) async fn multistate_execute(
     for (alias, name) in &wish.state_mapping {
         let name =
             name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is no text"))?;
-        let Some(state) = id_of(&door, name).await? else { return not_found(name) };
+        let Some(state) = id_of(&app, name).await? else { return not_found(name) };
         reads.push(Reading { alias: alias.clone(), state, is_named: names(&wish.code, alias) });
     }
     let named = reads.iter().filter(|reading| reading.is_named).count();
@@ -164,7 +164,7 @@ pub(crate) async fn multistate_execute(
         with_outputs: true,
         reads: Some(reads),
     };
-    executed(&door, caller.access()?, run, wish.default_state.unwrap_or_default(), Vec::new()).await
+    executed(&app, caller.access()?, run, wish.default_state.unwrap_or_default(), Vec::new()).await
 }
 
 /// Digests of variables.
@@ -177,15 +177,15 @@ pub(crate) async fn multistate_execute(
     )
 )]
 pub(crate) async fn symbol_hashes(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<SymbolHashes>,
 ) -> Result<HttpResponse, HttpError> {
     if wish.hash_algo.as_deref().is_some_and(|algo| algo != "full") {
         return Err(bad("hash variables".into(), "the only hash_algo is \"full\""));
     }
-    let state = find(&door.start, &wish.state_name).await?;
-    let digests = digests(&door, &caller, &state.id).await?;
+    let state = find(&app.start, &wish.state_name).await?;
+    let digests = digests(&app, &caller, &state.id).await?;
     let of = |name: &String| {
         let known = digests.hashes.get(name)?;
         Some(known.clone().unwrap_or_else(|| unlike_all(&state.id, &[name])))
@@ -204,12 +204,12 @@ pub(crate) async fn symbol_hashes(
     )
 )]
 pub(crate) async fn alias_groups(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<AliasGroups>,
 ) -> Result<HttpResponse, HttpError> {
-    let state = find(&door.start, &wish.state_name).await?;
-    Ok(HttpResponse::Ok().json(groups(&door, &caller, &state.id).await?))
+    let state = find(&app.start, &wish.state_name).await?;
+    Ok(HttpResponse::Ok().json(groups(&app, &caller, &state.id).await?))
 }
 
 /// Makes a state of the variables of two, without running what made them.
@@ -224,14 +224,14 @@ pub(crate) async fn alias_groups(
     )
 )]
 pub(crate) async fn rebuild_state(
-    door: web::Data<Door>,
+    app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<RebuildState>,
 ) -> Result<HttpResponse, HttpError> {
     let what = format!("make a state of {:?} and {:?}", wish.input_state, wish.source_state);
-    let input = find(&door.start, &wish.input_state).await?;
-    let source = find(&door.start, &wish.source_state).await?;
-    let is_lost = |state: &State| state.parent.is_some() && state.living == Living::Replay;
+    let input = find(&app.start, &wish.input_state).await?;
+    let source = find(&app.start, &wish.source_state).await?;
+    let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
     if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
         let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
         return Err(Refused::new("lost", what, why, "replay it, or run the cells again").into());
@@ -262,14 +262,14 @@ pub(crate) async fn rebuild_state(
         reads: None,
     };
     let access = caller.access()?;
-    match ask::ask(door.start.clone(), door.admit(access, run)?).await? {
+    match ask::ask(app.start.clone(), app.admit(access, run)?).await? {
         Reply::Ended { status: RunStatus::Ok, state: Some(state), state_name: Some(state_name), .. } => {
-            let Groups { groups, fingerprints } = groups(&door, &caller, &state).await?;
+            let Groups { groups, fingerprints } = groups(&app, &caller, &state).await?;
             Ok(HttpResponse::Ok().json(Rebuilt { state_name, groups, fingerprints }))
         }
         Reply::Ended { error, .. } => {
             // Nothing of it is to be seen.
-            ask::ask(door.start.clone(), Command::DropAttempt { exec_id }).await?;
+            ask::ask(app.start.clone(), Command::DropAttempt { exec_id }).await?;
             let why = error.map_or_else(|| "its run ended without saying why".into(), |error| error.evalue);
             Err(Refused::new("conflict", what, why, "run the cell instead").into())
         }
@@ -277,15 +277,15 @@ pub(crate) async fn rebuild_state(
     }
 }
 
-async fn groups(door: &Door, caller: &Caller, state: &StateId) -> Result<Groups, HttpError> {
-    let Digests { groups, fingerprints, .. } = digests(door, caller, state).await?;
+async fn groups(app: &AppState, caller: &Caller, state: &StateId) -> Result<Groups, HttpError> {
+    let Digests { groups, fingerprints, .. } = digests(app, caller, state).await?;
     let known = fingerprints.into_iter().zip(&groups);
     let fingerprints = known.map(|(one, group)| one.unwrap_or_else(|| unlike_all(state, group))).collect();
     Ok(Groups { groups, fingerprints })
 }
 
-async fn digests(door: &Door, caller: &Caller, state: &StateId) -> Result<Digests, HttpError> {
-    match door.ask(&door.start, caller.access()?, Command::Digest { state: state.clone() }).await? {
+async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Digests, HttpError> {
+    match app.ask(&app.start, caller.access()?, Command::Digest { state: state.clone() }).await? {
         Reply::Digested { digests } => Ok(digests),
         other => Err(unexpected(other)),
     }
@@ -302,9 +302,9 @@ fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn id_of(door: &Door, name: &str) -> Result<Option<StateId>, HttpError> {
+async fn id_of(app: &AppState, name: &str) -> Result<Option<StateId>, HttpError> {
     let name = name.to_owned();
-    Ok(door.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await?)
+    Ok(app.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await?)
 }
 
 /// Whether code has a name in it.

@@ -6,7 +6,7 @@ use super::heads::{Doing, Head};
 use super::states::is_new;
 use super::{Alarm, Effect, Machine, Ticket};
 use crate::kernel::{Exit, Load, ProcId, Role};
-use crate::notebook::{ExecId, Form, Living, RunError, RunStatus, Saving, StateId};
+use crate::notebook::{ExecId, Form, Residency, RunError, RunStatus, Saving, StateId};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ impl Machine {
     /// from its checkpoint.
     pub(super) fn source_of(&mut self, state: &StateId) -> Option<ProcId> {
         if state.is_root() && self.root.is_none() {
-            self.plant();
+            self.spawn_root();
         }
         if let Some(head) = self.heads.resting_at(state) {
             // The system may have refused to freeze it when it came to be.
@@ -31,7 +31,7 @@ impl Machine {
 
     /// Makes a state's frozen process from its checkpoint, as a fork of the root.
     fn load(&mut self, state: &StateId) -> Option<ProcId> {
-        if state.is_root() || self.notebook.state(state).is_none_or(|s| s.living != Living::Disk) {
+        if state.is_root() || self.notebook.state(state).is_none_or(|s| s.residency != Residency::Disk) {
             return None;
         }
         let load = self.load_of(state)?;
@@ -42,13 +42,13 @@ impl Machine {
         self.effects.push(Effect::Fork { from: root, child: frozen, role: Role::Frozen, load: Some(load) });
         self.effects.push(Effect::Wake(LOAD_TIMEOUT, Alarm::Ready(frozen)));
         self.memory.note_used(state);
-        self.set_living(state, Living::Freezing);
+        self.set_residency(state, Residency::Freezing);
         Some(frozen)
     }
 
     /// What a process is to load to be a state: objects only from a checkpoint of our own, else only plain values.
     fn load_of(&self, state: &StateId) -> Option<Load> {
-        let there = self.notebook.state(state).filter(|s| s.living != Living::Deleted)?;
+        let there = self.notebook.state(state).filter(|s| s.residency != Residency::Deleted)?;
         let checkpoint = there.checkpoint.as_ref()?;
         let form = if checkpoint.is_trusted { checkpoint.form } else { Form::Data };
         let max_bytes = (!checkpoint.is_trusted).then(|| self.memory.of_a_run());
@@ -180,7 +180,7 @@ impl Machine {
             self.stop_saving(&state);
         }
         if !self.frozen.contains_key(&state) {
-            self.set_living(&state, Living::Replay);
+            self.set_residency(&state, Residency::Replay);
         }
         self.saver.note_broken(&state);
         self.set_saving(&state, Saving::Failed { why: format!("its checkpoint could not be loaded: {why}") });
