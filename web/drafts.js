@@ -213,10 +213,10 @@ export class Drafts {
         this.around.orphaned(local.draft);
     }
 
-    /** The server tells what hangs on a state now; the model does not know it yet. @param {string} on @param {Draft[]} drafts */
-    hear(on, drafts) {
-        for (const { id } of this.model.draftsOn(on)) if (!drafts.some((draft) => draft.id === id)) this.gone.delete(id);
-        for (const theirs of drafts) {
+    /** The server tells of drafts that have changed; the model does not know it yet. @param {{removed: string[], put: {draft: Draft}[]}} event */
+    hear({ removed, put }) {
+        for (const id of removed) this.gone.delete(id);
+        for (const { draft: theirs } of put) {
             const local = this.local.get(theirs.id);
             if (local) this.#meet(local, theirs);
             else this.#moveEnd(theirs);
@@ -323,11 +323,7 @@ export class Drafts {
 
     /** The server's record of a draft. @param {string} id @returns {Draft | undefined} */
     #known(id) {
-        for (const drafts of this.model.drafts.values()) {
-            const found = drafts.find((draft) => draft.id === id);
-            if (found) return found;
-        }
-        return undefined;
+        return this.model.draft(id);
     }
 }
 

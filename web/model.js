@@ -38,6 +38,8 @@ export class Model {
         this.runs = new Map();
         /** @type {Map<string, Draft[]>} by the state that they hang on */
         this.drafts = new Map();
+        /** @type {Map<string, string>} the state that a draft hangs on */
+        this.stateOfDraft = new Map();
         /** @type {Map<string, string[]>} states that grew from a state */
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
@@ -66,6 +68,7 @@ export class Model {
         for (const state of snapshot.states) this.#addState(state);
         for (const run of snapshot.runs) this.#addRun(run, before.get(run.exec_id)?.outputs);
         for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
+        this.stateOfDraft = new Map(snapshot.drafts.map(({ id, on }) => [id, on]));
     }
 
     /** Folds one event in. @param {Event} event */
@@ -143,9 +146,7 @@ export class Model {
             case 'removed':
                 return this.#remove(event);
             case 'drafts_changed':
-                if (event.drafts.length) this.drafts.set(event.on, event.drafts);
-                else this.drafts.delete(event.on);
-                return;
+                return this.#changeDrafts(event);
             case 'reset':
                 return this.load(event.notebook);
         }
@@ -154,6 +155,11 @@ export class Model {
     /** The drafts that hang on a state. @param {string} state @returns {Draft[]} */
     draftsOn(state) {
         return this.drafts.get(state) ?? [];
+    }
+
+    /** A draft by id. @param {string} id @returns {Draft | undefined} */
+    draft(id) {
+        return this.draftsOn(this.stateOfDraft.get(id) ?? '').find((draft) => draft.id === id);
     }
 
     /** The states that grew from a state, in creation order. @param {string} state @returns {State[]} */
@@ -219,6 +225,32 @@ export class Model {
         if (run.draft) (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
     }
 
+    /** @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event */
+    #changeDrafts({ on, removed, put }) {
+        this.#takeDrafts([...removed, ...put.map(({ draft }) => draft.id)]);
+        const drafts = [...this.draftsOn(on)];
+        let last = -1;
+        for (const { draft, after } of put) {
+            if (drafts[last]?.id !== after) last = after === null ? -1 : drafts.findIndex(({ id }) => id === after);
+            last += 1;
+            drafts.splice(last, 0, draft);
+            this.stateOfDraft.set(draft.id, on);
+        }
+        if (put.length) this.drafts.set(on, drafts);
+    }
+
+    /** @param {string[]} ids */
+    #takeDrafts(ids) {
+        const taken = new Set(ids);
+        const states = new Set(ids.flatMap((id) => this.stateOfDraft.get(id) ?? []));
+        for (const id of ids) this.stateOfDraft.delete(id);
+        for (const on of states) {
+            const left = this.draftsOn(on).filter((draft) => !taken.has(draft.id));
+            if (left.length) this.drafts.set(on, left);
+            else this.drafts.delete(on);
+        }
+    }
+
     /** @param {string} id @param {(run: Run) => void} how */
     #change(id, how) {
         const run = this.runs.get(id);
@@ -237,6 +269,7 @@ export class Model {
             this.replays.delete(id);
             this.unsaved.delete(id);
             this.children.delete(id);
+            for (const draft of this.draftsOn(id)) this.stateOfDraft.delete(draft.id);
             this.drafts.delete(id);
         }
         for (const id of gone.runs) {

@@ -122,7 +122,7 @@ export class Page {
     #take(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
         if (event.event === 'state_added') keepLaterTyping(this, event.state);
-        if (event.event === 'drafts_changed') this.drafts.hear(event.on, event.drafts);
+        if (event.event === 'drafts_changed') this.drafts.hear(event);
         if (event.event === 'state_changed') this.variables.heed(event.state);
         this.model.fold(event);
         if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');

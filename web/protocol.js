@@ -108,7 +108,7 @@
  *   | {event: 'state_added', state: State}
  *   | {event: 'state_changed', state: State}
  *   | {event: 'removed', states: string[], runs: string[]}
- *   | {event: 'drafts_changed', on: string, drafts: Draft[]}
+ *   | {event: 'drafts_changed', on: string, removed: string[], put: {draft: Draft, after: string | null}[]}
  *   | {event: 'saving_changed', state: string, saving: Saving}
  *   | {event: 'memory_measured', state: string, memory_bytes: number}
  *   | {event: 'replaying', state: string, done: number, total: number}

@@ -85,7 +85,7 @@ export const WORDS = Object.freeze({
     inside: 'Runs against the state above. What stands below then waits as drafts.',
     queued: 'waiting',
     asked: 'waiting for the server',
-    stoppedWhole: 'stopped: what it set is undone',
+    stoppedWhole: 'stopped: what it had set was undone',
     partial: (/** @type {boolean} */ isStopped, /** @type {number | undefined} */ line) => `partial: its cell ${isStopped ? 'was stopped' : 'failed'}${line === undefined ? '' : ` at line ${line}`}`,
     takenBack: 'What this cell had set before that was undone.',
     keepPartial: 'Keep what it had set',

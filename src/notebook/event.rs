@@ -1,8 +1,8 @@
 //! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
 
 use super::{
-    Base, Changes, Draft, ExecId, MimeBundle, Notebook, Output, Person, Prompt, Run, RunError, RunStatus,
-    Saving, State, StateId, Symbols, TaskCheckpoint, Trouble,
+    Base, Changes, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Person, PlacedDraft, Prompt, Run,
+    RunError, RunStatus, Saving, State, StateId, Symbols, TaskCheckpoint, Trouble,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -106,12 +106,14 @@ pub enum Event {
         /// The runs, those that made these states included.
         runs: Vec<ExecId>,
     },
-    /// The drafts that hang on a state are these now, in this order.
+    /// Drafts of a state were made, changed, moved or deleted. Drafts that it does not name are as they were.
     DraftsChanged {
         /// The state.
         on: StateId,
-        /// All of them.
-        drafts: Vec<Draft>,
+        /// Drafts that were deleted or ran into a state. To be applied first.
+        removed: Vec<DraftId>,
+        /// Drafts that hang on the state now, wherever they hung before, in their order.
+        put: Vec<PlacedDraft>,
     },
     /// What is being done about a state's checkpoint.
     SavingChanged {

@@ -4,9 +4,11 @@
 //! state; a deleted state stays only as long as something grew from it.
 
 use super::{
-    Base, Draft, DraftId, ExecId, Living, Person, Run, Saving, State, StateId, TaskCheckpoint, Trouble,
+    Base, Draft, DraftId, ExecId, Living, Person, PlacedDraft, Run, Saving, State, StateId, TaskCheckpoint,
+    Trouble,
 };
 use indexmap::IndexMap;
+use std::collections::HashSet;
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
 #[derive(Clone, Debug)]
@@ -357,6 +359,18 @@ impl Notebook {
     /// A draft by id.
     pub fn draft(&self, id: &DraftId) -> Option<&Draft> {
         self.drafts.iter().find(|d| &d.id == id)
+    }
+
+    /// The drafts of a state that are in this set, each with the draft that it follows.
+    pub fn placed_drafts(&self, on: &StateId, chosen: &HashSet<DraftId>) -> Vec<PlacedDraft> {
+        let (mut placed, mut after) = (Vec::new(), None::<&DraftId>);
+        for draft in self.drafts.iter().filter(|d| d.on == *on) {
+            if chosen.contains(&draft.id) {
+                placed.push(PlacedDraft { draft: draft.clone(), after: after.cloned() });
+            }
+            after = Some(&draft.id);
+        }
+        placed
     }
 
     /// Changes a draft where it stands; false if there is none with its id on its state.

@@ -24,5 +24,6 @@ pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
     Asked, Base, Changes, Checkpoint, Digests, Draft, DraftKind, Form, KeptLink, Living, Missing, OnError,
-    Person, Prompt, Reading, Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint, Trouble,
+    Person, PlacedDraft, Prompt, Reading, Revival, Run, RunStatus, Saving, State, Symbols, TaskCheckpoint,
+    Trouble,
 };

@@ -400,6 +400,15 @@ pub struct Draft {
     pub version: u64,
 }
 
+/// A draft and its place among those of its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct PlacedDraft {
+    /// The draft.
+    pub draft: Draft,
+    /// The draft of the same state that it follows; none for the first.
+    pub after: Option<DraftId>,
+}
+
 /// What a draft holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

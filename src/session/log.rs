@@ -93,7 +93,7 @@ mod tests {
     use crate::notebook::{Notebook, StateId};
 
     fn event(n: usize) -> Event {
-        Event::DraftsChanged { on: StateId::new(format!("{n}")), drafts: Vec::new() }
+        Event::DraftsChanged { on: StateId::new(format!("{n}")), removed: Vec::new(), put: Vec::new() }
     }
 
     fn whole(missed: Missed) -> String {
@@ -141,7 +141,7 @@ mod tests {
         let mut log = Log::new();
         let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
         for _ in 0..3 {
-            log.publish(&Event::DraftsChanged { on: big.clone(), drafts: Vec::new() });
+            log.publish(&Event::DraftsChanged { on: big.clone(), removed: Vec::new(), put: Vec::new() });
         }
         let position = Position { epoch: log.epoch.clone(), seq: 0 };
         assert!(whole(log.subscribe(Some(&position), snapshot).missed).contains("snapshot"));

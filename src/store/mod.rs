@@ -7,6 +7,7 @@
 mod care;
 mod checkpoint;
 mod clock;
+mod draft_order;
 mod exchange;
 mod key;
 mod load;
@@ -297,7 +298,7 @@ fn bytes_of(fact: &Event) -> Option<usize> {
             LITTLE + data.values().map(|value| value.as_str().map_or(LITTLE, str::len)).sum::<usize>()
         }
         Event::RunAdded { run } => LITTLE + run.code.len() + run.outputs.kept_bytes(),
-        Event::DraftsChanged { drafts, .. } => LITTLE + drafts.iter().map(|d| d.source.len()).sum::<usize>(),
+        Event::DraftsChanged { put, .. } => LITTLE + put.iter().map(|p| p.draft.source.len()).sum::<usize>(),
         _ => LITTLE,
     })
 }

@@ -1,11 +1,13 @@
 //! Facts to rows. Everything here is inside a transaction that the thread begins and ends.
 
+use super::draft_order::DraftOrder;
 use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
 use super::record::{Entry, Said, StoredRun, StoredState, entries, replay, state_row};
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
 use crate::notebook::{
-    Changes, Draft, Event, ExecId, Living, Outputs, Parts, Run, State, StateId, TaskCheckpoint,
+    Changes, Draft, DraftId, Event, ExecId, Living, Outputs, Parts, PlacedDraft, Run, State, StateId,
+    TaskCheckpoint,
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -25,6 +27,8 @@ pub(super) struct Writer {
     /// How many rows had been changed when the transaction began.
     changes: u64,
     logs: HashMap<ExecId, Log>,
+    /// Where drafts stand in their table. Read from it when the first one changes.
+    draft_order: Option<DraftOrder>,
 }
 
 /// The log of a run that has not ended.
@@ -36,7 +40,7 @@ struct Log {
 
 impl Writer {
     pub(super) fn new(tables: Tables, blobs: Blobs) -> Self {
-        Self { tables, blobs, changes: 0, logs: HashMap::new() }
+        Self { tables, blobs, changes: 0, logs: HashMap::new(), draft_order: None }
     }
 
     pub(super) fn blobs(&self) -> &Blobs {
@@ -131,7 +135,7 @@ impl Writer {
                 }
                 states.iter().try_for_each(|state| self.remove_state(state))
             }
-            Event::DraftsChanged { on, drafts } => self.drafts(on, drafts),
+            Event::DraftsChanged { on, removed, put } => self.drafts(on, removed, put),
             Event::TaskSaved { checkpoint } => {
                 let pos = self.tables.new_pos();
                 self.tables.put(&TASKS, &task_row(checkpoint, pos)?)
@@ -169,6 +173,7 @@ impl Writer {
 
     fn graph(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.logs.clear();
+        self.draft_order = None;
         self.tables.replace_all(&STATES, parts.states.iter().map(|s| state_row(s, Cell::Null)))?;
         self.tables.replace_all(&RUNS, parts.runs.iter().map(|r| run_row(r, Cell::Null)))?;
         let blobs = &mut self.blobs;
@@ -178,12 +183,8 @@ impl Writer {
         self.tables.replace_all(&OUTPUTS, rows)?;
         let names = parts.names.iter().map(|(name, id)| Ok(name_row(name, Cell::Null, id)));
         self.tables.replace_all(&NAMES, names)?;
-        let mut seq: HashMap<&StateId, i64> = HashMap::new();
-        let drafts = parts.drafts.iter().map(|draft| {
-            let seq = seq.entry(&draft.on).or_default();
-            *seq += 1;
-            draft_row(draft, *seq - 1)
-        });
+        let mut order = DraftOrder::default();
+        let drafts = parts.drafts.iter().map(|draft| draft_row(draft, order.append(&draft.id, &draft.on)));
         self.tables.replace_all(&DRAFTS, drafts)?;
         self.tables.remove_orphans(&CHECKPOINTS, "state")
     }
@@ -280,9 +281,7 @@ impl Writer {
         self.tables.put(&STATES, &anew)?;
         if state.living == Living::Deleted {
             // Nothing runs against it any more.
-            for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {
-                self.tables.remove(table, "state", id)?;
-            }
+            self.remove_from_state(&state.id)?;
         }
         Ok(())
     }
@@ -296,19 +295,59 @@ impl Writer {
     }
 
     fn remove_state(&mut self, id: &StateId) -> Result<(), Fault> {
-        for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {
-            self.tables.remove(table, "state", id.as_str())?;
-        }
+        self.remove_from_state(id)?;
         self.tables.remove(&STATES, "id", id.as_str())
     }
 
-    fn drafts(&mut self, on: &StateId, drafts: &[Draft]) -> Result<(), Fault> {
-        self.tables.remove(&DRAFTS, "state", on.as_str())?;
-        if self.tables.get(&STATES, &[on.as_str().into()])?.is_none() {
+    /// Removes what hangs on a state.
+    fn remove_from_state(&mut self, id: &StateId) -> Result<(), Fault> {
+        if let Some(order) = &mut self.draft_order {
+            order.remove_state(id);
+        }
+        for table in [&CHECKPOINTS, &NAMES, &DRAFTS] {
+            self.tables.remove(table, "state", id.as_str())?;
+        }
+        Ok(())
+    }
+
+    fn drafts(&mut self, on: &StateId, removed: &[DraftId], put: &[PlacedDraft]) -> Result<(), Fault> {
+        if self.draft_order.is_none() {
+            self.draft_order = Some(DraftOrder::read(&mut self.tables)?);
+        }
+        let Self { tables, draft_order: Some(order), .. } = self else { return Ok(()) };
+        for id in removed {
+            if let Some((state, seq)) = order.remove(id) {
+                tables.remove_row(&DRAFTS, &[state.as_str().into(), seq.into()])?;
+            }
+        }
+        if !put.is_empty() && tables.get(&STATES, &[on.as_str().into()])?.is_none() {
             return Ok(());
         }
-        (0..).zip(drafts).try_for_each(|(seq, draft)| self.tables.put(&DRAFTS, &draft_row(draft, seq)?))
+        for PlacedDraft { draft, after } in put {
+            let place = order.place(&draft.id, on, after.as_ref());
+            if let Some((state, seq)) = &place.left {
+                tables.remove_row(&DRAFTS, &[state.as_str().into(), (*seq).into()])?;
+            }
+            if !place.spread.is_empty() {
+                spread(tables, on, &place.spread)?;
+            }
+            tables.put(&DRAFTS, &draft_row(draft, place.seq)?)?;
+        }
+        Ok(())
     }
+}
+
+/// Writes the drafts of a state with other numbers.
+fn spread(tables: &Tables, on: &StateId, numbers: &[(i64, i64)]) -> Result<(), Fault> {
+    let rows = numbers.iter().map(|(from, _)| tables.get(&DRAFTS, &[on.as_str().into(), (*from).into()]));
+    let rows: Vec<Option<Vec<Cell>>> = rows.collect::<Result<_, _>>()?;
+    tables.remove(&DRAFTS, "state", on.as_str())?;
+    for (row, (_, to)) in rows.into_iter().zip(numbers) {
+        let Some(mut row) = row else { continue };
+        row[1] = (*to).into();
+        tables.put(&DRAFTS, &row)?;
+    }
+    Ok(())
 }
 
 fn run_row(run: &Run, pos: Cell) -> Result<Vec<Cell>, Fault> {

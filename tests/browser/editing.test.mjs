@@ -316,8 +316,11 @@ test('Shift-Tab shows what stands at the cursor, again shows more of it, Esc clo
     const short = (await on.locator('.tip').boundingBox()).height;
     await k.press('Shift+Tab');
     await on.waitForSelector('.tip[data-size="whole"]');
-    const whole = await on.locator('.tip').boundingBox();
-    assert.ok(whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800);
+    // It is placed in the frame in which it is painted.
+    await becomes(async () => {
+        const whole = await on.locator('.tip').boundingBox();
+        return whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800;
+    }, true);
     await k.press('PageDown');
     await on.waitForFunction(() => document.querySelector('.tip').scrollTop > 50);
     await k.press('Escape');

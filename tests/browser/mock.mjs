@@ -101,6 +101,7 @@ class Notebook {
     become({ states, runs, drafts = [], trouble = null, variables }) {
         this.variables = variables;
         [this.states, this.runs, this.drafts, this.trouble] = [new Map(states.map((s) => [s.id, s])), new Map(runs.map((r) => [r.exec_id, r])), drafts, trouble];
+        this.toldDrafts = new Set(drafts.map((d) => d.id));
     }
 
     /** As after kill -9 and a new start: every state is on disk, nobody's line is up, the stream of events is another. */
@@ -112,7 +113,7 @@ class Notebook {
     empty() {
         const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: Date.now(), label: null, prose: [], warnings: [], ...KEPT };
         this.trouble = null;
-        [this.states, this.runs, this.drafts] = [new Map([['initial', root]]), new Map(), []];
+        [this.states, this.runs, this.drafts, this.toldDrafts] = [new Map([['initial', root]]), new Map(), [], new Set()];
     }
 
     snapshot() {
@@ -200,7 +201,10 @@ class Notebook {
     }
 
     tellDrafts(on) {
-        this.tell({ event: 'drafts_changed', on, drafts: this.drafts.filter((d) => d.on === on) });
+        const removed = [...this.toldDrafts].filter((id) => !this.drafts.some((d) => d.id === id));
+        const there = this.drafts.filter((d) => d.on === on);
+        this.tell({ event: 'drafts_changed', on, removed, put: there.map((draft, i) => ({ draft, after: there[i - 1]?.id ?? null })) });
+        this.toldDrafts = new Set(this.drafts.map((d) => d.id));
     }
 
     print(run, output) {

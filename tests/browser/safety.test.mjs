@@ -215,6 +215,8 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
     const at = { x: x + width / 2, y: y + height / 2, data };
     if (comes) await client.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 2, y: 2, data });
     if (comes && covers) await on.waitForSelector('.over');
+    // A hand takes longer than a frame: until one is painted the browser takes what lies below the cover as the target.
+    await on.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
     for (const type of comes ? ['dragOver', 'dragOver', 'drop'] : ['dragEnter', 'dragOver', 'drop']) await client.send('Input.dispatchDragEvent', { type, ...at });
     await client.detach();
 }

@@ -163,7 +163,7 @@ fn what_an_interrupted_cell_had_set_is_kept_and_its_threads_stand_still_until_th
     let room = Room::new();
     let server = TestServer::in_dir(room.path());
     let code = "import threading, time\ndef work():\n    while True:\n        open('ticks', 'a').write('.'); time.sleep(0.01)\n\
-                threading.Thread(target=work, daemon=True).start()\nopen('began', 'w').close()\nsteps = 0\nwhile True: steps += 1";
+                threading.Thread(target=work, daemon=True).start()\nsteps = 0\nwhile True:\n    steps += 1\n    if steps == 1: open('began', 'w').close()";
     let going = server.begin("initial", code);
     let exec_id = going.exec_id.clone();
     room.wait_for("began");
@@ -235,7 +235,7 @@ fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
     let added = live.hear(|message| message["event"] == "state_added")["state"].clone();
     assert_eq!((&added["partial"], &added["exec_id"]), (&json!(true), &json!("one")));
     let drafts = live.hear(|message| message["event"] == "drafts_changed" && message["on"] == added["id"]);
-    assert_eq!(drafts["drafts"][0]["id"], "e");
+    assert_eq!(drafts["put"][0]["draft"]["id"], "e");
     let again = live.event("one", "run_ended");
     assert_eq!((&again["state"], &again["status"]), (&added["id"], &json!("error")));
     let reply = other.hear(|message| message["reply"] == number);

@@ -3,7 +3,7 @@
 use crate::cells::Room;
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer};
-use crate::wire::Wire;
+use crate::wire::{Frame, Wire};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -118,8 +118,8 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
     assert_eq!(put(&mut bob, 1, "ax", 1)["code"], "conflict");
     // What led to the refusal was heard before it: here is what to lay one's own text together with.
     assert_eq!(put(&mut bob, 2, "abx", 2)["kind"], "done");
-    let heard = ada.hear_until(|m| m["drafts"][0]["version"] == 3);
-    assert_eq!(heard["drafts"][0]["source"], "abx");
+    let heard = ada.hear_until(|m| m["put"][0]["draft"]["version"] == 3);
+    assert_eq!(heard["put"][0]["draft"]["source"], "abx");
     server.signal(Signal::SIGKILL);
     server.wait();
 
@@ -129,6 +129,52 @@ fn of_two_who_change_one_draft_at_once_the_second_is_told_and_versions_outlive_t
     assert_eq!(put(&mut ada, 1, "late", 2)["code"], "conflict");
     assert_eq!(ada.command(2, r#""do":"delete_draft","draft":"d""#)["kind"], "done");
     assert_eq!(put(&mut ada, 3, "late", 3)["code"], "not_found");
+}
+
+/// Two thousand drafts of a hundred bytes on one state: whoever looks on is sent each of them once.
+#[test]
+fn a_change_of_one_of_many_drafts_costs_no_more_than_that_draft() {
+    const DRAFTS: u64 = 2000;
+    let room = Room::new();
+    let mut server = TestServer::in_dir(room.path());
+    let (mut types, mut looks) = (Wire::socket(&server, TOKEN), Wire::socket(&server, TOKEN));
+    let put = |n: u64, version: u64, after: Option<u64>| {
+        let draft = json!({"id": format!("d{n}"), "on": "initial", "kind": "code", "source": format!("{version}{}", "x".repeat(99))});
+        let after = json!(after.map(|after| format!("d{after}")));
+        format!(r#""do":"put_draft","in_place":true,"base":{},"draft":{draft},"after":{after}"#, version - 1)
+    };
+    let mut order = Vec::new();
+    for n in 0..DRAFTS {
+        // Every third goes between two others.
+        let after = if n % 3 == 2 { Some(n - 2) } else { order.last().copied() };
+        let at = after.map_or(0, |after| order.iter().position(|other| *other == after).unwrap() + 1);
+        order.insert(at, n);
+        assert_eq!(types.command(n, &put(n, 1, after))["kind"], "done");
+    }
+    assert_eq!(types.command(DRAFTS, &put(7, 2, Some(4)))["kind"], "done");
+    let mut heard = 0;
+    loop {
+        let Frame::Text(text) = looks.hear() else { continue };
+        let message: Value = serde_json::from_str(&text).unwrap();
+        if message["event"] != "drafts_changed" {
+            continue;
+        }
+        heard += text.len() as u64;
+        if message["put"][0]["draft"]["version"] == 2 {
+            break;
+        }
+    }
+    assert!(heard < DRAFTS * 500, "{heard} bytes");
+    let drafts =
+        |server: &TestServer| server.owner(Request::get("/api/notebooks/main")).json()["drafts"].clone();
+    let shown = drafts(&server);
+    let ids: Vec<_> =
+        shown.as_array().unwrap().iter().map(|draft| draft["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids, order.iter().map(|n| format!("d{n}")).collect::<Vec<_>>());
+    server.signal(Signal::SIGKILL);
+    server.wait();
+    let server = TestServer::in_dir(room.path());
+    assert!(drafts(&server) == shown, "the same drafts in the same order");
 }
 
 #[test]

@@ -125,3 +125,22 @@ test('a new snapshot keeps the outputs that are shown already, and adds what is 
     assert.deepEqual(after.map((item, i) => item === before[i]), [true, true, false, false]);
     assert.deepEqual(after.map((item) => item.pieces?.join('') ?? item.data['text/html']), ['a and b', '<b>', 'other', '<i>']);
 });
+
+test('drafts that changed are put where they stand now, and the others stay', () => {
+    const draft = (id, on = 'initial', source = '') => ({ id, on, kind: 'code', source, version: 1 });
+    const model = loaded({ drafts: [draft('a'), draft('b'), draft('c')] });
+    const ids = (state) => model.draftsOn(state).map(({ id, source }) => id + source).join(' ');
+    const change = (on, put, removed = []) => model.fold({ event: 'drafts_changed', on, removed, put: put.map(([one, after]) => ({ draft: one, after })) });
+    change('initial', [[draft('b', 'initial', '!'), 'a']]);
+    assert.equal(ids('initial'), 'a b! c');
+    change('initial', [[draft('c'), null], [draft('d'), 'a']]);
+    assert.equal(ids('initial'), 'c a d b!');
+    change('s', [[draft('d', 's'), null], [draft('b', 's'), 'd']]);
+    assert.equal(`${ids('initial')} | ${ids('s')}`, 'c a | d b');
+    assert.equal(model.draft('b').on, 's');
+    change('initial', [], ['c', 'a']);
+    assert.equal(model.drafts.has('initial'), false);
+    assert.equal(model.draft('a'), undefined);
+    model.fold({ event: 'removed', states: ['s'], runs: [] });
+    assert.equal(model.draft('d'), undefined);
+});

@@ -59,13 +59,16 @@ const shown = (page) => page.cells().map((cell) => {
     return cell.isFresh ? '?' : cell.draft.id;
 }).join(' ');
 
+/** What the server says of drafts that hang on a state now. */
+const puts = (on, ...drafts) => ({ event: 'drafts_changed', on, removed: [], put: drafts.map((draft, i) => ({ draft, after: drafts[i - 1]?.id ?? null })) });
+
 /** What the server says when a run left a state. */
 function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.happened({ event: 'run_added', run: run(exec_id, on, { status: 'queued', draft: id, started_at: null }) });
     page.happened({ event: 'run_started', exec_id, on: { state: on }, started_at: 5 });
     page.happened({ event: 'state_added', state: state(name, on, { exec_id }) });
-    page.happened({ event: 'drafts_changed', on: name, drafts: moved.map((d) => draft(d, name)) });
-    page.happened({ event: 'drafts_changed', on, drafts: [] });
+    page.happened(puts(name, ...moved.map((d) => draft(d, name))));
+    page.happened({ event: 'drafts_changed', on, removed: id === null ? [] : [id], put: [] });
     page.happened({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
 
@@ -165,7 +168,7 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
 test('the echo of our own typing changes nothing; what another tab typed is laid together with what is not there yet', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     const text = () => page.drafts.get('d').source;
-    const heard = (source, version) => page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', source, version)] });
+    const heard = (source, version) => page.happened(puts('b', draft('d', 'b', source, version)));
     page.type(page.cells()[2], 'one');
     page.drafts.flush('d');
     page.type(page.cells()[2], 'one two');
@@ -235,7 +238,7 @@ const sources = (page, state = 'b') => page.drafts.on(state).map((one) => one.so
 test('what another tab typed elsewhere in the same draft is laid together with ours', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'a = 1\nb = 2\nc = 3')] });
     page.type(page.cells()[2], 'a = 10\nb = 2\nc = 3');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'a = 1\nb = 2\nc = 30')] });
+    page.happened(puts('b', draft('d', 'b', 'a = 1\nb = 2\nc = 30')));
     assert.deepEqual(sources(page), ['a = 10\nb = 2\nc = 30']);
 });
 
@@ -243,7 +246,7 @@ test('what another tab typed in the same place stands before ours, and ours goes
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     page.type(page.cells()[2], 'mine');
     page.drafts.flush('d');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', 'theirs', 2)] });
+    page.happened(puts('b', draft('d', 'b', 'theirs', 2)));
     answers[0]({ kind: 'refused', code: 'conflict', what: '', why: '', how: '' });
     await settle();
     assert.deepEqual(sources(page), ['theirsmine']);
@@ -254,7 +257,7 @@ test('what another tab typed in the same place stands before ours, and ours goes
 test('a text that came and that the editor does not show yet is not overwritten by the next key', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'ab', 1)] });
     page.type(page.cells()[2], 'abc', 'ab');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [draft('d', 'b', '# new\nab', 2)] });
+    page.happened(puts('b', draft('d', 'b', '# new\nab', 2)));
     page.type(page.cells()[2], 'abcd', 'abc');
     assert.deepEqual(sources(page), ['# new\nabcd']);
 });
@@ -262,7 +265,7 @@ test('a text that came and that the editor does not show yet is not overwritten 
 test('a draft that somebody threw away while we typed in it is made again', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', 'x', 4)] });
     page.type(page.cells()[2], 'x = 1');
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [] });
+    page.happened({ event: 'drafts_changed', on: 'b', removed: ['d'], put: [] });
     page.drafts.flush('d');
     answers[0]({ kind: 'refused', code: 'not_found', what: '', why: '', how: '' });
     await settle();
@@ -423,7 +426,7 @@ test('what was typed is sent before the run that builds on it, and waits for wha
     page.run(page.cells()[3], 'd');
     page.run(page.cells()[4], 'e');
     assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['# A']);
-    page.happened({ event: 'drafts_changed', on: 'b', drafts: [{ ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')] });
+    page.happened(puts('b', { ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')));
     answers[0]({ kind: 'done' });
     await settle();
     assert.deepEqual(sent.map((one) => one.draft.source ?? one.draft), ['# A', '# A title', 'd', 'e']);

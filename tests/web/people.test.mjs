@@ -96,8 +96,11 @@ class World {
         if (known && known.version !== base) return refuse('conflict');
         if (!known && base > 0) return refuse('not_found');
         const isSame = known && known.source === draft.source && known.kind === draft.kind;
-        this.drafts.set(draft.id, { ...draft, version: known ? known.version + (isSame ? 0 : 1) : 1 });
-        for (const client of this.clients) client.down({ event: 'drafts_changed', on: 's', drafts: structuredClone([...this.drafts.values()]) });
+        const next = { ...draft, version: known ? known.version + (isSame ? 0 : 1) : 1 };
+        this.drafts.set(draft.id, next);
+        const ids = [...this.drafts.keys()];
+        const put = [{ draft: next, after: ids[ids.indexOf(draft.id) - 1] ?? null }];
+        for (const client of this.clients) client.down(structuredClone({ event: 'drafts_changed', on: 's', removed: [], put }));
         return { kind: 'done' };
     }
 }
@@ -135,7 +138,7 @@ class Client {
         this.downAt = Math.max(this.downAt, this.world.now + this.world.below(400));
         this.world.at(this.downAt - this.world.now, () => {
             if (!event) return then();
-            this.drafts.hear(event.on, event.drafts);
+            this.drafts.hear(event);
             return this.model.fold(event);
         });
     }

@@ -131,7 +131,15 @@ def _tqdm(module):
 
 def _tqdm_notebook(module):
     """Bars of text: those of widgets would stand still on the page."""
-    from tqdm.std import tqdm, trange
+    from tqdm.std import tqdm
 
-    module.tqdm = module.tqdm_notebook = tqdm
-    module.trange = module.tnrange = trange
+    class Bar(tqdm):
+        def __init__(self, *args, display=True, **kwargs):
+            # What only bars of widgets know: whether they are shown at once, and widths like "100%".
+            if isinstance(kwargs.get("ncols"), str):
+                del kwargs["ncols"]
+            super().__init__(*args, **kwargs)
+
+    # A checkpoint finds it where the library has its own, and so does its `trange`.
+    Bar.__module__, Bar.__name__, Bar.__qualname__ = "tqdm.notebook", "tqdm_notebook", "tqdm_notebook"
+    module.tqdm = module.tqdm_notebook = Bar

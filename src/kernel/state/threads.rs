@@ -24,6 +24,8 @@ const PROVEN: &[Proven] = &[
     Proven { name: None, file: "_duckdb." },
     // numba's own pool starts anew when the process id is another.
     Proven { name: None, file: "/workqueue." },
+    // numexpr's pool does, too (`init_threads` in its module.cpp). It starts with its import, and pandas imports it.
+    Proven { name: None, file: "/numexpr/interpreter." },
     // Computes without its pool after a fork (TOKENIZERS_PARALLELISM).
     Proven { name: None, file: "/tokenizers." },
     // OpenMP of LLVM and Intel starts anew in a child (KMP_INIT_AT_FORK).
@@ -255,6 +257,7 @@ mod tests {
             (Some("polars-ooc-clea"), Some("/x/_polars_runtime.abi3.so"), true),
             (Some("polars-0"), Some("/x/_polars_runtime.abi3.so"), false),
             (Some("tf_XLAEigen"), Some("/x/jaxlib/libjax_common.so"), false),
+            (None, Some("/x/numexpr/interpreter.cpython-311-x86_64-linux-gnu.so"), true),
             (None, Some("/x/libpython3.11.so.1.0"), true),
             (None, Some("/x/libgomp.so.1.0.0"), true),
             (None, None, false),

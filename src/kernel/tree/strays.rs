@@ -75,27 +75,23 @@ impl Search<'_> {
         let is_ours = |pid: i32| !self.known.contains(&pid) && is_young(pid);
         let orphans = children(std::process::id().cast_signed()).into_iter().filter(|pid| is_ours(*pid));
         let orphans = orphans.filter(|pid| self.files.iter().any(|files| files.are_held_by(*pid)));
-        let mut found: Vec<i32> = self.heads.iter().copied().chain(orphans).collect();
-        let mut at = 0;
-        while let Some(parent) = found.get(at) {
-            found.extend(children(*parent).into_iter().filter(|pid| is_ours(*pid)));
-            at += 1;
-        }
-        found
+        with_those_below(self.heads.iter().copied().chain(orphans).collect(), is_ours)
     }
 }
 
 /// Ends every process below another one.
 pub(super) fn end_below(pid: i32) {
-    end_all(|| {
-        let mut below = vec![pid];
-        let mut at = 0;
-        while let Some(parent) = below.get(at) {
-            below.extend(children(*parent));
-            at += 1;
-        }
-        below.split_off(1)
-    });
+    end_all(|| with_those_below(vec![pid], |_| true).split_off(1));
+}
+
+/// These processes and all below them, without those that do not count and what is below them.
+fn with_those_below(mut found: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
+    let mut at = 0;
+    while let Some(parent) = found.get(at) {
+        found.extend(children(*parent).into_iter().filter(|pid| counts(*pid)));
+        at += 1;
+    }
+    found
 }
 
 /// Ends what is below the leader of a group and in it: what a head's cells have started, but not the states that were forked

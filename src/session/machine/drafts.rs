@@ -2,8 +2,9 @@
 
 use super::{Machine, not_found};
 use crate::notebook::{Draft, DraftId, DraftKind, Event, ExecId, Line, Living, Refused, Reply, Run, StateId};
+use std::collections::HashSet;
 
-/// How many drafts a notebook may hold, and how much text in all, in bytes: every change of one sends all of its state.
+/// Limits of the drafts of a notebook, in number and in bytes of text: each snapshot sends all of them.
 const MAX_DRAFTS: usize = 10_000;
 const MAX_DRAFT_BYTES: usize = 4 * 1024 * 1024;
 
@@ -33,7 +34,8 @@ impl Machine {
             Some(known) => known.version + 1,
             None => 1,
         };
-        let earlier = known.map(|d| d.on);
+        let is_new = known.is_none();
+        let id = draft.id.clone();
         let others =
             self.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
         if others + draft.source.len() > MAX_DRAFT_BYTES {
@@ -46,10 +48,10 @@ impl Machine {
             ));
         }
         if in_place && self.notebook.change_draft(&draft) {
-            self.publish_drafts(on);
+            self.publish_put_drafts(on, [id]);
             return Reply::Done;
         }
-        if earlier.is_none() && self.notebook.drafts().count() >= MAX_DRAFTS {
+        if is_new && self.notebook.drafts().count() >= MAX_DRAFTS {
             let why = format!("the notebook holds {MAX_DRAFTS} drafts already");
             return Reply::Refused(Refused::new(
                 "busy",
@@ -59,10 +61,7 @@ impl Machine {
             ));
         }
         self.notebook.place_draft(draft, after);
-        if let Some(earlier) = earlier.filter(|e| *e != on) {
-            self.publish_drafts(earlier);
-        }
-        self.publish_drafts(on);
+        self.publish_put_drafts(on, [id]);
         Reply::Done
     }
 
@@ -90,7 +89,7 @@ impl Machine {
     pub(super) fn delete_draft(&mut self, id: &DraftId) -> Reply {
         match self.notebook.remove_draft(id) {
             Some(draft) => {
-                self.publish_drafts(draft.on);
+                self.publish_removed_drafts(draft.on, vec![draft.id]);
                 self.sweep_imported();
                 Reply::Done
             }
@@ -105,6 +104,7 @@ impl Machine {
         let Some(on) = self.notebook.draft(&id).map(|d| d.on.clone()) else { return };
         let drafts = self.notebook.drafts_on(&on);
         self.notebook.remove_draft(&id);
+        let mut removed = vec![id.clone()];
         if on == *parent
             && let Some(at) = drafts.iter().position(|d| d.id == id)
         {
@@ -112,19 +112,19 @@ impl Machine {
             let texts = drafts[at - prose..at].iter().map(|d| d.source.clone()).collect();
             for draft in &drafts[at - prose..at] {
                 self.notebook.remove_draft(&draft.id);
+                removed.push(draft.id.clone());
             }
-            for draft in &drafts[at + 1..] {
+            let moved = &drafts[at + 1..];
+            for draft in moved {
                 self.notebook.remove_draft(&draft.id);
                 self.notebook.append_draft(Draft { on: state.clone(), ..draft.clone() });
             }
             if prose > 0 {
                 self.change_state(state, |s| s.prose = texts);
             }
-            if at + 1 < drafts.len() {
-                self.publish_drafts(state.clone());
-            }
+            self.publish_put_drafts(state.clone(), moved.iter().map(|d| d.id.clone()));
         }
-        self.publish_drafts(on);
+        self.publish_removed_drafts(on, removed);
         self.sweep_imported();
     }
 
@@ -161,15 +161,26 @@ impl Machine {
             return;
         }
         let room = MAX_DRAFTS.saturating_sub(self.notebook.drafts().count());
+        let mut put = Vec::new();
         for (kind, source) in texts.into_iter().take(room) {
             let id = DraftId::new((self.new_id)());
+            put.push(id.clone());
             self.notebook.append_draft(Draft { id, on: state.clone(), kind, source, version: 1 });
         }
-        self.publish_drafts(state.clone());
+        self.publish_put_drafts(state.clone(), put);
     }
 
-    fn publish_drafts(&mut self, on: StateId) {
-        let drafts = self.notebook.drafts_on(&on);
-        self.publish(Event::DraftsChanged { on, drafts });
+    /// Says that these drafts hang on a state now, as they are.
+    fn publish_put_drafts(&mut self, on: StateId, drafts: impl IntoIterator<Item = DraftId>) {
+        let chosen: HashSet<DraftId> = drafts.into_iter().collect();
+        if chosen.is_empty() {
+            return;
+        }
+        let put = self.notebook.placed_drafts(&on, &chosen);
+        self.publish(Event::DraftsChanged { on, removed: Vec::new(), put });
+    }
+
+    fn publish_removed_drafts(&mut self, on: StateId, removed: Vec<DraftId>) {
+        self.publish(Event::DraftsChanged { on, removed, put: Vec::new() });
     }
 }

@@ -289,11 +289,7 @@ impl Tables {
             self.put(table, &cells)?;
             left.remove(&key);
         }
-        let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_key());
-        for key in left {
-            self.db.prepare_cached(&sql)?.execute(params_from_iter(&key))?;
-        }
-        Ok(())
+        left.iter().try_for_each(|key| self.remove_row(table, key))
     }
 
     fn keys_of(&self, table: &Table) -> Result<HashSet<Vec<Cell>>, Fault> {
@@ -311,6 +307,13 @@ impl Tables {
     pub(super) fn remove(&self, table: &Table, column: &str, value: &str) -> Result<(), Fault> {
         let sql = format!("DELETE FROM {} WHERE {column} = ?1", table.name);
         self.db.prepare_cached(&sql)?.execute([value])?;
+        Ok(())
+    }
+
+    /// Removes the row with this key.
+    pub(super) fn remove_row(&self, table: &Table, key: &[Cell]) -> Result<(), Fault> {
+        let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_key());
+        self.db.prepare_cached(&sql)?.execute(params_from_iter(key))?;
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use crate::notebook::{
     Run, RunError, RunStatus, Saving, State, StateId, StreamName, TaskCheckpoint, Updated,
 };
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 pub(super) struct Story {
     pub(super) notebook: Notebook,
@@ -211,17 +212,33 @@ impl Story {
 
     fn draft(&mut self) {
         let Some(on) = self.any_state() else { return };
-        for _ in 0..self.dice.roll(3) {
-            let id = DraftId::new(self.new_id("draft"));
-            let draft = Draft { id, on: on.clone(), kind: DraftKind::Code, source: "x".into(), version: 1 };
-            if self.dice.roll(2) == 0 {
-                self.notebook.place_draft(draft, None);
-            } else {
-                self.notebook.append_draft(draft);
+        let known: Vec<Draft> = self.notebook.drafts().cloned().collect();
+        let mut put = HashSet::new();
+        for _ in 0..self.dice.roll(4) {
+            // One that is new, or one that is changed and moved, perhaps from another state.
+            let source = format!("x{}", self.dice.roll(100));
+            let id = match known.len() {
+                n if n > 0 && self.dice.roll(2) == 0 => known[self.dice.roll(n)].id.clone(),
+                _ => DraftId::new(self.new_id("draft")),
+            };
+            let draft = Draft { id: id.clone(), on: on.clone(), kind: DraftKind::Code, source, version: 1 };
+            let there = self.notebook.drafts_on(&on);
+            match (self.dice.roll(4), there.len()) {
+                (0, n) if n > 0 => self.notebook.place_draft(draft, Some(&there[self.dice.roll(n)].id)),
+                (1, _) => self.notebook.place_draft(draft, None),
+                (2, _) if self.notebook.change_draft(&draft) => {}
+                _ => self.notebook.place_draft(draft, there.last().map(|d| &d.id)),
             }
+            put.insert(id);
         }
-        let drafts = self.notebook.drafts_on(&on);
-        self.facts.push(Event::DraftsChanged { on, drafts });
+        let put = self.notebook.placed_drafts(&on, &put);
+        self.facts.push(Event::DraftsChanged { on: on.clone(), removed: Vec::new(), put });
+        let there = self.notebook.drafts_on(&on);
+        if !there.is_empty() && self.dice.roll(3) == 0 {
+            let id = there[self.dice.roll(there.len())].id.clone();
+            self.notebook.remove_draft(&id);
+            self.facts.push(Event::DraftsChanged { on, removed: vec![id], put: Vec::new() });
+        }
     }
 
     fn change(&mut self) {

@@ -17,7 +17,7 @@ ROWS = (
     ),
     row(
         "polars import only",
-        "import polars as pl\ng = iter([1, 2]); print(next(g))",
+        "import polars as pl\ng = iter([1, 2, 3, 4]); print(next(g))",
         "print(next(g), pl.Series([1, 2]).sum())",
     ),
     row(
@@ -44,8 +44,8 @@ ROWS = (
     ),
     row(
         "duckdb default conn + df",
-        FRAME + "import duckdb\nprint(duckdb.sql('select sum(a) from df').fetchone())",
-        "print(duckdb.sql('select max(a) from df').fetchone())",
+        FRAME + "import duckdb\nprint(duckdb.sql('select sum(a) from df').fetchall())",
+        "print(duckdb.sql('select max(a) from df').fetchall())",
     ),
     row(
         "sqlalchemy+sqlite memory",

@@ -23,6 +23,6 @@ ROWS = (
     row(
         "pymc",
         "import pymc as pm, pytensor\npytensor.config.cxx = ''\nwith pm.Model() as m:\n    x = pm.Normal('x')\nprint([v.name for v in m.free_RVs])",
-        "with m: y = pm.Normal('y', x)\nprint([v.name for v in m.free_RVs])",
+        "with m: y = m['y'] if 'y' in m.named_vars else pm.Normal('y', x)\nprint([v.name for v in m.free_RVs])",
     ),
 )

@@ -12,22 +12,22 @@ fn drafts_keep_their_order() {
             drafts on initial: [a]
             answer 2: done
         draft b initial code after a
-            drafts on initial: [a b]
+            drafts on initial: [b after a]
             answer 3: done
         draft c initial code after a
-            drafts on initial: [a c b]
+            drafts on initial: [c after a]
             answer 4: done
         draft d initial code
-            drafts on initial: [d a c b]
+            drafts on initial: [d]
             answer 5: done
         draft a initial code in place
-            drafts on initial: [d a c b]
+            drafts on initial: [a after d]
             answer 6: done
         draft a initial code after c
-            drafts on initial: [d c a b]
+            drafts on initial: [a after c]
             answer 7: done
         undraft b
-            drafts on initial: [d c a]
+            drafts on initial: [no b]
             answer 8: done
         undraft b
             answer 9: refused, not_found: find draft b: there is none in this notebook
@@ -58,13 +58,13 @@ fn a_draft_that_ran_takes_its_prose_and_moves_the_rest_on() {
             drafts on initial: [skipped]
             answer 2: done
         draft prose initial md after skipped
-            drafts on initial: [skipped prose]
+            drafts on initial: [prose after skipped]
             answer 3: done
         draft cell initial code after prose
-            drafts on initial: [skipped prose cell]
+            drafts on initial: [cell after prose]
             answer 4: done
         draft next initial code after cell
-            drafts on initial: [skipped prose cell next]
+            drafts on initial: [next after cell]
             answer 5: done
         run a draft cell
             p1 forks p2, head
@@ -75,14 +75,14 @@ fn a_draft_that_ran_takes_its_prose_and_moves_the_rest_on() {
         p2 ok
             s1 is in Freezing
             drafts on s1: [next]
-            drafts on initial: [skipped]
+            drafts on initial: [no cell, no prose]
             answer 6: a Ok s1
             p2 forks p3, frozen
             p2 runs b
         p2 began
             b began
         p2 ok
-            drafts on s1: []
+            drafts on s1: [no next]
             answer 7: b Ok s2
             p2 forks p4, frozen
         initial Freezing drafts [skipped]
@@ -141,7 +141,7 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
             drafts on initial: [prose]
             answer 2: done
         draft cell initial code after prose
-            drafts on initial: [prose cell]
+            drafts on initial: [cell after prose]
             answer 3: done
         run a draft cell
             p1 forks p2, head
@@ -150,7 +150,7 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
             a began
         p2 ok
             s1 is in Freezing
-            drafts on initial: []
+            drafts on initial: [no cell, no prose]
             answer 4: a Ok s1
             p2 forks p3, frozen
         run b on s1
@@ -170,7 +170,7 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
             a2 began
         p5 ok
             s3 is in Freezing
-            drafts on s3: [s4 s5]
+            drafts on s3: [s4, s5 after s4]
             answer 11: a2 Ok s3
             p5 forks p6, frozen
         initial Freezing
@@ -222,10 +222,10 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
             drafts on s1: [below]
             answer 9: done
         draft inserted s1 code
-            drafts on s1: [inserted below]
+            drafts on s1: [inserted]
             answer 10: done
         draft above s1 code
-            drafts on s1: [above inserted below]
+            drafts on s1: [above]
             answer 11: done
         run i on s1 draft inserted instead s1..s2
             p3 forks p5, head
@@ -234,8 +234,8 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
             i began
         p5 ok
             drafts on s3: [below]
-            drafts on s1: [above]
-            drafts on s3: [below s4 s5]
+            drafts on s1: [no inserted]
+            drafts on s3: [s4 after below, s5 after s4]
             answer 12: i Ok s3
             p5 forks p6, frozen
         initial Freezing
@@ -322,7 +322,7 @@ fn a_text_that_grew_from_another_version_is_refused() {
             drafts on initial: [a.4]
             answer 8: done
         undraft a
-            drafts on initial: []
+            drafts on initial: [no a]
             answer 9: done
         draft a initial code in place base 4
             answer 10: refused, not_found: find draft a: there is none in this notebook
@@ -355,7 +355,7 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
             drafts on initial: [a]
             answer 2: done
         draft b initial code after a base 0
-            drafts on initial: [a b]
+            drafts on initial: [b after a]
             answer 3: done
         run r draft a
             p1 forks p2, head
@@ -364,7 +364,7 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
             r began
         p2 ok
             drafts on s1: [b]
-            drafts on initial: []
+            drafts on initial: [no a]
             answer 4: r Ok s1
             p2 forks p3, frozen
         draft a initial code in place base 1 text late

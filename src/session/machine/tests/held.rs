@@ -318,7 +318,7 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
         p4 began
             c began
         p4 ok
-            drafts on initial: []
+            drafts on initial: [no x]
             answer 10: c Ok s1
             p4 forks p5, frozen
         keep b
@@ -763,7 +763,7 @@ fn drafts_move_on_to_a_partial_state() {
             drafts on initial: [x]
             answer 3: done
         draft y initial code after x
-            drafts on initial: [x y]
+            drafts on initial: [y after x]
             answer 4: done
         run a draft x
             p1 forks p2, head
@@ -779,7 +779,7 @@ fn drafts_move_on_to_a_partial_state() {
             a can be kept no more
             continue p2
             drafts on s1: [y]
-            drafts on initial: []
+            drafts on initial: [no x]
             p2 forks p3, frozen
             answer 8: a Error s1 ValueError: message
         initial

@@ -12,12 +12,16 @@ mod people;
 mod runs;
 mod states;
 mod storm;
+mod transfers;
 
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, Serial, Standing, Ticket, Visitor, Weighed};
-use crate::kernel::{Contents, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Seen, Weight};
+use crate::kernel::{
+    Contents, Delivery, Exit, Found, How, Hung, Mark, ProcId, Remains, Report, Seen, Weight,
+};
 use crate::notebook::{
-    Base, Checkpoint, Command, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living, Missing,
-    Notebook, OnError, Output, Prompt, Reply, RunError, StateId, StreamName, Trouble,
+    Base, Checkpoint, Command, Digests, Draft, DraftId, DraftKind, Event, ExecId, Form, Line, Living,
+    Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, RunError, StateId, StreamName,
+    Trouble,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -118,6 +122,7 @@ fn parse_run(words: &[&str]) -> Command {
         code,
         replay,
         on_error,
+        reads,
         ..
     } = &mut command
     else {
@@ -133,6 +138,7 @@ fn parse_run(words: &[&str]) -> Command {
             ["limit", seconds] => *timeout = seconds.parse().ok(),
             ["code", text] => *code = text.into(),
             ["replay", _] => *replay = true,
+            ["reads", pairs] => *reads = Some(pairs.split(',').map(parse_reading).collect()),
             ["on_error", "keep"] => *on_error = OnError::Keep,
             ["instead", line] => {
                 let (from, tip) = line.split_once("..").expect("a line");
@@ -142,6 +148,12 @@ fn parse_run(words: &[&str]) -> Command {
         }
     }
     command
+}
+
+/// `a=s1` is read by its name; `a!s1` is a state that the code does not name.
+fn parse_reading(text: &str) -> Reading {
+    let (alias, id) = text.split_once(['=', '!']).expect("a reading");
+    Reading { alias: alias.into(), state: state(id), is_named: text.contains('=') }
 }
 
 fn parse_draft(words: &[&str]) -> Command {
@@ -184,6 +196,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
         ["look", id] => command(Command::LookAtVariables { state: state(id) }),
+        ["digest", id] => command(Command::Digest { state: state(id) }),
         ["complete", id] => command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 }),
         ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
         ["reset"] => command(Command::Reset),
@@ -237,6 +250,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["alarm", "save"] => Input::Rang(Alarm::Save),
         ["alarm", "people"] => Input::Rang(Alarm::People),
         ["alarm", "measure"] => Input::Rang(Alarm::Measure),
+        ["alarm", "sending", id] => Input::Rang(Alarm::Sending(proc(id))),
         ["alarm", "stalled", id] => Input::Rang(Alarm::SavingStalled(proc(id))),
         ["alarm", "stopped", id, rest @ ..] => Input::Rang(Alarm::Stopped(exec(id), serial(id, rest))),
         ["alarm", "weigh", id, rest @ ..] => Input::Rang(Alarm::Weigh(exec(id), serial(id, rest))),
@@ -344,6 +358,11 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             family: family.parse().expect("a number"),
         }),
         [_, "marks"] => reported(Report::Marked { marks: None, family: 0 }),
+        [_, "digests", names @ ..] => {
+            let hashes = names.iter().map(|name| ((*name).to_owned(), Some("d".repeat(64)))).collect();
+            reported(Report::Digested(Some(Digests { hashes, groups: Vec::new(), fingerprints: Vec::new() })))
+        }
+        [_, "cannot", "digest"] => reported(Report::Digested(None)),
         [_, "tells"] => reported(Report::Variables(Vec::new())),
         [_, "cannot", "fork", child] => {
             reported(Report::ForkFailed { child: proc(child), why: "no more processes".into() })
@@ -423,7 +442,15 @@ fn effect_text(effect: &Effect) -> Option<String> {
             format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Send { from, child, .. } => format!("p{} forks p{} to send", from.0, child.0),
-        Effect::Run { head, cell } => format!("p{} runs {}", head.0, cell.exec_id),
+        Effect::Run { head, cell } => {
+            let one = |(delivery, sender): &(Delivery, Option<ProcId>)| {
+                let sender = sender.map_or("nobody".into(), |p| format!("p{}", p.0));
+                format!(" {} of {} from {sender}", delivery.alias, delivery.state)
+            };
+            let deliveries: Vec<_> = cell.deliveries.iter().map(one).collect();
+            let with = if deliveries.is_empty() { "" } else { " with" };
+            format!("p{} runs {}{with}{}", head.0, cell.exec_id, deliveries.join(","))
+        }
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Type { head, text, .. } => format!("p{} gets {text:?}", head.0),
         Effect::Interrupt(head) => format!("interrupt p{}", head.0),
@@ -481,7 +508,7 @@ fn reply_text(reply: &Reply) -> String {
             format!("{exec_id} {status:?}{state}{name}{error}")
         }
         Reply::Interrupted { interrupted } => format!("interrupted {interrupted}"),
-        Reply::Digested { .. } => "digests".into(),
+        Reply::Digested { digests } => format!("digests of {}", digests.hashes.len()),
         Reply::Variables { variables } => format!("{} variables", variables.len()),
         Reply::Checkpointed { checkpoint } => format!("checkpoint {}", checkpoint.checkpoint_id),
         Reply::TaskSaved { checkpoint } => format!("version {}", checkpoint.version),
@@ -519,12 +546,14 @@ fn event_text(event: &Event) -> Option<String> {
             format!("{} is in {:?}{label}", state.id, state.living)
         }
         Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
-        Event::DraftsChanged { on, drafts } => {
-            let one = |d: &Draft| match d.version {
-                1 => d.id.to_string(),
-                later => format!("{}.{later}", d.id),
-            };
-            format!("drafts on {on}: {}", list(&drafts.iter().map(one).collect::<Vec<_>>()))
+        Event::DraftsChanged { on, removed, put } => {
+            let version = |d: &Draft| if d.version == 1 { String::new() } else { format!(".{}", d.version) };
+            let placed = put.iter().map(|PlacedDraft { draft, after }| {
+                let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
+                format!("{}{}{after}", draft.id, version(draft))
+            });
+            let removed = removed.iter().map(|id| format!("no {id}"));
+            format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
         }
         Event::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
         Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),

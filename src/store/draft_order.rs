@@ -1,0 +1,178 @@
+//! Where drafts stand in their table: each row has a number that orders it among those of its state.
+//!
+//! The numbers leave gaps, so a draft goes between two others without a change of their rows. Files of earlier versions
+//! count 0, 1, 2, …: they are spread out when the first draft goes between two of them.
+
+use super::tables::{DRAFTS, Fault, Tables};
+use crate::notebook::{Draft, DraftId, StateId};
+use std::collections::{BTreeMap, HashMap};
+
+/// Between neighbours that were appended. Halved by each draft that goes between the same two: 32 times.
+const GAP: i64 = 1 << 32;
+
+/// The key of a row.
+type Key = (StateId, i64);
+
+/// The keys of all rows of drafts.
+#[derive(Debug, Default)]
+pub(super) struct DraftOrder {
+    keys: HashMap<DraftId, Key>,
+    states: HashMap<StateId, BTreeMap<i64, DraftId>>,
+}
+
+/// What has to happen to the table so that a draft stands in its place.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Place {
+    /// The row that it leaves.
+    pub(super) left: Option<Key>,
+    /// New numbers of the other drafts of the state, after that: as (from, to), all of them or none.
+    pub(super) spread: Vec<(i64, i64)>,
+    /// Its own number.
+    pub(super) seq: i64,
+}
+
+impl DraftOrder {
+    /// Reads the keys from the table. Rows that cannot be read are left out.
+    pub(super) fn read(tables: &mut Tables) -> Result<Self, Fault> {
+        let mut order = Self::default();
+        for row in tables.rows(&DRAFTS)?.into_iter().filter(|row| row.is_whole) {
+            let draft = serde_json::from_str::<Draft>(row.cells[2].text().unwrap_or_default());
+            if let (Ok(draft), Some(seq)) = (draft, row.cells[1].int()) {
+                order.insert(draft.id, draft.on, seq);
+            }
+        }
+        Ok(order)
+    }
+
+    /// Puts a draft behind all others of a state; answers its number.
+    pub(super) fn append(&mut self, id: &DraftId, on: &StateId) -> i64 {
+        let last = self.states.get(on).and_then(|rows| rows.last_key_value()).map(|(seq, _)| *seq);
+        let seq = last.map_or(0, |last| last.saturating_add(GAP));
+        self.insert(id.clone(), on.clone(), seq);
+        seq
+    }
+
+    /// Forgets a draft; answers the key of its row.
+    pub(super) fn remove(&mut self, id: &DraftId) -> Option<Key> {
+        let (state, seq) = self.keys.remove(id)?;
+        self.states.get_mut(&state)?.remove(&seq);
+        Some((state, seq))
+    }
+
+    /// Forgets the drafts of a state.
+    pub(super) fn remove_state(&mut self, state: &StateId) {
+        for id in self.states.remove(state).unwrap_or_default().into_values() {
+            self.keys.remove(&id);
+        }
+    }
+
+    /// Puts a draft behind another of a state; without one that is there, before all others.
+    pub(super) fn place(&mut self, id: &DraftId, on: &StateId, after: Option<&DraftId>) -> Place {
+        if let Some((state, seq)) = self.keys.get(id)
+            && state == on
+            && self.before(on, *seq) == after
+        {
+            return Place { seq: *seq, ..Place::default() };
+        }
+        let left = self.remove(id);
+        let mut spread = Vec::new();
+        let seq = self.free_number(on, after).unwrap_or_else(|| {
+            spread = self.spread(on);
+            self.free_number(on, after).unwrap_or_default()
+        });
+        self.insert(id.clone(), on.clone(), seq);
+        Place { left, spread, seq }
+    }
+
+    fn insert(&mut self, id: DraftId, on: StateId, seq: i64) {
+        self.states.entry(on.clone()).or_default().insert(seq, id.clone());
+        self.keys.insert(id, (on, seq));
+    }
+
+    fn before(&self, on: &StateId, seq: i64) -> Option<&DraftId> {
+        self.states.get(on)?.range(..seq).next_back().map(|(_, id)| id)
+    }
+
+    /// A number behind this draft and before the next; none where the gap is used up.
+    fn free_number(&self, on: &StateId, after: Option<&DraftId>) -> Option<i64> {
+        let Some(rows) = self.states.get(on).filter(|rows| !rows.is_empty()) else { return Some(0) };
+        let after =
+            after.and_then(|id| self.keys.get(id)).filter(|(state, _)| state == on).map(|(_, seq)| *seq);
+        let next = match after {
+            Some(after) => rows.range(after.checked_add(1)?..).next(),
+            None => rows.first_key_value(),
+        };
+        match (after, next.map(|(seq, _)| *seq)) {
+            (Some(after), None) => after.checked_add(GAP),
+            (None, Some(next)) => next.checked_sub(GAP),
+            (Some(after), Some(next)) => {
+                next.checked_sub(after).filter(|gap| *gap > 1).map(|gap| after + gap / 2)
+            }
+            (None, None) => Some(0),
+        }
+    }
+
+    /// Gives the drafts of a state numbers that lie apart; answers each as (from, to).
+    fn spread(&mut self, on: &StateId) -> Vec<(i64, i64)> {
+        let rows = self.states.remove(on).unwrap_or_default();
+        let mut spread = Vec::with_capacity(rows.len());
+        for (from, id) in rows {
+            let to = self.append(&id, on);
+            spread.push((from, to));
+        }
+        spread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(order: &DraftOrder, on: &StateId) -> Vec<String> {
+        order.states.get(on).into_iter().flat_map(|rows| rows.values().map(ToString::to_string)).collect()
+    }
+
+    #[test]
+    fn a_draft_goes_between_two_others_without_touching_them() {
+        let (mut order, on) = (DraftOrder::default(), StateId::new("s"));
+        let (a, b, c) = (DraftId::new("a"), DraftId::new("b"), DraftId::new("c"));
+        assert_eq!(order.place(&a, &on, None), Place { seq: 0, ..Place::default() });
+        assert_eq!(order.place(&b, &on, Some(&a)).seq, GAP);
+        assert_eq!(order.place(&c, &on, Some(&a)), Place { seq: GAP / 2, ..Place::default() });
+        assert_eq!(
+            order.place(&c, &on, Some(&a)),
+            Place { seq: GAP / 2, ..Place::default() },
+            "it stands there"
+        );
+        let moved = order.place(&c, &on, None);
+        assert_eq!((moved.left, moved.seq), (Some((on.clone(), GAP / 2)), -GAP));
+        assert_eq!(ids(&order, &on), ["c", "a", "b"]);
+        let other = StateId::new("t");
+        assert_eq!(order.place(&a, &other, None).left, Some((on.clone(), 0)));
+        assert_eq!(order.remove(&b), Some((on.clone(), GAP)));
+        order.remove_state(&on);
+        assert_eq!((ids(&order, &on), ids(&order, &other)), (vec![], vec!["a".into()]));
+        assert_eq!(order.place(&c, &on, None), Place { seq: 0, ..Place::default() });
+    }
+
+    #[test]
+    fn numbers_that_lie_side_by_side_are_spread() {
+        let (mut order, on) = (DraftOrder::default(), StateId::new("s"));
+        for (seq, id) in [(0, "a"), (1, "b")] {
+            order.insert(DraftId::new(id), on.clone(), seq);
+        }
+        let (a, new) = (DraftId::new("a"), DraftId::new("new"));
+        let place = order.place(&new, &on, Some(&a));
+        assert_eq!(place, Place { left: None, spread: vec![(0, 0), (1, GAP)], seq: GAP / 2 });
+        assert_eq!(ids(&order, &on), ["a", "new", "b"]);
+        // Each takes half of what is left behind the first.
+        let mut spreads = 0;
+        for n in 0..100 {
+            let place = order.place(&DraftId::new(format!("{n}")), &on, Some(&a));
+            spreads += usize::from(!place.spread.is_empty());
+        }
+        assert_eq!(spreads, 3);
+        let shown = ids(&order, &on);
+        assert_eq!((shown[1].as_str(), shown[100].as_str(), shown.len()), ("99", "0", 103));
+    }
+}
