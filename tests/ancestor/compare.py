@@ -122,7 +122,7 @@ def judge(found, is_whole):
         for entry in allowed.ALLOWED:
             for place in entry.all_places():
                 if (entry, place) not in met:
-                    is_wrong = True
+                    is_wrong = is_wrong or sys.version_info[:2] == allowed.PYTHON
                     print(f"NO DIFFERENCE {place}: {entry.reason}")
     return is_wrong
 
