@@ -16,8 +16,8 @@ const UNSAFE: &[&str] = &[
     "src/kernel/state/interrupt.rs",
     "src/kernel/state/lifeline.rs",
     "src/kernel/state/mod.rs",
+    "src/kernel/state/priority.rs",
     "src/kernel/state/python.rs",
-    "src/kernel/state/rank.rs",
     "src/kernel/state/symbols.rs",
     "src/kernel/state/threads.rs",
     "src/options/argv.rs",
@@ -192,12 +192,14 @@ fn the_page_knows_every_command_and_event() {
     {
         let text = read(file);
         let body = text.split(name).nth(1).unwrap().split("\n}\n").next().unwrap();
-        let variants: Vec<String> = body
-            .lines()
-            .filter(|l| l.starts_with("    ") && !l.starts_with("     "))
-            .filter_map(|l| l.trim().split([' ', ',']).next().filter(|w| w.starts_with(char::is_uppercase)))
-            .map(snake)
-            .collect();
+        let (mut variants, mut renamed) = (Vec::new(), None);
+        for line in body.lines().filter(|l| l.starts_with("    ") && !l.starts_with("     ")).map(str::trim) {
+            if let Some(word) = line.strip_prefix("#[serde(rename = \"") {
+                renamed = word.strip_suffix("\")]").map(str::to_owned);
+            }
+            let name = line.split([' ', ',']).next().filter(|w| w.starts_with(char::is_uppercase));
+            variants.extend(name.map(|name| renamed.take().unwrap_or_else(|| snake(name))));
+        }
         assert!(variants.len() > 5, "{file} has variants");
         for word in variants {
             assert!(page.contains(&word), "web/protocol.js does not know {word}");

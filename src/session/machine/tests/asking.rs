@@ -175,9 +175,9 @@ fn what_a_cell_did_is_found_when_all_rests() {
         p3 ready
             s1 is in Memory
         alarm compare
-            p1 forks p4, mark
+            p1 forks p4, fingerprint
         p4 marks 1
-            p3 forks p5, mark
+            p3 forks p5, fingerprint
         p5 marks 1 x=1 y=1 z@lock:1
             s1 changed [x y z] [] []
         run b on s1
@@ -190,7 +190,7 @@ fn what_a_cell_did_is_found_when_all_rests() {
         p6 ready
             s2 is in Memory
         alarm compare
-            p6 forks p7, mark
+            p6 forks p7, fingerprint
         p7 marks 1 x=2 y=1 z@lock:2 new=1
             s2 changed [new] [x z] []
         initial
@@ -246,10 +246,10 @@ fn nothing_is_compared_while_cells_wait_nor_with_what_is_not_known() {
         p4 ready
             s2 is in Memory
         alarm compare
-            p3 forks p5, mark
+            p3 forks p5, fingerprint
         alarm marked p5
             kill p5
-            p4 forks p6, mark
+            p4 forks p6, fingerprint
         alarm compare
         initial
         └─ s1 (a)
@@ -293,9 +293,9 @@ fn addresses_say_nothing_between_processes_that_are_no_family() {
         p3 ready
             s1 is in Memory
         alarm compare
-            p1 forks p4, mark
+            p1 forks p4, fingerprint
         p4 marks 7 same@lock:1 other@lock:2 content=1
-            p3 forks p5, mark
+            p3 forks p5, fingerprint
         p5 marks 8 same@lock:9 other@set:3 content=2
             s1 changed [] [content other] []
         initial

@@ -259,7 +259,7 @@ fn a_checkpoint_that_cannot_be_loaded_is_told_and_the_state_can_be_replayed() {
             p1 forks p6, frozen from c-s1 (Environment)
             s1 is in Freezing
         look s1
-            p6 forks p7, look
+            p6 forks p7, listvariables
         p6 cannot load
             kill p6
             answer 15: c Error RestoreFailed: a blob is damaged
@@ -1071,7 +1071,7 @@ fn a_loaded_process_with_threads_is_not_forked_for_a_run() {
             p1 forks p9, head from c-s1 (Environment)
             p9 runs e
         look s1
-            p6 forks p10, look
+            p6 forks p10, listvariables
         initial
         └─ s1 (a)
            ├─ s2 (b)

@@ -66,18 +66,18 @@ fn a_look_is_a_fork_that_ends() {
         p1 ready
             initial is in Memory
         look initial
-            p1 forks p2, look
+            p1 forks p2, listvariables
         p2 tells
             answer 3: 0 variables
         p2 gone
         look initial
-            p1 forks p3, look
+            p1 forks p3, listvariables
         alarm looked p3
             kill p3
             answer 6: refused, timeout: look at state initial: it took longer than 5 s
         p3 gone
         look initial
-            p1 forks p4, look
+            p1 forks p4, listvariables
         p4 gone
             answer 9: refused, kernel: look at state initial: the process that looked has died
         look s9
@@ -180,7 +180,7 @@ fn who_looks_at_a_state_that_is_deleted_is_told() {
             answer 2: a Ok s1
             p2 forks p3, frozen
         look s1
-            p3 forks p4, look
+            p3 forks p4, listvariables
         delete s1
             kill p3
             kill p2
@@ -314,7 +314,7 @@ fn reset_stops_all_and_keeps_the_root() {
             b began
         run c after b
         look s1
-            p3 forks p4, look
+            p3 forks p4, listvariables
         draft d s1 code
             drafts on s1: [d]
             answer 11: done
@@ -499,7 +499,7 @@ fn a_fork_that_fails_ends_its_run_only() {
             answer 3: a Error ForkRefused: no more processes. Nothing has run: try again when other cells or programs have ended
         p2 gone
         look initial
-            p1 forks p3, look
+            p1 forks p3, listvariables
         p1 cannot fork p3
             answer 6: refused, kernel: look at state initial: no more processes
         run b
