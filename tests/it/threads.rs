@@ -125,6 +125,27 @@ threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True).s
 }
 
 #[test]
+fn numexprs_threads_leave_their_state_to_be_forked() {
+    // As far as can be told without the package: threads that begin in a file of this name, and have no name of their own.
+    let room = room();
+    std::fs::create_dir(room.file("numexpr")).unwrap();
+    std::fs::copy(room.file("libpool.so"), room.file("numexpr/interpreter.so")).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let code = |name: &str| {
+        format!(
+            "import ctypes, os\nlib = ctypes.CDLL(os.path.abspath('numexpr/interpreter.so')); g = (n for n in range(9)); print(next(g), lib.ask({name}))"
+        )
+    };
+    let state = server.run("initial", &code("None"));
+    assert_eq!((state.text(), warnings(&server, state.state())), ("0 1\n".to_owned(), String::new()));
+    for _ in 0..3 {
+        assert_eq!(printed(&server, state.state(), "print(next(g))"), "1\n");
+    }
+    let other = server.run("initial", &code("ctypes.create_string_buffer(b'other')"));
+    assert!(warnings(&server, other.state()).ends_with(": other (interpreter.so)"));
+}
+
+#[test]
 fn what_a_checkpoint_cannot_hold_is_refused_in_a_sentence_or_forked_when_the_user_says_so() {
     let room = room();
     let mut server = TestServer::in_dir(room.path());

@@ -4,11 +4,17 @@ Each library is set right just when it is imported, and only where the user has 
 here. Not by environment variables (MPLBACKEND, PLOTLY_RENDERER), which scripts started from a cell would inherit.
 """
 
+import functools
 import os
 import sys
 import types
+import weakref
 
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
+
+
+# All of concurrent.futures that this process or one that it comes from has made.
+process_pools = weakref.WeakSet()
 
 
 def prepare():
@@ -27,6 +33,7 @@ class _Prepared:
             "bokeh.io.notebook": _bokeh,
             "tqdm.std": _tqdm,
             "tqdm.notebook": _tqdm_notebook,
+            "concurrent.futures.process": _note_process_pools,
         }
 
     def find_spec(self, name, path=None, target=None):
@@ -122,6 +129,18 @@ def _bokeh(module):
     # What bokeh.io is about to install for notebooks.
     module.load_notebook, module.show_doc, module.show_app = load, show, application
     curstate().output_notebook()
+
+
+def _note_process_pools(module):
+    """A pool that has not begun is in no list of the library's."""
+    make = module.ProcessPoolExecutor.__init__
+
+    @functools.wraps(make)
+    def make_and_note(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        process_pools.add(self)
+
+    module.ProcessPoolExecutor.__init__ = make_and_note
 
 
 def _tqdm(module):

@@ -348,6 +348,8 @@ def _give_own_workers():
         if pool is not None:
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
+    if libraries.process_pools:
+        sys.modules["_ratoon_pools"].begin_anew(list(libraries.process_pools))
     _end_pools_of_processes()
 
 
