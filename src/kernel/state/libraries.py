@@ -33,6 +33,7 @@ class _Prepared:
             "bokeh.io.notebook": _bokeh,
             "tqdm.std": _tqdm,
             "tqdm.notebook": _tqdm_notebook,
+            "ipywidgets.widgets.interaction": _interaction,
             "concurrent.futures.process": _note_process_pools,
         }
 
@@ -162,3 +163,8 @@ def _tqdm_notebook(module):
     # A checkpoint finds it where the library has its own, and so does its `trange`.
     Bar.__module__, Bar.__name__, Bar.__qualname__ = "tqdm.notebook", "tqdm_notebook", "tqdm_notebook"
     module.tqdm = module.tqdm_notebook = Bar
+
+
+def _interaction(module):
+    """`interact` clears its own widget before each call. That widget takes no output here, so the cell's would be cleared."""
+    module.clear_output = lambda wait=False: None
