@@ -155,6 +155,22 @@ fn numexprs_threads_leave_their_state_to_be_forked() {
 }
 
 #[test]
+fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() {
+    let room = Room::new();
+    std::fs::create_dir_all(room.file("grpc/_cython")).unwrap();
+    std::fs::write(room.file("grpc/_cython/__init__.py"), "").unwrap();
+    std::fs::write(room.file("grpc/__init__.py"), "from grpc._cython import cygrpc").unwrap();
+    // As gRPC, which reads the variable once.
+    let stub = "import os\nforks = os.environ.get('GRPC_ENABLE_FORK_SUPPORT', '1').strip() not in ('0', 'false', 'no')";
+    std::fs::write(room.file("grpc/_cython/cygrpc.py"), stub).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let code = "import grpc, os; print(grpc.cygrpc.forks, os.environ.get('GRPC_ENABLE_FORK_SUPPORT'))";
+    assert_eq!(printed(&server, "initial", code), "False None\n");
+    let wanted = format!("import os; os.environ['GRPC_ENABLE_FORK_SUPPORT'] = '1'\n{code}");
+    assert_eq!(printed(&server, "initial", &wanted), "True 1\n");
+}
+
+#[test]
 fn opencvs_threads_are_ended_before_its_state_is_forked() {
     let room = room();
     // As OpenCV: its threads end with the number 1, and start again when there is work.
