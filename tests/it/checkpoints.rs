@@ -450,6 +450,20 @@ const IN_LIBRARIES: &[Row] = &[
         "bar.update(1); print(bar.n, bar.total)",
     ),
     row(
+        "a bar of tqdm for notebooks",
+        &[
+            "import sys\nfrom tqdm.notebook import tqdm, trange\nbar = tqdm(total=5, file=sys.stdout, disable=False, mininterval=99, display=False, ncols='100%'); bar.update(2); list(trange(3, display=False));",
+        ],
+        "bar.update(1); print(bar.n, bar.total, type(bar) is tqdm)",
+    ),
+    row(
+        "a function of numba whose compiled code is kept on disk",
+        &[
+            "import inspect, os; os.environ['NUMBA_CACHE_DIR'] = os.path.abspath('compiled')\nimport numba\n@numba.njit(cache=True)\ndef f(x): return x + 1\nf(1);",
+        ],
+        "print(f(2), type(f._cache).__name__, inspect.getsource(f.py_func))",
+    ),
+    row(
         "databases of DuckDB in memory",
         &[
             "import duckdb\nc = duckdb.connect(); c.execute('create table t as select * from range(5) r(i)'); c.execute('create view v as select 1 as q'); c.execute('create macro m(a) as a + 1'); other = c.cursor(); duckdb.sql('create table d as select 7 as z')",

@@ -507,6 +507,16 @@ fn threads_that_print_at_once_keep_their_lines() {
 }
 
 #[test]
+fn interact_clears_nothing_that_a_cell_has_put_out() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let code = "import ipywidgets as w\nprint('before')\nw.interact(lambda x: print('x is', x), x=3)\nprint('after')";
+    let text = server.run("initial", code).text();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("interactive(")).collect();
+    assert_eq!(lines, ["before", "x is 3", "after"]);
+}
+
+#[test]
 fn plots_and_tables() {
     let room = Room::new();
     let Some(server) = TestServer::with_science(room.path()) else { return };

@@ -1,10 +1,12 @@
 //! What survives a branch, and what is told instead: docs/branches.md has the table, each row of which names its test.
 
 use crate::cells::{Live, Room, all_end};
+use crate::checkpoints::wait_for_checkpoints;
 use crate::restarts::state_of;
 use crate::server::{TestServer, until};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -344,6 +346,32 @@ fn compiled_loops_of_numba_branch() {
             assert!(ran.text().ends_with("15\n"), "{ran:?}");
         }
     }
+}
+
+#[test]
+fn a_pool_of_processes_that_has_not_begun_is_each_branchs_own() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let code = "import concurrent.futures as cf, multiprocessing as mp, os\npool = cf.ProcessPoolExecutor(2, mp.get_context('fork')); over = cf.ProcessPoolExecutor(1); over.shutdown()";
+    let state = server.run("initial", code).state().to_owned();
+    let using = "print(list(pool.map(abs, [-1, -2])), isinstance(pool, cf.ProcessPoolExecutor))\n\
+                 try: over.submit(abs, -1)\nexcept RuntimeError: print('over')\nprint(os.fstat(pool._result_queue._reader.fileno()).st_ino)";
+    let hold = |server: &TestServer| {
+        let pipes: HashSet<String> = (0..3)
+            .map(|_| {
+                let ran = server.run(&state, using);
+                let text = ran.text();
+                let (told, pipe) = text.split_once("over\n").unwrap_or_else(|| panic!("{ran:?}"));
+                assert_eq!(told, "[1, 2] True\n", "{ran:?}");
+                pipe.to_owned()
+            })
+            .collect();
+        assert_eq!(pipes.len(), 3, "branches share a pool's pipes");
+    };
+    hold(&server);
+    wait_for_checkpoints(&server, std::slice::from_ref(&state));
+    drop(server);
+    hold(&TestServer::in_dir(room.path()));
 }
 
 #[test]

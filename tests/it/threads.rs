@@ -13,18 +13,19 @@ const POOL: &str = r#"#define _GNU_SOURCE
 #include <pthread.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t asked_now = PTHREAD_COND_INITIALIZER, answered_now = PTHREAD_COND_INITIALIZER;
-static int asked, answered, has_worker;
+static int asked, answered, has_worker, is_over;
+static pthread_t worker;
 static void *work(void *name) {
     if (name) pthread_setname_np(pthread_self(), name);
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (answered == asked) pthread_cond_wait(&asked_now, &lock);
+        while (answered == asked && !is_over) pthread_cond_wait(&asked_now, &lock);
+        if (is_over) return (void *)(long)pthread_mutex_unlock(&lock);
         answered = asked;
         pthread_cond_signal(&answered_now);
     }
 }
 int ask(char *name) {
-    pthread_t worker;
     pthread_mutex_lock(&lock);
     if (!has_worker) has_worker = !pthread_create(&worker, 0, work, name);
     int number = ++asked;
@@ -32,6 +33,14 @@ int ask(char *name) {
     while (answered < number) pthread_cond_wait(&answered_now, &lock);
     pthread_mutex_unlock(&lock);
     return number;
+}
+void end(void) {
+    pthread_mutex_lock(&lock);
+    is_over = 1;
+    pthread_cond_signal(&asked_now);
+    pthread_mutex_unlock(&lock);
+    if (has_worker) pthread_join(worker, 0);
+    has_worker = is_over = 0;
 }
 "#;
 
@@ -122,6 +131,70 @@ threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True).s
     let state = server.run("initial", code);
     assert_eq!(warnings(&server, state.state()), "threads do not go on in a branch: sleeper");
     assert_eq!(state_of(&server, state.state())["forks"], true);
+}
+
+#[test]
+fn numexprs_threads_leave_their_state_to_be_forked() {
+    // As far as can be told without the package: threads that begin in a file of this name, and have no name of their own.
+    let room = room();
+    std::fs::create_dir(room.file("numexpr")).unwrap();
+    std::fs::copy(room.file("libpool.so"), room.file("numexpr/interpreter.so")).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let code = |name: &str| {
+        format!(
+            "import ctypes, os\nlib = ctypes.CDLL(os.path.abspath('numexpr/interpreter.so')); g = (n for n in range(9)); print(next(g), lib.ask({name}))"
+        )
+    };
+    let state = server.run("initial", &code("None"));
+    assert_eq!((state.text(), warnings(&server, state.state())), ("0 1\n".to_owned(), String::new()));
+    for _ in 0..3 {
+        assert_eq!(printed(&server, state.state(), "print(next(g))"), "1\n");
+    }
+    let other = server.run("initial", &code("ctypes.create_string_buffer(b'other')"));
+    assert!(warnings(&server, other.state()).ends_with(": other (interpreter.so)"));
+}
+
+#[test]
+fn grpc_is_imported_without_its_handlers_for_forks_unless_the_user_wants_them() {
+    let room = Room::new();
+    std::fs::create_dir_all(room.file("grpc/_cython")).unwrap();
+    std::fs::write(room.file("grpc/_cython/__init__.py"), "").unwrap();
+    std::fs::write(room.file("grpc/__init__.py"), "from grpc._cython import cygrpc").unwrap();
+    // As gRPC, which reads the variable once.
+    let stub = "import os\nforks = os.environ.get('GRPC_ENABLE_FORK_SUPPORT', '1').strip() not in ('0', 'false', 'no')";
+    std::fs::write(room.file("grpc/_cython/cygrpc.py"), stub).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let code = "import grpc, os; print(grpc.cygrpc.forks, os.environ.get('GRPC_ENABLE_FORK_SUPPORT'))";
+    assert_eq!(printed(&server, "initial", code), "False None\n");
+    let wanted = format!("import os; os.environ['GRPC_ENABLE_FORK_SUPPORT'] = '1'\n{code}");
+    assert_eq!(printed(&server, "initial", &wanted), "True 1\n");
+}
+
+#[test]
+fn opencvs_threads_are_ended_before_its_state_is_forked() {
+    let room = room();
+    // As OpenCV: its threads end with the number 1, and start again when there is work.
+    let stub = "import pool
+count = 4
+def ask(): return pool.ask()
+def getNumThreads(): return count
+def setNumThreads(now):
+    global count
+    count = now
+    if now == 1: pool._pool.end()
+";
+    std::fs::write(room.file("cv2.py"), stub).unwrap();
+    let server = TestServer::in_dir(room.path());
+    let state = server.run("initial", "import cv2; g = (n for n in range(9)); print(next(g), cv2.ask())");
+    assert_eq!((state.text(), warnings(&server, state.state())), ("0 1\n".to_owned(), String::new()));
+    for _ in 0..3 {
+        let ran = server.run(state.state(), "print(next(g), cv2.ask(), cv2.getNumThreads())");
+        assert_eq!(ran.text(), "1 2 4\n", "{ran:?}");
+    }
+    // Another thread may be using them.
+    let code = "import threading; stop = threading.Event(); threading.Thread(target=stop.wait, daemon=True).start(); print(cv2.ask())";
+    let busy = server.run(state.state(), code);
+    assert!(warnings(&server, busy.state()).contains("one of libpool.so"), "{busy:?}");
 }
 
 #[test]

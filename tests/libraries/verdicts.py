@@ -76,6 +76,8 @@ def normal(outputs: list[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def without_addresses(text: str) -> str:
+    # What plain IPython prints instead of clearing the output of a widget.
+    text = text.replace("\x1b[2K\r", "")
     return re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS", text)
 
 

@@ -4,11 +4,17 @@ Each library is set right just when it is imported, and only where the user has 
 here. Not by environment variables (MPLBACKEND, PLOTLY_RENDERER), which scripts started from a cell would inherit.
 """
 
+import functools
 import os
 import sys
 import types
+import weakref
 
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
+
+
+# All of concurrent.futures that this process or one that it comes from has made.
+process_pools = weakref.WeakSet()
 
 
 def prepare():
@@ -27,6 +33,8 @@ class _Prepared:
             "bokeh.io.notebook": _bokeh,
             "tqdm.std": _tqdm,
             "tqdm.notebook": _tqdm_notebook,
+            "ipywidgets.widgets.interaction": _interaction,
+            "concurrent.futures.process": _note_process_pools,
         }
 
     def find_spec(self, name, path=None, target=None):
@@ -124,6 +132,18 @@ def _bokeh(module):
     curstate().output_notebook()
 
 
+def _note_process_pools(module):
+    """A pool that has not begun is in no list of the library's."""
+    make = module.ProcessPoolExecutor.__init__
+
+    @functools.wraps(make)
+    def make_and_note(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        process_pools.add(self)
+
+    module.ProcessPoolExecutor.__init__ = make_and_note
+
+
 def _tqdm(module):
     """Without its monitor: that is a thread, which no branch has, and all that it does is to redraw bars that stand still."""
     module.tqdm.monitor_interval = 0
@@ -143,3 +163,8 @@ def _tqdm_notebook(module):
     # A checkpoint finds it where the library has its own, and so does its `trange`.
     Bar.__module__, Bar.__name__, Bar.__qualname__ = "tqdm.notebook", "tqdm_notebook", "tqdm_notebook"
     module.tqdm = module.tqdm_notebook = Bar
+
+
+def _interaction(module):
+    """`interact` clears its own widget before each call. That widget takes no output here, so the cell's would be cleared."""
+    module.clear_output = lambda wait=False: None

@@ -102,11 +102,18 @@ _refused_by_name = {
 # themselves of how they are reduced. By name, so that no library is imported for its adapter.
 _adapters = {}
 _adapters_of_families = {}
+_adapters_with_files = set()
 
 
 def adapt(reducers):
     """Each takes the object, and answers as `__reduce_ex__` does; NotImplemented: as without it."""
     _adapters.update(reducers)
+
+
+def adapt_with_files(reducers):
+    """The same, of what is made of functions: each takes the names of files whose text is kept too, and then the object."""
+    adapt(reducers)
+    _adapters_with_files.update(reducers.values())
 
 
 def adapt_types(reducers):
@@ -199,7 +206,7 @@ class _Reducers:
             return _reduce_numpy_random
         adapter = _adapter(kind)
         if adapter is not None:
-            return adapter
+            return functools.partial(adapter, self.files) if adapter in _adapters_with_files else adapter
         if _is_block(kind):
             return self._block
         if kind.__module__.startswith("polars.") and kind.__name__ in _of_polars:

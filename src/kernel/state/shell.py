@@ -291,8 +291,24 @@ def own_locks():
 
 
 def native_ids():
-    """The system's ids of the threads that Python knows, as JSON."""
+    """The system's ids of the threads that Python knows, as JSON; asked for before threads are counted."""
+    _pause_opencv()
     return _json([thread.native_id for thread in threading.enumerate() if thread.native_id is not None])
+
+
+def _pause_opencv():
+    """Ends OpenCV's threads, which it starts again when it needs them: one that is about to sleep holds a lock, which nobody would let
+    go in a branch (one of a hundred forks). A thread of Python's may be using them."""
+    cv2 = sys.modules.get("cv2")
+    if cv2 is None or threading.active_count() > 1:
+        return
+    try:
+        count = cv2.getNumThreads()
+        if count > 1:
+            cv2.setNumThreads(1)
+            cv2.setNumThreads(count)
+    except Exception:  # another module of this name
+        pass
 
 
 def _uses_cuda():
@@ -348,6 +364,8 @@ def _give_own_workers():
         if pool is not None:
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
+    if libraries.process_pools:
+        sys.modules["_ratoon_pools"].begin_anew(list(libraries.process_pools))
     _end_pools_of_processes()
 
 

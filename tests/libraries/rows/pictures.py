@@ -72,6 +72,11 @@ ROWS = (
         "print(cv2.resize(img, (700, 700)).sum(), cv2.cvtColor(img, cv2.COLOR_BGR2GRAY).sum())",
     ),
     row(
+        "opencv + generator",
+        "import cv2, numpy as np\nimg = np.random.default_rng(0).integers(0, 255, (800, 800, 3), dtype=np.uint8)\ng = (n for n in range(9)); print(next(g), cv2.GaussianBlur(img, (9, 9), 2).sum())",
+        "print(next(g), cv2.medianBlur(img, 9).sum(), cv2.getNumThreads())",
+    ),
+    row(
         "skimage",
         "import numpy as np\nfrom skimage import filters, measure\nimg = np.zeros((64, 64)); img[8:20, 8:20] = 1\nprint(measure.label(img).max())",
         "print(round(float(filters.gaussian(img, 1).sum()), 6), len(measure.regionprops(measure.label(img))))",

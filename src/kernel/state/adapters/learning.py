@@ -1,4 +1,4 @@
-"""Data sets and sessions of libraries for machine learning, in a checkpoint."""
+"""Data sets, sessions and compiled functions of libraries for machine learning, in a checkpoint."""
 
 import os
 import tempfile
@@ -77,6 +77,39 @@ def make_session_options(kind, settings):
     return made
 
 
+# -- numba ------------------------------------------------------------------------------------------------------------
+
+
+def _compiled(files, value):
+    files.add(value.py_func.__code__.co_filename)
+    reduced = value.__reduce__()
+    if value._cache.cache_path is None:
+        return reduced
+    # numba itself forgets that its compiled code is to be kept on disk (`cache=True`).
+    return *reduced, True, None, None, cache_again
+
+
+def cache_again(made, _):
+    made._cache = _CacheLater(made)
+
+
+class _CacheLater:
+    """For its cache numba reads the source of a function, which comes back after the variables: when it is first used."""
+
+    def __init__(self, function):
+        self._function = function
+        self._none = function._cache
+
+    def __getattr__(self, name):
+        function = self._function
+        function._cache = self._none
+        try:
+            function.enable_caching()
+        except (OSError, RuntimeError):  # no source, or no place that can be written to
+            pass
+        return getattr(function._cache, name)
+
+
 # -- by way of a file -------------------------------------------------------------------------------------------------
 
 
@@ -105,3 +138,4 @@ pickling.adapt(
         ("onnxruntime.capi.onnxruntime_pybind11_state", "SessionOptions"): _session_options,
     }
 )
+pickling.adapt_with_files({("numba.core.registry", "CPUDispatcher"): _compiled})

@@ -26,7 +26,10 @@ def _processes(value):
     named = {}
     if getattr(value, "_max_tasks_per_child", None) is not None:
         named["max_tasks_per_child"] = value._max_tasks_per_child
-    return make_executor, (type(value), arguments, named, value._shutdown_thread)
+    if value._shutdown_thread:
+        return make_executor, (type(value), arguments, named, True)
+    # It makes pipes and locks for its processes at once, which all branches would share.
+    return make_later, (type(value), arguments, named)
 
 
 def _first_steps(value):
@@ -82,14 +85,31 @@ _later = {}
 
 def make_later(kind, arguments, named=None):
     """An object of a class that is made once anything of it is asked for."""
+    made = kind.__new__(_later_of(kind))
+    object.__setattr__(made, "_ratoon_made_with", (arguments, named or {}))
+    return made
+
+
+def _later_of(kind):
     later = _later.get(kind)
     if later is None:
         own = {"__getattr__": _make_now, "__del__": _was_not_needed, "__reduce_ex__": _reduce_later}
         own.update(__module__=kind.__module__, __qualname__=kind.__qualname__, __repr__=object.__repr__)
         later = _later[kind] = type(kind.__name__, (kind,), own)
-    made = kind.__new__(later)
-    object.__setattr__(made, "_ratoon_made_with", (arguments, named or {}))
-    return made
+    return later
+
+
+def begin_anew(pools):
+    """Pools of processes that have not begun have pipes and locks for them already. In a child they are those of another
+    process, so it makes its own when a pool is first used."""
+    for pool in pools:
+        kind = type(pool)
+        is_its_own = kind.__module__ == "concurrent.futures.process" and kind not in _later.values()
+        if is_its_own and pool._executor_manager_thread is None and not pool._shutdown_thread:
+            _, (_, *made_with) = _processes(pool)
+            vars(pool).clear()
+            vars(pool)["_ratoon_made_with"] = tuple(made_with)
+            object.__setattr__(pool, "__class__", _later_of(kind))
 
 
 def _make_now(made, name):
