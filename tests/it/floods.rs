@@ -120,7 +120,7 @@ fn what_view_links_can_make_the_server_hold_is_bounded() {
     let lengths: Vec<usize> =
         runs.iter().map(|run| run["outputs"][0]["text"].as_str().unwrap().len()).collect();
     assert!(lengths.iter().all(|length| *length as u64 > FULL), "{lengths:?}");
-    assert_eq!(server.notebook(), snapshot["snapshot"]);
+    assert!(server.notebook()["runs"] == snapshot["snapshot"]["runs"], "it comes as it does over REST");
     let grown = server.peak().saturating_sub(before);
     eprintln!("{LOADING} clients that load {FULL_CELLS} full cells: the server grew by {} MiB", grown >> 20);
     // The text of one run for each of them, not that of all.
