@@ -274,7 +274,8 @@ test('late answers for another text are dropped, and a cell that runs above is n
     await k.press('Backspace');
     await k.press('Escape');
     await becomes(() => Promise.resolve(notebook.questions.length > 0), true);
-    await new Promise((done) => setTimeout(done, 350));
+    await becomes(() => Promise.resolve(notebook.answered === notebook.questions.length), true);
+    await on.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
     assert.equal(await on.locator('.completions').count(), 0);
     notebook.slowMs = 0;
     const [, first] = [...notebook.states.keys()];

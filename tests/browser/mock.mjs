@@ -364,10 +364,16 @@ class Notebook {
         this.tell({ event: 'reset', notebook: this.snapshot() });
     }
 
+    /** Counts the answers to `questions`, which may be late. */
+    async #pause() {
+        await pause(this.slowMs ?? 0);
+        this.answered = (this.answered ?? 0) + 1;
+    }
+
     /** Names of the state and a few of Python's; attributes of `text.`; a magic, a path, keys. Places in code points, as the server's. */
     async complete({ state, code, cursor }) {
         this.questions.push({ do: 'complete', state, code, cursor });
-        await pause(this.slowMs ?? 0);
+        await this.#pause();
         const before = [...code].slice(0, cursor).join('');
         const typed = before.match(/(?:%|[\w.]*\.|["'])?[\p{L}\p{N}_]*$/u)[0];
         const all = [...NAMES, ...this.look_at_variables({ state }).variables.map(({ name }) => ({ text: name, kind: 'instance', signature: null }))];
@@ -377,7 +383,7 @@ class Notebook {
 
     async inspect({ state, code, cursor }) {
         this.questions.push({ do: 'inspect', state, code, cursor });
-        await pause(this.slowMs ?? 0);
+        await this.#pause();
         const before = [...code].slice(0, cursor).join('');
         const call = before.match(/(\w+)\(([^()]*)$/);
         const word = (before.match(/\w*$/)[0] + [...code].slice(cursor).join('').match(/^\w*/)[0]) || call?.[1];

@@ -148,6 +148,11 @@ fn assert_whole(dir: &Dir, pictures: &[String], acked: usize, what: &str) {
     assert_eq!(checked.damage, Vec::<String>::new(), "{what}");
 }
 
+/// `tests/run nightly` tries all places, which takes minutes; otherwise some of them are tried.
+fn tries_all() -> bool {
+    std::env::var("RATOON_TEST_ALL").is_ok()
+}
+
 #[test]
 fn killed_anywhere_everything_acknowledged_is_there() {
     if std::env::var(DIR).is_ok() || !strace() {
@@ -155,8 +160,7 @@ fn killed_anywhere_everything_acknowledged_is_there() {
     }
     let pictures = pictures(&script());
     let mut kills = 0;
-    // All of them takes a minute: `RATOON_TEST_ALL=1`.
-    let step = if std::env::var("RATOON_TEST_ALL").is_ok() { 1 } else { 5 };
+    let step = if tries_all() { 1 } else { 16 };
     for calls in CALLS {
         for n in (1..600).step_by(step) {
             let dir = Dir::new("killed");
@@ -193,6 +197,7 @@ fn a_disk_that_fails_is_told_and_everything_is_written_when_it_works_again() {
     for (calls, errors) in [("pwrite64", ["ENOSPC", "EIO"]), ("fsync,fdatasync", ["EIO", "ENOSPC"])] {
         for error in errors {
             let (most, step) = if calls == "pwrite64" { (340, 19) } else { (60, 4) };
+            let step = if tries_all() { step } else { 3 * step };
             for n in (1..most).step_by(step) {
                 let dir = Dir::new("fails");
                 let _ = dir.key();

@@ -85,7 +85,7 @@ fn bit_flips_are_refused_or_set_aside() {
     let mut dice = Dice(3);
     let (mut refused, mut taken) = (0, 0);
     for page in 0..whole.len() / 4096 {
-        for n in 0..if std::env::var("RATOON_TEST_ALL").is_ok() { 100 } else { 12 } {
+        for n in 0..if std::env::var("RATOON_TEST_ALL").is_ok() { 100 } else { 6 } {
             // The headers of pages more often than the rest.
             let at = page * 4096 + if n % 3 == 0 { dice.roll(120) } else { dice.roll(4096) };
             let mut bytes = whole.clone();

@@ -81,7 +81,7 @@ fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
         opened.store.save(number, &fact);
         number
     };
-    for n in 0..40 {
+    for n in 0..20 {
         save(Event::OutputsCleared { exec_id: exec_id.clone(), wait: true });
         wait(&news, save(Event::OutputAdded { exec_id: exec_id.clone(), output: shown(n) }));
     }
@@ -92,7 +92,7 @@ fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
     assert!(rows(&dir).1 < (70 << 20), "{:?}", rows(&dir));
     let (opened, _) = dir.open();
     let outputs = &opened.parts.runs[0].outputs;
-    assert!(outputs.items() == [shown(39)] && outputs.is_clear_pending());
+    assert!(outputs.items() == [shown(19)] && outputs.is_clear_pending());
     opened.store.close();
 }
 
