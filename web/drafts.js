@@ -49,8 +49,13 @@ export class Drafts {
         this.behind = null;
     }
 
-    /** The drafts on a state, in order, as this page shows them. @param {string} state @returns {Draft[]} */
-    on(state) {
+    /** The drafts at one place, in order, as this page shows them: above the cell of a child of a state, or at the end of the line to it. @param {string} state @param {string | null} [before] @returns {Draft[]} */
+    on(state, before = null) {
+        return this.#allOn(state).filter((draft) => this.model.childBelow(draft) === before);
+    }
+
+    /** @param {string} state @returns {Draft[]} */
+    #allOn(state) {
         const drafts = this.model.draftsOn(state).filter((draft) => !this.gone.has(draft.id)).map((draft) => {
             const local = this.local.get(draft.id);
             return local ? { ...draft, source: local.draft.source, kind: local.draft.kind } : draft;
@@ -66,7 +71,7 @@ export class Drafts {
     /** A draft by id, as this page shows it. @param {string} id @returns {Draft | undefined} */
     get(id) {
         const known = this.#known(id);
-        return this.on(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
+        return this.#allOn(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
     }
 
     /** A draft as it is now; who holds one has it as it was painted. @param {Draft} draft @returns {Draft} */
@@ -74,15 +79,20 @@ export class Drafts {
         return this.get(draft.id) ?? draft;
     }
 
-    /** @param {string} state @returns {string | null} the last draft on a state */
-    lastOn(state) {
-        return this.on(state).at(-1)?.id ?? null;
+    /** The drafts at the place of one, itself among them. @param {Draft} draft @returns {Draft[]} */
+    beside(draft) {
+        return this.on(draft.on, this.model.childBelow(draft));
     }
 
-    /** @param {Draft} draft @returns {string | null} the draft above it on the same state */
-    before({ id, on }) {
-        const drafts = this.on(on);
-        return drafts[drafts.findIndex((other) => other.id === id) - 1]?.id ?? null;
+    /** @param {string} state @param {string | null} [before] @returns {string | null} the last draft at a place */
+    lastOn(state, before = null) {
+        return this.on(state, before).at(-1)?.id ?? null;
+    }
+
+    /** @param {Draft} draft @returns {string | null} the draft above it at the same place */
+    before(draft) {
+        const drafts = this.beside(draft);
+        return drafts[drafts.findIndex(({ id }) => id === draft.id) - 1]?.id ?? null;
     }
 
     /** Makes a draft and tells of it at once. @param {Draft} draft @param {string | null} after @returns {string} its id */
@@ -139,7 +149,7 @@ export class Drafts {
         const { sent } = local;
         const known = this.#known(id);
         // A run may have moved it on to the next state meanwhile.
-        const draft = { ...local.draft, on: known?.on ?? local.draft.on };
+        const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: local.draft.source };
         this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then((reply) => {
             local.sending -= 1;
             if (local.sent === sent) local.sent = null;
@@ -261,7 +271,7 @@ export class Drafts {
             if (known) this.#meetAgain(local, known);
             else if (this.model.states.has(local.draft.on)) local.base = null;
             else if (local.draft.source.trim()) {
-                Object.assign(local, { base: null, after: null, draft: { ...local.draft, on } });
+                Object.assign(local, { base: null, after: null, draft: { ...local.draft, on, before: null } });
                 local.unsent = true;
                 this.flush(local.draft.id);
             }
@@ -315,7 +325,7 @@ export class Drafts {
     follow(from, to, isAsked) {
         for (const [id, local] of this.local) {
             if (local.draft.on !== from || this.#known(id) || isAsked(id)) continue;
-            local.draft.on = to;
+            Object.assign(local.draft, { on: to, before: null });
             local.unsent = true;
             this.flush(id);
         }

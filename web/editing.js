@@ -13,6 +13,7 @@ import { WORDS as ALL } from './words.js';
 /** @typedef {Extract<Cell, {kind: 'ran'}>} RanCell */
 /** @typedef {import('./protocol.js').Draft} Draft */
 /** @typedef {{kind: Draft['kind'], source: string}} Piece */
+/** @typedef {Pick<Draft, 'on' | 'before'>} Place */
 
 export class Editing {
     /** @param {import('./page.js').Page} page */
@@ -25,24 +26,30 @@ export class Editing {
         const { drafts, model } = this.page;
         if (cell.kind === 'ran') {
             const on = cell.state.parent ?? 'initial';
-            return model.states.get(on)?.living === 'deleted' ? this.page.insertBelow(cell, piece.kind, piece.source) : this.#begin(on, drafts.lastOn(on), piece);
+            return model.states.get(on)?.living === 'deleted' ? this.page.insertBelow(cell, piece.kind, piece.source) : this.#begin({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
         if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece.kind, piece.source);
-        return this.#begin(cell.draft.on, cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft), piece);
+        return this.#begin(cell.draft, cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft), piece);
     }
 
     /** A draft below a cell; in the midst of the line it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
     below(cell, piece = EMPTY) {
-        if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted') return this.#begin(cell.state.id, null, piece);
-        if (cell.kind === 'draft' && cell.isInside) return this.#begin(cell.draft.on, cell.draft.id, piece);
+        if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted') return this.#begin({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
+        if (cell.kind === 'draft' && cell.isInside) return this.#begin(cell.draft, cell.draft.id, piece);
         return this.page.insertBelow(cell, piece.kind, piece.source);
     }
 
-    /** @param {string} on @param {string | null} after @param {Piece} piece */
-    #begin(on, after, { kind, source }) {
+    /** The state that follows one in the line that is shown. @param {string} state @returns {string | null} */
+    #nextOf(state) {
+        const line = this.page.model.lineage(this.page.here);
+        return line[line.findIndex(({ id }) => id === state) + 1]?.id ?? null;
+    }
+
+    /** @param {Place} place @param {string | null} after @param {Piece} piece */
+    #begin({ on, before }, after, { kind, source }) {
         const id = newId();
         if (on !== this.page.here) this.page.begun.add(id);
-        return this.page.drafts.add({ id, on, kind, source }, after);
+        return this.page.drafts.add({ id, on, before, kind, source }, after);
     }
 
     /** The drafts among some cells that can be moved and removed. @param {Cell[]} cells @returns {DraftCell[]} */
@@ -50,7 +57,7 @@ export class Editing {
         return cells.filter((cell) => cell.kind === 'draft').filter((cell) => !cell.isFresh);
     }
 
-    /** Moves drafts of one state by one place. @param {string[]} ids @param {1 | -1} step @returns {boolean} whether anything moved */
+    /** Moves drafts of one place by one step. @param {string[]} ids @param {1 | -1} step @returns {boolean} whether anything moved */
     step(ids, step) {
         const order = this.#orderOf(ids[0]);
         const places = order.flatMap((id, i) => (ids.includes(id) ? [i] : []));
@@ -59,7 +66,7 @@ export class Editing {
         return this.place(ids, step === 1 ? beside : order[order.indexOf(beside) - 1] ?? null);
     }
 
-    /** Puts drafts of one state behind another, or before all. @param {string[]} ids @param {string | null} after @returns {boolean} whether anything moved */
+    /** Puts drafts of one place behind another, or before all. @param {string[]} ids @param {string | null} after @returns {boolean} whether anything moved */
     place(ids, after) {
         const { page } = this;
         const order = this.#orderOf(ids[0]);
@@ -79,10 +86,10 @@ export class Editing {
         return true;
     }
 
-    /** @param {string} id @returns {string[]} the drafts on the same state */
+    /** @param {string} id @returns {string[]} the drafts at the same place */
     #orderOf(id) {
         const draft = this.page.drafts.get(id);
-        return draft ? this.page.drafts.on(draft.on).map((one) => one.id) : [];
+        return draft ? this.page.drafts.beside(draft).map((one) => one.id) : [];
     }
 
     /** Cuts a draft into several, at places of its text. @param {DraftCell} cell @param {string} text @param {number[]} at @returns {string[]} the ids of those that are new */
@@ -96,7 +103,7 @@ export class Editing {
         this.page.drafts.flush(cell.draft.id);
         /** @type {string[]} */
         const made = [];
-        for (const source of parts.slice(1)) made.push(this.page.drafts.add({ id: newId(), on: cell.draft.on, kind: cell.draft.kind, source }, made.at(-1) ?? cell.draft.id));
+        for (const source of parts.slice(1)) made.push(this.page.drafts.add({ ...cell.draft, id: newId(), source }, made.at(-1) ?? cell.draft.id));
         return made;
     }
 
@@ -115,7 +122,8 @@ export class Editing {
             const now = page.drafts.get(first.draft.id);
             if (now) page.drafts.put({ ...now, source: before[0].source });
             let last = first.draft.id;
-            for (const draft of before.slice(1)) last = page.drafts.add({ ...draft, id: newId(), on: now?.on ?? draft.on }, last);
+            const { on, before: child } = now ?? before[0];
+            for (const draft of before.slice(1)) last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
             putBack();
             return true;
         };
@@ -124,47 +132,72 @@ export class Editing {
     }
 
     /**
-     * Goes on without cells that ran: the cells behind the first of them become drafts on the state before it. Nothing is deleted.
+     * Goes on without cells that ran: what stands behind the state before the first of them waits there as drafts. Nothing is deleted.
      * @param {RanCell[]} out
      */
     leaveOut(out) {
         const { page } = this;
-        const { model, drafts, here } = page;
         const parent = out[0]?.state.parent;
         if (!parent || !page.mayRun) return;
-        const gone = new Set(out.map(({ state }) => state.id));
-        const line = model.lineage(here);
-        const rest = line.slice(line.findIndex(({ id }) => id === out[0].state.id)).filter(({ id }) => !gone.has(id));
-        const pieces = rest.flatMap((state) => piecesOf(model, state));
-        /** @type {string[]} */
-        const made = [];
-        for (const piece of pieces) made.push(drafts.add({ id: newId(), on: parent, ...piece }, made.at(-1) ?? drafts.lastOn(parent)));
-        page.goTo(parent);
-        const back = () => {
-            for (const id of made) drafts.remove(id);
-            page.goTo(here);
-        };
-        page.say(WORDS.leftOut(pieces.length), false, { act: { text: WORDS.undo, act: back } });
+        const gone = new Set(out.map(({ key }) => key));
+        const cells = page.cells();
+        const behind = cells.slice(cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1);
+        const { made, back } = this.#layAnew(parent, behind.filter(({ key }) => !gone.has(key)));
+        page.say(WORDS.leftOut(made.length), false, { act: { text: WORDS.undo, act: back } });
     }
 
     /**
-     * Begins the line anew: what its cells read now waits as drafts on the start, behind those that are there. Nothing is deleted.
+     * Begins the line anew: what its cells read now waits as drafts on the start. Nothing is deleted.
      * @returns {string | null} the id of the first
      */
     restart() {
         const { page } = this;
+        if (page.here === ROOT) {
+            page.say(ALL.atStart, false);
+            return page.drafts.on(ROOT)[0]?.id ?? null;
+        }
+        const { made, back } = this.#layAnew(ROOT, page.cells());
+        const others = page.drafts.on(ROOT).filter(({ id, source }) => source.trim() && !made.includes(id)).length;
+        page.say(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
+        return made[0] ?? null;
+    }
+
+    /**
+     * Lays what cells read now on a state, as drafts above those that wait there, and goes there. What waits there and can be read
+     * elsewhere too is replaced: it is what an earlier restart has laid.
+     * @param {string} on @param {Cell[]} cells @returns {{made: string[], back: () => void}} the ids of the drafts, and what undoes it
+     */
+    #layAnew(on, cells) {
+        const { page } = this;
         const { drafts, here } = page;
-        const pieces = page.cells().flatMap((cell) => shownPieces(cell));
+        const pieces = cells.flatMap((cell) => shownPieces(cell));
+        const replaced = this.#copiesAt(on);
+        const before = replaced.map((draft) => ({ draft: drafts.now(draft), after: drafts.before(draft) }));
+        for (const { id } of replaced) drafts.remove(id);
         /** @type {string[]} */
         const made = [];
-        for (const piece of pieces) made.push(drafts.add({ id: newId(), on: ROOT, ...piece }, made.at(-1) ?? drafts.lastOn(ROOT)));
-        page.goTo(ROOT);
+        for (const piece of pieces) made.push(drafts.add({ id: newId(), on, ...piece }, made.at(-1) ?? null));
+        page.goTo(on);
         const back = () => {
             for (const id of made) drafts.remove(id);
+            /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
+            const ids = new Map();
+            for (const { draft, after } of before) ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
             page.goTo(here);
         };
-        page.say(ALL.restarted(pieces.length), false, pieces.length ? { act: { text: WORDS.undo, act: back } } : {});
-        return drafts.on(ROOT)[0]?.id ?? null;
+        return { made, back };
+    }
+
+    /** The drafts at the end of the line to a state that read like a cell that ran or a draft elsewhere: nothing is lost with them. @param {string} on @returns {Draft[]} */
+    #copiesAt(on) {
+        const { model, drafts } = this.page;
+        const waiting = drafts.on(on).filter(({ source }) => source.trim());
+        const here = new Set(waiting.map(({ id }) => id));
+        const others = [...model.drafts.values()].flat().filter(({ id }) => !here.has(id));
+        const known = new Set(others.map(textOfPiece));
+        for (const state of model.states.values()) for (const piece of piecesOf(model, state)) known.add(textOfPiece(piece));
+        const isOpen = (/** @type {string} */ id) => model.openRuns().some(({ draft }) => draft === id) || this.page.asked.has(id);
+        return waiting.filter((draft) => known.has(textOfPiece(draft)) && !isOpen(draft.id));
     }
 
     /**
@@ -212,15 +245,18 @@ const ROOT = 'initial';
 /** @type {Piece} */
 const EMPTY = { kind: 'code', source: '' };
 
-/** What a cell reads, for drafts on the start. @param {Cell} cell @returns {Piece[]} */
+/** What a cell reads, for drafts elsewhere. @param {Cell} cell @returns {Piece[]} */
 function shownPieces(cell) {
     if (cell.kind === 'ran') return [...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: sourceOf(cell) }];
-    const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.on !== ROOT && cell.draft.source.trim();
+    const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.source.trim();
     return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
 }
 
 /** A state's cell, with the text before it, as pieces for drafts. @param {import('./model.js').Model} model @param {import('./protocol.js').State} state @returns {Piece[]} */
 const piecesOf = (model, state) => [...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: model.runOf(state)?.code ?? '' }];
+
+/** Equal for pieces that read the same. @param {Piece} piece */
+const textOfPiece = ({ kind, source }) => `${kind} ${source}`;
 
 /** @param {Cell} cell */
 export function sourceOf(cell) {

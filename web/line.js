@@ -27,7 +27,7 @@ import { hasEnded } from './protocol.js';
  * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
  * @property {(state: string) => import('./living.js').Progress | undefined} progressOf how far a replay has come
  * @property {Map<string, string>} asked runs that the model does not know yet, by draft
- * @property {(state: string) => Draft[]} draftsOn
+ * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a child of a state, or at the end of the line to it
  * @property {Set<string>} going runs that are about to be forgotten, among others
  */
 
@@ -41,19 +41,19 @@ export function cellsOf(model, look) {
         return chosen;
     };
     const line = model.lineage(look.here);
-    const drafts = look.draftsOn(look.here);
+    const drafts = look.draftsOn(look.here, null);
     const runs = new Set([...look.edits.values()].map((edit) => edit.run));
     /** @type {Cell[]} */
     const cells = [];
     let isOutdated = false;
-    for (const state of line) {
+    for (const [i, state] of line.entries()) {
         if (state.parent !== null) {
             const cell = ranCell(model, look, state, isOutdated);
             cells.push({ ...cell, key: key(cell.run?.draft ?? state.id, state.id) });
             isOutdated ||= cell.edit?.run != null;
         }
         if (state.id === look.here) continue;
-        for (const draft of look.draftsOn(state.id)) {
+        for (const draft of look.draftsOn(state.id, line[i + 1].id)) {
             if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
@@ -75,7 +75,8 @@ function ranCell(model, look, state, isOutdated) {
     const known = look.edits.get(state.id);
     const edit = known && look.going.has(known.run ?? '') ? { ...known, run: null } : known;
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
-    const versions = model.childrenOf(state.parent ?? '').filter((other) => other.living !== 'deleted' || other === state);
+    const isVersion = (/** @type {State} */ other) => cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
+    const versions = model.childrenOf(state.parent ?? '').filter(isVersion);
     // Asked to run again, and the server has not told of it.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
@@ -84,6 +85,9 @@ function ranCell(model, look, state, isOutdated) {
     const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
     return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, isAsked, progress };
 }
+
+/** What the versions of a cell have in common: the draft that it was. @param {Model} model @param {State} state */
+export const cellId = (model, state) => model.runOf(state)?.draft ?? state.id;
 
 /** @param {Model} model @param {Look} look @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
 function draftCell(model, look, draft, key, isInside) {

@@ -157,6 +157,16 @@ export class Model {
         return this.drafts.get(state) ?? [];
     }
 
+    /** The child of its state above whose cell a draft stands; null where it stands at the end of the line to its state. A child that is gone is none. @param {Draft} draft @returns {string | null} */
+    childBelow({ on, before }) {
+        return before && this.states.get(before)?.parent === on ? before : null;
+    }
+
+    /** How many drafts with a text wait at the end of the line to a state. @param {string} state */
+    waitingAt(state) {
+        return this.draftsOn(state).filter((draft) => draft.source.trim() && this.childBelow(draft) === null).length;
+    }
+
     /** A draft by id. @param {string} id @returns {Draft | undefined} */
     draft(id) {
         return this.draftsOn(this.stateOfDraft.get(id) ?? '').find((draft) => draft.id === id);
@@ -227,7 +237,10 @@ export class Model {
 
     /** @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event */
     #changeDrafts({ on, removed, put }) {
-        this.#takeDrafts([...removed, ...put.map(({ draft }) => draft.id)]);
+        const ids = [...removed, ...put.map(({ draft }) => draft.id)];
+        const states = [...new Set([on, ...ids.flatMap((id) => this.stateOfDraft.get(id) ?? [])])];
+        const waited = states.map((state) => this.waitingAt(state));
+        this.#takeDrafts(ids);
         const drafts = [...this.draftsOn(on)];
         let last = -1;
         for (const { draft, after } of put) {
@@ -237,6 +250,8 @@ export class Model {
             this.stateOfDraft.set(draft.id, on);
         }
         if (put.length) this.drafts.set(on, drafts);
+        // The graph shows how many wait, and is not painted for each letter.
+        if (states.some((state, i) => this.waitingAt(state) !== waited[i])) this.marksRev = this.rev;
     }
 
     /** @param {string[]} ids */

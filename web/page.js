@@ -7,7 +7,7 @@ import { Comparing } from './comparing.js';
 import { Deleting } from './deleting.js';
 import { Drafts } from './drafts.js';
 import { Keeping } from './keeping.js';
-import { cellsOf, runnableFrom, runToWaitFor, stateUnder } from './line.js';
+import { cellId, cellsOf, runnableFrom, runToWaitFor, stateUnder } from './line.js';
 import { others, Presence } from './people.js';
 import { keepLaterTyping, keepOrphan } from './outlived.js';
 import { hasEnded } from './protocol.js';
@@ -80,7 +80,7 @@ export class Page {
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
         const { here, attempt, edits, freshId, begun, asked, going } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, asked, going, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state) => this.drafts.on(state) });
+        return cellsOf(this.model, { here, attempt, edits, freshId, asked, going, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state, before) => this.drafts.on(state, before) });
     }
 
     /** The others who look at the notebook, as they are shown. */
@@ -240,7 +240,7 @@ export class Page {
         this.edits.set(state.id, { text: code, run: exec_id });
         this.saveTab();
         const on = { state: state.parent ?? 'initial' };
-        this.#start({ do: 'run', exec_id, code, on, instead_of: { state: state.id, tip: this.here } });
+        this.#start({ do: 'run', exec_id, code, on, draft: cellId(this.model, state), instead_of: { state: state.id, tip: this.here } });
     }
 
     /** @param {Extract<Command, {do: 'run'}>} command */

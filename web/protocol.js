@@ -75,7 +75,10 @@
  * @property {string | null} state
  */
 
-/** @typedef {{id: string, on: string, kind: 'code' | 'markdown', source: string, version?: number}} Draft The server counts its versions. */
+/**
+ * @typedef {{id: string, on: string, before?: string | null, kind: 'code' | 'markdown', source: string, version?: number}} Draft It stands
+ * above the cell of the child `before` of its state; without one, at the end of the line to its state. The server counts its versions.
+ */
 /** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null, people: Person[]}} Snapshot */
 /**
  * @typedef {object} Variable

@@ -138,10 +138,16 @@ impl Cell {
 }
 
 impl Document {
-    /// The line that ends in a state, and the drafts that hang on that state.
+    /// The line that ends in a state, with the drafts that stand in it: what the page shows of it.
     pub fn of(notebook: &Notebook, state: &StateId) -> Self {
         let mut cells = Vec::new();
+        let shown = shown_by_drafts(notebook);
         for state in notebook.lineage(state) {
+            if let Some(parent) = &state.parent {
+                let above = notebook.drafts_at(parent, Some(&state.id)).into_iter();
+                let above = above.filter(|draft| !draft.source.trim().is_empty());
+                cells.extend(above.map(|draft| cell_of_draft(draft, &shown)));
+            }
             let run = state.exec_id.as_ref().and_then(|id| notebook.run(id));
             for (i, text) in state.prose.iter().enumerate() {
                 let cell = Cell::new(DraftKind::Markdown, text);
@@ -157,19 +163,8 @@ impl Document {
                 ..Cell::new(DraftKind::Code, &run.code)
             });
         }
-        // What a draft shows: what came with it in a file, or its last attempt.
-        let left_nothing = notebook.runs().filter(|run| run.state.is_none() && run.status.has_ended());
-        let shown: HashMap<&DraftId, &Run> =
-            left_nothing.filter_map(|run| Some((run.draft.as_ref()?, run))).collect();
-        for draft in notebook.drafts_on(state) {
-            let shown = shown.get(&draft.id).filter(|_| draft.kind == DraftKind::Code);
-            cells.push(Cell {
-                id: draft.id.as_str().to_owned(),
-                outputs: shown.map(|run| outputs_of(run)).unwrap_or_default(),
-                exec_count: shown.and_then(|run| run.exec_count),
-                ..Cell::new(draft.kind, draft.source)
-            });
-        }
+        let waiting = notebook.drafts_at(state, None).into_iter();
+        cells.extend(waiting.map(|draft| cell_of_draft(draft, &shown)));
         with_ids(&mut cells);
         Self { name: notebook.name().to_owned(), cells, left_out: Vec::new() }
     }
@@ -229,9 +224,38 @@ impl Document {
                 });
             }
             let (on, kind) = (StateId::root(), cell.kind);
-            notebook.append_draft(Draft { id, on, kind, source: cell.source, version: 1 });
+            notebook.append_draft(Draft { id, on, before: None, kind, source: cell.source, version: 1 });
         }
         notebook
+    }
+}
+
+/// The runs whose outputs drafts show: the last attempt against the state that a draft hangs on, or what came with it in a
+/// file. One that was called off before it began has no such state.
+fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
+    let base = |run: &Run| match &run.on {
+        Base::State(state) => Some(state.clone()),
+        Base::Run(earlier) => notebook.run(earlier).and_then(|earlier| earlier.state.clone()),
+    };
+    let left_nothing = notebook.runs().filter(|run| run.state.is_none() && run.status.has_ended());
+    let is_shown = |draft: &Draft, run: &Run| {
+        run.status == RunStatus::Imported || base(run).is_some_and(|state| state == draft.on)
+    };
+    let drafts: HashMap<&DraftId, &Draft> = notebook.drafts().map(|draft| (&draft.id, draft)).collect();
+    let of_draft = left_nothing.filter_map(|run| {
+        let draft = drafts.get(run.draft.as_ref()?)?;
+        (draft.kind == DraftKind::Code && is_shown(draft, run)).then_some((&draft.id, run))
+    });
+    of_draft.collect()
+}
+
+fn cell_of_draft(draft: Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
+    let run = shown.get(&draft.id);
+    Cell {
+        id: draft.id.as_str().to_owned(),
+        outputs: run.map(|run| outputs_of(run)).unwrap_or_default(),
+        exec_count: run.and_then(|run| run.exec_count),
+        ..Cell::new(draft.kind, draft.source)
     }
 }
 

@@ -89,7 +89,7 @@ fn a_notebook_of_a_file_gives_the_same_file() {
 }
 
 #[test]
-fn a_line_is_its_prose_its_cells_and_its_drafts() {
+fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
     let mut notebook = Notebook::new("n", 0.0);
     for (id, parent) in [("a", "initial"), ("b", "a"), ("other", "a")] {
         let exec = ExecId::new(format!("run {id}"));
@@ -101,32 +101,54 @@ fn a_line_is_its_prose_its_cells_and_its_drafts() {
         (state.exec_count, state.prose) = (if id == "a" { 1 } else { 2 }, vec![format!("# {id}")]);
         notebook.add_state(state);
     }
-    let drafts =
-        [("d1", "b", DraftKind::Markdown), ("d2", "b", DraftKind::Code), ("d3", "a", DraftKind::Code)];
-    for (id, on, kind) in drafts {
-        let (id, on, source) = (DraftId::new(id), StateId::new(on), format!("draft {id}"));
-        notebook.append_draft(Draft { id, on, kind, source, version: 1 });
+    let drafts = [
+        ("title", "initial", Some("a"), DraftKind::Markdown),
+        ("d1", "b", None, DraftKind::Markdown),
+        ("d2", "b", None, DraftKind::Code),
+        ("d3", "b", None, DraftKind::Code),
+        ("text", "a", Some("b"), DraftKind::Markdown),
+        ("empty", "a", Some("b"), DraftKind::Code),
+        ("failed", "a", Some("b"), DraftKind::Code),
+        ("elsewhere", "a", Some("other"), DraftKind::Code),
+        ("waits", "a", None, DraftKind::Code),
+    ];
+    for (id, on, before, kind) in drafts {
+        let source = if id == "empty" { " ".to_owned() } else { format!("draft {id}") };
+        let (id, on, before) = (DraftId::new(id), StateId::new(on), before.map(StateId::new));
+        notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
     }
-    let mut failed = imported(ExecId::new("failed"), DraftId::new("d2"), "draft d2");
-    (failed.status, failed.error) = (RunStatus::Error, Some(RunError::new("ValueError", "no")));
-    failed.outputs.push(Output::stream(StreamName::Stdout, "before"));
-    notebook.add_run(failed);
+    for (draft, on) in [("d2", "b"), ("failed", "a")] {
+        let mut failed = imported(ExecId::new(format!("run {draft}")), DraftId::new(draft), "");
+        failed.on = Base::State(StateId::new(on));
+        (failed.status, failed.error) = (RunStatus::Error, Some(RunError::new("ValueError", "no")));
+        failed.outputs.push(Output::stream(StreamName::Stdout, "before"));
+        notebook.add_run(failed);
+    }
+    let mut never_began = imported(ExecId::new("aborted"), DraftId::new("d3"), "");
+    never_began.on = Base::Run(ExecId::new("run d2"));
+    (never_began.status, never_began.error) =
+        (RunStatus::Interrupted, Some(RunError::new("RunAborted", "the run before it left no state")));
+    notebook.add_run(never_began);
     let line = Document::of(&notebook, &StateId::new("b"));
     let shown: Vec<_> =
         line.cells.iter().map(|c| (c.source.as_str(), c.exec_count, c.outputs.len())).collect();
     assert_eq!(
         shown,
         [
+            ("draft title", None, 0),
             ("# a", None, 0),
             ("code of a", Some(1), 1),
+            ("draft text", None, 0),
+            ("draft failed", None, 2),
             ("# b", None, 0),
             ("code of b", Some(2), 1),
             ("draft d1", None, 0),
             ("draft d2", None, 2),
+            ("draft d3", None, 0),
         ]
     );
     let ids: HashSet<_> = line.cells.iter().map(|c| c.id.as_str()).collect();
-    assert!(ids.len() == 6 && ids.iter().all(|id| is_id(id)), "{ids:?}");
+    assert!(ids.len() == 10 && ids.iter().all(|id| is_id(id)), "{ids:?}");
 }
 
 fn read(file: Value) -> Result<Document, FormatError> {

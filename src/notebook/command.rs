@@ -23,7 +23,8 @@ pub enum Command {
         /// The name that the new state is to have; without it, its id.
         #[serde(default)]
         new_state_name: Option<String>,
-        /// The draft that this is: when the run succeeds it becomes the state, and the drafts after it move on.
+        /// The draft that this is: when the run succeeds it becomes the state, and the drafts after it move on. For a cell
+        /// that ran and runs again the draft that it was: all its versions name the same one.
         #[serde(default)]
         draft: Option<DraftId>,
         /// The line that this run is another version of: a sibling of its first state, or, for a cell that was inserted

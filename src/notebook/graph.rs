@@ -353,9 +353,16 @@ impl Notebook {
         self.saves_by_itself = before.saves_by_itself;
     }
 
-    /// The drafts that hang on a state, in order.
-    pub fn drafts_on(&self, id: &StateId) -> Vec<Draft> {
-        self.drafts.iter().filter(|d| &d.on == id).cloned().collect()
+    /// The drafts at one place, in order: above the cell of a child of a state, or at the end of the line to it.
+    pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
+        let is_there = |draft: &&Draft| draft.on == *on && self.child_below(draft) == before;
+        self.drafts.iter().filter(is_there).cloned().collect()
+    }
+
+    /// The child above whose cell a draft stands, if that is still there.
+    pub fn child_below<'a>(&self, draft: &'a Draft) -> Option<&'a StateId> {
+        let is_child = |id: &&StateId| self.state(id).is_some_and(|s| s.parent.as_ref() == Some(&draft.on));
+        draft.before.as_ref().filter(is_child)
     }
 
     /// A draft by id.

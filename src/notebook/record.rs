@@ -393,6 +393,10 @@ pub struct Draft {
     pub id: DraftId,
     /// The state that it would run against.
     pub on: StateId,
+    /// The child of that state above whose cell it stands. None: it stands at the end of the line to its state, as it
+    /// does when that child is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<StateId>,
     /// Code or markdown.
     pub kind: DraftKind,
     /// Its text.

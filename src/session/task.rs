@@ -572,7 +572,7 @@ mod tests {
 
     fn draft(id: &str) -> Command {
         let (id, on) = (DraftId::new(id), StateId::root());
-        let draft = Draft { id, on, kind: DraftKind::Code, source: "x = 1".into(), version: 0 };
+        let draft = Draft { id, on, before: None, kind: DraftKind::Code, source: "x = 1".into(), version: 0 };
         Command::PutDraft { draft, after: None, in_place: false, base: None }
     }
 

@@ -182,13 +182,18 @@ class Notebook {
         const hungOn = this.drafts[at]?.on ?? parent;
         let moved = [];
         if (at >= 0) {
-            moved = this.drafts.slice(at + 1).filter((d) => d.on === parent);
-            for (let i = at - 1; i >= 0 && this.drafts[i].kind === 'markdown'; i -= 1) state.prose.unshift(this.drafts.splice(i, 1)[0].source);
+            const beside = this.drafts.filter((d) => d.on === parent && d.before === this.drafts[at].before);
+            const place = beside.indexOf(this.drafts[at]);
+            moved = beside.slice(place + 1);
+            let from = place;
+            for (; beside[from - 1]?.kind === 'markdown'; from -= 1) state.prose.unshift(beside[from - 1].source);
+            this.drafts = this.drafts.filter((d) => !beside.slice(from, place).includes(d));
+            for (const draft of beside.slice(0, from)) draft.before = id;
             this.drafts = this.drafts.filter((d) => d.id !== run.draft);
         }
         this.states.set(id, state);
         this.tell({ event: 'state_added', state });
-        for (const draft of moved) draft.on = id;
+        for (const draft of moved) Object.assign(draft, { on: id, before: null });
         if (instead_of) {
             const line = [];
             for (let s = this.states.get(instead_of.tip); s && s.id !== instead_of.state; s = this.states.get(s.parent)) line.unshift(s);
@@ -273,7 +278,7 @@ class Notebook {
         if (!known && base) return { ...this.refuse(`find draft ${draft.id}`, 'there is none'), code: 'not_found' };
         const isSame = known?.source === draft.source && known?.kind === draft.kind;
         draft.version = known ? (known.version ?? 1) + (isSame ? 0 : 1) : 1;
-        if (in_place && own >= 0) this.drafts[own] = { ...draft, on: this.drafts[own].on };
+        if (in_place && own >= 0) this.drafts[own] = { ...draft, on: known.on, before: known.before };
         else {
             this.drafts = this.drafts.filter((d) => d.id !== draft.id);
             const at = this.drafts.findIndex((d) => d.id === after);

@@ -9,7 +9,7 @@ import { Page } from '../../web/page.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
-const draft = (id, on, source = id, kind = 'code') => ({ id, on, kind, source });
+const draft = (id, on, source = id, kind = 'code', before = null) => ({ id, on, before, kind, source });
 
 /** root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands beside it. */
 function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = {}) {
@@ -34,7 +34,7 @@ const shown = (page) => page.cells().map((one) => one.state?.id ?? (one.isFresh 
 test('a cell above one that ran begins a branch there, and is shown while it is empty; below the last it is a draft', () => {
     const { page, sent, editing } = open();
     editing.above(cell(page, 'b'));
-    assert.equal(sent.at(-1).draft.on, 'a');
+    assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).draft.before], ['a', 'b']);
     assert.equal(shown(page), 'a _ b c ?');
     editing.below(cell(page, 'b'), { kind: 'code', source: 'here' });
     assert.equal(shown(page), 'a _ b here c ?');
@@ -65,13 +65,53 @@ test('a restart lays the line on the start as drafts, as it reads, and deletes n
     sent.length = 0;
     editing.restart();
     assert.equal(page.here, 'initial');
-    assert.deepEqual(page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]), [['c', 'kept'], ['c', 'code of run-a'], ['m', 'text of b'], ['c', 'b changed'], ['c', 'code of run-c'], ['m', '# t']]);
+    assert.deepEqual(page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]), [['c', 'code of run-a'], ['m', 'text of b'], ['c', 'b changed'], ['c', 'code of run-c'], ['m', '# t'], ['c', 'kept']]);
     assert.deepEqual([...new Set(sent.map((one) => one.do))].filter((one) => one !== 'stand'), ['put_draft']);
     assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old line is as it was');
-    assert.match(page.notice.text, /5 cells wait/);
+    assert.match(page.notice.text, /5 cells wait as drafts, above one that was here/);
     page.notice.act.act();
     assert.equal(page.here, 'c');
     assert.deepEqual(sources(page, 'initial'), ['kept']);
+});
+
+test('what a restart has laid on the start is seen there alone, and replaced by the next restart', () => {
+    const { page, editing } = open({ drafts: [draft('title', 'initial', '# Title', 'markdown', 'a'), draft('own', 'initial')] });
+    editing.restart();
+    assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?');
+    page.goTo('c');
+    assert.equal(shown(page), '# Title a b c ?', 'a line shows what is its own');
+    page.type(cell(page, 'c'), 'changed');
+    editing.restart();
+    assert.equal(shown(page), '# Title code of run-a code of run-b changed own ?');
+    page.notice.act.act();
+    page.goTo('initial');
+    assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?', 'undone, it is as before');
+    page.goTo('b');
+    editing.restart();
+    assert.match(page.notice.text, /3 cells wait as drafts, above one/);
+    assert.equal(shown(page), '# Title code of run-a code of run-b own ?');
+    editing.restart();
+    assert.equal(shown(page), '# Title code of run-a code of run-b own ?', 'at the start there is nothing to restart');
+});
+
+test('a draft on the start that runs is not replaced by a restart', () => {
+    const { page, editing } = open({ drafts: [draft('copy', 'initial', 'code of run-a')] });
+    page.happened({ event: 'run_added', run: run('r', 'initial', { status: 'running', draft: 'copy' }) });
+    editing.restart();
+    assert.ok(page.drafts.get('copy'));
+});
+
+test('a draft that waits at an earlier state stands in no line that went on from there', () => {
+    const { page } = open({ drafts: [draft('waits', 'a'), draft('left', 'a', 'left', 'code', 'b'), draft('gone', 'a', 'gone', 'code', 'deleted')] });
+    assert.equal(shown(page), 'a left b c ?');
+    assert.deepEqual(['initial', 'a', 'b', 'c'].map((id) => page.model.waitingAt(id)), [0, 2, 0, 0], 'the graph tells where it is');
+    page.goTo('a');
+    assert.equal(shown(page), 'a waits gone ?', 'above a cell that is gone it would be seen nowhere');
+    const { marksRev } = page.model;
+    page.happened({ event: 'drafts_changed', on: 'a', removed: [], put: [{ draft: draft('waits', 'a', 'typed'), after: null }] });
+    assert.equal(page.model.marksRev, marksRev, 'a letter is no reason to paint the graph');
+    page.happened({ event: 'drafts_changed', on: 'a', removed: ['waits'], put: [] });
+    assert.notEqual(page.model.marksRev, marksRev);
 });
 
 test('drafts are moved by a step or behind another, together and in order; what cannot move stays', () => {
@@ -112,6 +152,19 @@ test('the line goes on without a cell: the later ones wait as drafts, with their
     page.notice.act.act();
     assert.equal(page.here, 'c');
     assert.deepEqual(sources(page, 'a'), []);
+});
+
+test('going on without a cell takes along what was not run yet, and leaves the old line as it was', () => {
+    const { page, editing } = open({ drafts: [draft('title', 'a', '# t', 'markdown', 'b'), draft('between', 'b', 'between', 'code', 'c'), draft('tail', 'c'), draft('other', 'a')] });
+    for (const time of ['once', 'again']) {
+        editing.leaveOut([cell(page, 'b')]);
+        assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
+        assert.match(page.notice.text, /waits as 4 drafts/);
+        page.goTo('c');
+        assert.equal(shown(page), 'a # t b between c tail ?', time);
+    }
+    editing.leaveOut([cell(page, 'a')]);
+    assert.equal(shown(page), '# t code of run-b between code of run-c tail ?');
 });
 
 test('drafts are the rest of a line only where it went on like that before', () => {

@@ -12,6 +12,8 @@ import { WORDS } from '../../web/words.js';
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
 const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', source, version });
+/** One that stands above the cell of a child of its state. */
+const above = (before, one) => ({ ...one, before });
 
 /** root → a → b, and what the page sends. */
 function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '', living = {} } = {}) {
@@ -196,6 +198,24 @@ test('what was typed while the cell ran stays, as a change of the new cell', () 
     assert.equal(page.cells()[2].edit.text, 'first and more');
 });
 
+test('versions of a cell are what it left when it ran again, not what was inserted beside it', () => {
+    const { page, sent } = open({ drafts: [above('b', draft('in', 'a'))] });
+    const versions = () => page.cells().flatMap((cell) => (cell.kind === 'ran' ? [cell.versions.join(' ')] : []));
+    page.run(page.cells()[1], 'in');
+    succeed(page, sent.at(-1), 'a', 'n');
+    assert.deepEqual(versions(), ['a', 'n']);
+    page.goTo('b');
+    page.run(page.cells()[1], 'other code');
+    assert.equal(sent.at(-1).draft, 'b', 'a cell that was no draft is known by its state');
+    succeed(page, sent.at(-1), 'a', 'b2');
+    assert.deepEqual(versions(), ['a', 'b b2']);
+    page.run(page.cells()[1], 'third');
+    assert.equal(sent.at(-1).draft, 'b');
+    succeed(page, sent.at(-1), 'a', 'b3');
+    assert.deepEqual(versions(), ['a', 'b b2 b3']);
+    assert.equal(page.cells()[1].key, 'b', 'it is the same cell');
+});
+
 test('a failed attempt is looked at beside the state it ran against', () => {
     const { page } = open();
     page.happened({ event: 'run_added', run: run('bad', 'a', { status: 'error' }) });
@@ -213,7 +233,7 @@ test('when the state it stands on is deleted it goes to the nearest that is left
 });
 
 test('drafts that an earlier cell of the line left behind stay in sight', () => {
-    const { page } = open({ drafts: [draft('left', 'a'), draft('empty', 'a', ' ')] });
+    const { page } = open({ drafts: [above('b', draft('left', 'a')), above('b', draft('empty', 'a', ' '))] });
     assert.equal(shown(page), '[a] left [b] ?');
 });
 
@@ -338,7 +358,7 @@ test('drafts are removed, and put back where they stood', () => {
 });
 
 test('an empty draft is put back, too, without a word when it goes', () => {
-    const { page } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b', ''), draft('in', 'a', '')] });
+    const { page } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b', ''), above('b', draft('in', 'a', ''))] });
     const cuttings = new Cuttings(page);
     cuttings.remove([page.drafts.get('d2')], () => {});
     assert.equal(page.notice, null);
@@ -413,7 +433,7 @@ test('variables that could not be had are asked for again by whoever comes again
 });
 
 test('a draft that an earlier cell left behind offers no place around it', () => {
-    const { page, sent } = open({ drafts: [draft('left', 'a')] });
+    const { page, sent } = open({ drafts: [above('b', draft('left', 'a'))] });
     page.insertBelow(page.cells()[1]);
     assert.equal(sent.at(-1).draft.on, 'b');
 });

@@ -177,12 +177,12 @@ function Notes({ cell, run, acts, mayRun }) {
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
     parts.push(...(run?.warnings ?? []).map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'ran') parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
-    if (cell.kind === 'draft' && cell.isInside) parts.push(html`<span>${WORDS.inside}</span>`);
+    if (cell.kind === 'draft' && cell.isInside && !isText(cell)) parts.push(html`<span>${WORDS.inside}</span>`);
     if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }
 
-/** The switch between what grew from the same state. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} acts */
+/** The switch between the versions of a cell. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} acts */
 function versions({ state, versions: all }, acts) {
     const at = all.indexOf(state.id);
     const to = (/** @type {number} */ i) => () => acts.goToLineOf(all[i]);

@@ -273,7 +273,7 @@ export class Gestures {
         if (!isDone) return;
         const { key } = view.props.cell;
         this.moving = { key, asCell: document.activeElement?.matches('.cell') ?? true, index: this.page.cells().findIndex((cell) => cell.key === key) };
-        const order = this.page.drafts.on(cells[0].draft.on).map(({ id }) => id);
+        const order = this.page.drafts.beside(cells[0].draft).map(({ id }) => id);
         this.say(WORDS.moved(order.indexOf(cells[0].draft.id) + 1 + step, order.length));
     }
 

@@ -22,6 +22,7 @@ export const GRAPH_WORDS = Object.freeze({
     changes: (/** @type {string} */ name) => `changes ${name}`,
     // A node
     grew: (/** @type {number} */ child, /** @type {number} */ parent) => (parent ? `Cell ${child} grew from cell ${parent}, beside others.` : `Cell ${child} grew from the start, beside others.`),
+    waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
     going: 'being deleted',
     compared: 'compared',
     warned: 'does not survive a branch whole',

@@ -26,7 +26,9 @@ impl Machine {
         if let Some(known) = known.as_ref().filter(|_| in_place) {
             // A run may have moved it on meanwhile.
             draft.on.clone_from(&known.on);
+            draft.before.clone_from(&known.before);
         }
+        draft.before = self.notebook.child_below(&draft).cloned();
         let on = draft.on.clone();
         if !self.notebook.state(&on).is_some_and(|s| s.residency != Residency::Deleted) {
             return Reply::Refused(not_found("state", on));
@@ -84,7 +86,7 @@ impl Machine {
 
     fn has_become_a_state(&self, id: &DraftId) -> bool {
         let is_its = |run: &&Run| run.draft.as_ref() == Some(id);
-        self.notebook.runs().rev().find(is_its).is_some_and(|run| run.state.is_some())
+        self.notebook.runs().filter(is_its).any(|run| run.state.is_some())
     }
 
     /// Throws a draft away.
@@ -99,12 +101,13 @@ impl Machine {
         }
     }
 
-    /// A draft became a state: the markdown right before it is the state's prose now, and what came after it waits behind
-    /// the new state.
+    /// A draft became a state: the markdown right before it is the state's prose now, what else stood above it stands above
+    /// the new state's cell, and what came after it waits behind the new state.
     pub(super) fn move_drafts(&mut self, exec_id: &ExecId, parent: &StateId, state: &StateId) {
         let Some(id) = self.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
-        let Some(on) = self.notebook.draft(&id).map(|d| d.on.clone()) else { return };
-        let drafts = self.notebook.drafts_on(&on);
+        let Some(draft) = self.notebook.draft(&id).cloned() else { return };
+        let drafts = self.notebook.drafts_at(&draft.on, self.notebook.child_below(&draft));
+        let on = draft.on;
         self.notebook.remove_draft(&id);
         let mut removed = vec![id.clone()];
         if on == *parent
@@ -116,14 +119,19 @@ impl Machine {
                 self.notebook.remove_draft(&draft.id);
                 removed.push(draft.id.clone());
             }
+            let above = &drafts[..at - prose];
+            for draft in above {
+                self.notebook.change_draft(&Draft { before: Some(state.clone()), ..draft.clone() });
+            }
             let moved = &drafts[at + 1..];
             for draft in moved {
                 self.notebook.remove_draft(&draft.id);
-                self.notebook.append_draft(Draft { on: state.clone(), ..draft.clone() });
+                self.notebook.append_draft(Draft { on: state.clone(), before: None, ..draft.clone() });
             }
             if prose > 0 {
                 self.change_state(state, |s| s.prose = texts);
             }
+            self.publish_put_drafts(parent.clone(), above.iter().map(|d| d.id.clone()));
             self.publish_put_drafts(state.clone(), moved.iter().map(|d| d.id.clone()));
         }
         self.publish_removed_drafts(on, removed);
@@ -131,45 +139,49 @@ impl Machine {
     }
 
     /// A state's cell was run again in another version, or a cell was inserted behind it: what came after it becomes drafts
-    /// behind the new state. The prose of another version stands before the new one too.
+    /// behind the new state. The prose of another version, and the drafts above it, stand above the new one too.
     pub(super) fn replay_as_drafts(&mut self, line: &Line, state: &StateId) {
         let path: Vec<StateId> = self.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
         let Some(at) = path.iter().position(|id| *id == line.state) else { return };
-        let is_inserted = self.notebook.state(state).is_some_and(|s| s.parent.as_ref() == Some(&line.state));
+        let Some(parent) = self.notebook.state(state).and_then(|s| s.parent.clone()) else { return };
+        if parent != line.state {
+            let above = path[..at].last().map(|before| self.texts_between(before, &line.state));
+            self.lay(&parent, Some(state), above.unwrap_or_default());
+            let prose = self.notebook.state(&line.state).map(|s| s.prose.clone());
+            if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
+                self.change_state(state, |s| s.prose = prose);
+            }
+        }
         let mut texts = Vec::new();
-        for id in &path[at..] {
-            let is_first = *id == line.state;
-            if !is_first && let Some(old) = self.notebook.state(id) {
-                texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
-                let code =
-                    old.exec_id.as_ref().and_then(|run| self.notebook.run(run)).map(|r| r.code.clone());
-                texts.extend(code.map(|c| (DraftKind::Code, c)));
-            }
-            // Behind an inserted cell the drafts of its state have moved on already.
-            if is_first && is_inserted {
-                continue;
-            }
-            let is_tip = *id == line.tip;
-            let drafts = self.notebook.drafts_on(id).into_iter();
-            // In the midst of the line the page shows those alone that are not empty.
-            let drafts = drafts.filter(|d| is_tip || !d.source.trim().is_empty());
-            texts.extend(drafts.map(|d| (d.kind, d.source)));
+        for step in path[at..].windows(2) {
+            texts.extend(self.texts_between(&step[0], &step[1]));
+            let Some(old) = self.notebook.state(&step[1]) else { continue };
+            texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
+            let run = old.exec_id.as_ref().and_then(|run| self.notebook.run(run));
+            texts.extend(run.map(|r| (DraftKind::Code, r.code.clone())));
         }
-        let prose = self.notebook.state(&line.state).map(|s| s.prose.clone());
-        if let Some(prose) = prose.filter(|prose| !is_inserted && !prose.is_empty()) {
-            self.change_state(state, |s| s.prose = prose);
-        }
-        if texts.is_empty() {
-            return;
-        }
+        let waiting = self.notebook.drafts_at(&line.tip, None).into_iter();
+        texts.extend(waiting.map(|d| (d.kind, d.source)));
+        self.lay(state, None, texts);
+    }
+
+    /// What the drafts between a state and its child read; the page shows those alone that are not empty.
+    fn texts_between(&self, above: &StateId, below: &StateId) -> Vec<(DraftKind, String)> {
+        let drafts = self.notebook.drafts_at(above, Some(below)).into_iter();
+        drafts.filter(|d| !d.source.trim().is_empty()).map(|d| (d.kind, d.source)).collect()
+    }
+
+    /// Makes drafts of texts, behind those that are at this place, as far as there is room.
+    fn lay(&mut self, on: &StateId, before: Option<&StateId>, texts: Vec<(DraftKind, String)>) {
         let room = MAX_DRAFTS.saturating_sub(self.notebook.drafts().count());
         let mut put = Vec::new();
         for (kind, source) in texts.into_iter().take(room) {
             let id = DraftId::new((self.new_id)());
             put.push(id.clone());
-            self.notebook.append_draft(Draft { id, on: state.clone(), kind, source, version: 1 });
+            let (on, before) = (on.clone(), before.cloned());
+            self.notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
         }
-        self.publish_put_drafts(state.clone(), put);
+        self.publish_put_drafts(on.clone(), put);
     }
 
     /// Says that these drafts hang on a state now, as they are.

@@ -221,8 +221,10 @@ impl Story {
                 n if n > 0 && self.dice.roll(2) == 0 => known[self.dice.roll(n)].id.clone(),
                 _ => DraftId::new(self.new_id("draft")),
             };
-            let draft = Draft { id: id.clone(), on: on.clone(), kind: DraftKind::Code, source, version: 1 };
-            let there = self.notebook.drafts_on(&on);
+            let child = self.notebook.children(&on).next().filter(|_| self.dice.roll(2) == 0);
+            let (before, kind) = (child.map(|child| child.id.clone()), DraftKind::Code);
+            let draft = Draft { id: id.clone(), on: on.clone(), before, kind, source, version: 1 };
+            let there: Vec<Draft> = self.notebook.drafts().filter(|d| d.on == on).cloned().collect();
             match (self.dice.roll(4), there.len()) {
                 (0, n) if n > 0 => self.notebook.place_draft(draft, Some(&there[self.dice.roll(n)].id)),
                 (1, _) => self.notebook.place_draft(draft, None),
@@ -233,7 +235,7 @@ impl Story {
         }
         let put = self.notebook.placed_drafts(&on, &put);
         self.facts.push(Event::DraftsChanged { on: on.clone(), removed: Vec::new(), put });
-        let there = self.notebook.drafts_on(&on);
+        let there: Vec<Draft> = self.notebook.drafts().filter(|d| d.on == on).cloned().collect();
         if !there.is_empty() && self.dice.roll(3) == 0 {
             let id = there[self.dice.roll(there.len())].id.clone();
             self.notebook.remove_draft(&id);

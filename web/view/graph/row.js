@@ -64,6 +64,7 @@ export class GraphRow extends Component {
     #about(people) {
         const { row, model, changes } = this.props;
         const { node } = row;
+        const waiting = this.#waiting();
         const { state, run } = node;
         const said = this.#status();
         const isNamed = Boolean(state?.label) || node.from < 0;
@@ -73,10 +74,17 @@ export class GraphRow extends Component {
             ${people.length > 0 && html`<span class="standing">${people.slice(0, SHOWN).map(({ id, initials, colour }) => html`<i key=${id} class="avatar" data-colour=${colour}>${initials}</i>`)}${people.length > SHOWN && html`<i class="avatar">+${people.length - SHOWN}</i>`}</span>`}
             ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
             ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
+            ${waiting > 0 && html`<span class="cost">${GRAPH_WORDS.waiting(waiting)}</span>`}
             ${state?.saving.now === 'writing' && !model.replays.has(node.id) && html`<span class="said late">${state.saving.percent} %</span>`}
             ${!said && costsOf(node).map((cost) => html`<span class="cost">${cost}</span>`)}
             ${run && state && html`<${Thumb} run=${run} />`}
             ${said ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>${said}</span>` : html`<span class="number">${state?.exec_count || ''}</span>`}`;
+    }
+
+    /** How many drafts wait at a state where we do not stand, and so do not see them. */
+    #waiting() {
+        const { row, model, isHere } = this.props;
+        return row.node.state && !isHere ? model.waitingAt(row.node.state.id) : 0;
     }
 
     #status() {
@@ -96,7 +104,7 @@ export class GraphRow extends Component {
         const status = this.#status();
         return [
             state?.exec_count || '', titleOf(row), state?.partial && !isPlain(state) && WORDS.nodeStatus.partial, state && isPlain(state) ? status : where || status, ...costsOf(row.node),
-            changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
+            this.#waiting() > 0 && GRAPH_WORDS.waiting(this.#waiting()),             changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
             isCompared && GRAPH_WORDS.compared, isHere && WORDS.nodeHere,
         ].filter(Boolean).join(', ');
     }

@@ -74,6 +74,7 @@ fn a_draft_that_ran_takes_its_prose_and_moves_the_rest_on() {
             a began
         p2 ok
             s1 is in Freezing
+            drafts on initial: [skipped above s1]
             drafts on s1: [next]
             drafts on initial: [no cell, no prose]
             answer 6: a Ok s1
@@ -85,8 +86,8 @@ fn a_draft_that_ran_takes_its_prose_and_moves_the_rest_on() {
             drafts on s1: [no next]
             answer 7: b Ok s2
             p2 forks p4, frozen
-        initial Freezing drafts [skipped]
-        └─ s1 (a) Freezing
+        initial Freezing
+        └─ s1 (a) Freezing below [skipped]
            └─ s2 (b) Freezing
     "#]]
     .assert_eq(&told(
@@ -196,6 +197,76 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
 }
 
 #[test]
+fn what_stands_between_cells_that_ran_stands_in_the_line_of_another_version_too() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        run b on s1
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 5: b Ok s2
+            p2 forks p4, frozen
+        draft title initial md above s1
+            drafts on initial: [title above s1]
+            answer 8: done
+        draft between s1 md above s2
+            drafts on s1: [between above s2]
+            answer 9: done
+        draft stray s1 code
+            drafts on s1: [stray]
+            answer 10: done
+        draft elsewhere initial md above s2
+            drafts on initial: [elsewhere]
+            answer 11: done
+        run a2 draft s1 instead s1..s2
+            p1 forks p5, head
+            p5 runs a2
+        p5 began
+            a2 began
+        p5 ok
+            drafts on initial: [s4 after title above s3]
+            drafts on s3: [s5, s6 after s5]
+            answer 12: a2 Ok s3
+            p5 forks p6, frozen
+        delete s3
+            kill p6
+            kill p5
+            removed [s3] [a2]
+            answer 15: done
+        initial Freezing drafts [elsewhere s4]
+        └─ s1 (a) Freezing below [title] drafts [stray]
+           └─ s2 (b) Freezing below [between]
+    "#]]
+    .assert_eq(&told(
+        "open
+         run a
+         p2 began
+         p2 ok
+         run b on s1
+         p2 began
+         p2 ok
+         draft title initial md above s1
+         draft between s1 md above s2
+         draft stray s1 code
+         draft elsewhere initial md above s2
+         run a2 draft s1 instead s1..s2
+         p5 began
+         p5 ok
+         delete s3",
+    ));
+}
+
+#[test]
 fn what_stands_below_an_inserted_cell_waits_below_it() {
     expect![[r#"
         open
@@ -218,30 +289,34 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
         draft tail s2 code
             drafts on s2: [tail]
             answer 8: done
-        draft below s1 code
-            drafts on s1: [below]
+        draft below s1 code above s2
+            drafts on s1: [below above s2]
             answer 9: done
-        draft inserted s1 code
-            drafts on s1: [inserted]
+        draft inserted s1 code above s2
+            drafts on s1: [inserted above s2]
             answer 10: done
-        draft above s1 code
-            drafts on s1: [above]
+        draft above s1 code above s2
+            drafts on s1: [above above s2]
             answer 11: done
+        draft waits s1 code
+            drafts on s1: [waits]
+            answer 12: done
         run i on s1 draft inserted instead s1..s2
             p3 forks p5, head
             p5 runs i
         p5 began
             i began
         p5 ok
+            drafts on s1: [above after waits above s3]
             drafts on s3: [below]
             drafts on s1: [no inserted]
             drafts on s3: [s4 after below, s5 after s4]
-            answer 12: i Ok s3
+            answer 13: i Ok s3
             p5 forks p6, frozen
         initial Freezing
-        └─ s1 (a) Freezing drafts [above]
+        └─ s1 (a) Freezing drafts [waits]
            ├─ s2 (b) Freezing drafts [tail]
-           └─ s3 (i) Freezing drafts [below s4 s5]
+           └─ s3 (i) Freezing below [above] drafts [below s4 s5]
     "#]]
     .assert_eq(&told(
         "open
@@ -252,9 +327,10 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
          p2 began
          p2 ok
          draft tail s2 code
-         draft below s1 code
-         draft inserted s1 code
-         draft above s1 code
+         draft below s1 code above s2
+         draft inserted s1 code above s2
+         draft above s1 code above s2
+         draft waits s1 code
          run i on s1 draft inserted instead s1..s2
          p5 began
          p5 ok",
@@ -274,7 +350,7 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
             crate::session::machine::runs::new_run(exec(name), base, source.clone(), Some(id.clone()), asked);
         run.status = RunStatus::Imported;
         notebook.add_run(run);
-        notebook.append_draft(Draft { id, on, kind: DraftKind::Code, source, version: 1 });
+        notebook.append_draft(Draft { id, on, before: None, kind: DraftKind::Code, source, version: 1 });
     }
     let new_id = || "s1".to_owned();
     let mut machine = Machine::new(notebook, Box::new(new_id), Budget::default(), false);

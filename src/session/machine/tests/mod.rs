@@ -158,12 +158,13 @@ fn parse_reading(text: &str) -> Reading {
 
 fn parse_draft(words: &[&str]) -> Command {
     let [id, on, kind, rest @ ..] = words else {
-        panic!("draft ID STATE KIND [after ID | in place] [text TEXT] [base N]")
+        panic!("draft ID STATE KIND [above CHILD] [after ID | in place] [text TEXT] [base N]")
     };
     let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
     let following = |word: &str| rest.iter().position(|w| *w == word).map(|at| rest[at + 1]);
     let source = following("text").map_or(format!("text of {id}"), str::to_owned);
-    let draft = Draft { id: DraftId::new(*id), on: state(on), kind, source, version: 0 };
+    let before = following("above").map(state);
+    let draft = Draft { id: DraftId::new(*id), on: state(on), before, kind, source, version: 0 };
     let base = following("base").map(|n| n.parse().expect("a number"));
     Command::PutDraft {
         draft,
@@ -551,7 +552,8 @@ fn event_text(event: &Event) -> Option<String> {
             let version = |d: &Draft| if d.version == 1 { String::new() } else { format!(".{}", d.version) };
             let placed = put.iter().map(|PlacedDraft { draft, after }| {
                 let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
-                format!("{}{}{after}", draft.id, version(draft))
+                let above = draft.before.as_ref().map_or(String::new(), |child| format!(" above {child}"));
+                format!("{}{}{after}{above}", draft.id, version(draft))
             });
             let removed = removed.iter().map(|id| format!("no {id}"));
             format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
@@ -602,12 +604,12 @@ fn draw(notebook: &Notebook, id: &StateId, first: &str, rest: &str, text: &mut S
         Residency::Memory => String::new(),
         other => format!(" {other:?}"),
     };
-    let drafts = notebook.drafts_on(id);
-    let drafts = if drafts.is_empty() {
-        String::new()
-    } else {
-        format!(" drafts {}", list(&drafts.iter().map(|d| &d.id).collect::<Vec<_>>()))
+    let drafts = |word: &str, drafts: Vec<Draft>| {
+        let ids: Vec<_> = drafts.iter().map(|d| &d.id).collect();
+        if ids.is_empty() { String::new() } else { format!(" {word} {}", list(&ids)) }
     };
+    let above = state.parent.as_ref().map_or(Vec::new(), |parent| notebook.drafts_at(parent, Some(id)));
+    let drafts = drafts("below", above) + &drafts("drafts", notebook.drafts_at(id, None));
     writeln!(text, "{first}{id}{name}{run}{living}{drafts}").expect("text");
     let on = Base::State(id.clone());
     let leaves = notebook.runs().filter(|r| r.on == on && r.state.is_none());
