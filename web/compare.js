@@ -2,7 +2,7 @@
 // What two states have in common and where they differ: their cells, variables and outputs. Pure: from the model and two
 // lists of variables to lists that view/compare.js paints.
 
-import { difference, numberOf, shortly } from './text/number.js';
+import { difference, grouped, numberOf, shortly } from './text/number.js';
 import { diff, diffLines, likeness } from './text/diff.js';
 import { firstLine } from './text/format.js';
 import { choose } from './text/mime.js';
@@ -13,6 +13,8 @@ import { Terminal } from './text/terminal.js';
 /** @typedef {import('./protocol.js').State} State */
 /** @typedef {import('./protocol.js').Variable} Variable */
 /** @typedef {import('./protocol.js').Column} Column */
+/** @typedef {import('./protocol.js').Stats} Stats */
+/** @typedef {Extract<import('./protocol.js').Summary, {kind: 'frame'}>} Frame */
 /** @typedef {import('./text/diff.js').Row} Row */
 /** @typedef {import('./comparing.js').Pair} Pair */
 
@@ -102,7 +104,16 @@ function pairUp(gone, come, code) {
 
 /** @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' | 'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs: boolean}} Fact */
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
-/** @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[], columns: ColumnChange[], equal: number, more: number}} Detail */
+/**
+ * @typedef {object} Columns The columns of two frames that differ.
+ * @property {ColumnChange[]} columns those that are known to differ
+ * @property {number} equal how many are known to be equal
+ * @property {string[]} unknown the names of those that were not compared
+ * @property {number} more how many others were not compared
+ * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column is known to: in what was not compared, in
+ *   the order of the columns, or in nothing that is inside a column
+ */
+/** @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns} Detail */
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /** @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared */
 
@@ -125,14 +136,30 @@ export function compareVariables(before, after) {
     return found;
 }
 
-/** Equal fingerprints are equal values; without them only what can be seen is compared. @param {Variable} before @param {Variable} after @returns {'equal' | 'alike' | 'differs'} */
+/** Equal fingerprints are equal values, unless they are of samples; without them only what can be seen is compared. @param {Variable} before @param {Variable} after @returns {'equal' | 'alike' | 'differs'} */
 function equality(before, after) {
     if (before.type !== after.type) return 'differs';
-    if (before.fingerprint != null && after.fingerprint != null) return before.fingerprint === after.fingerprint ? 'equal' : 'differs';
-    const seen = (/** @type {Variable} */ { repr, size, summary }) => JSON.stringify([withoutPlace(repr), size ?? null, summary ?? null]);
-    if (seen(before) !== seen(after)) return 'differs';
+    if (before.fingerprint != null && after.fingerprint != null) {
+        if (before.fingerprint !== after.fingerprint) return 'differs';
+        return before.sampled || after.sampled ? 'alike' : 'equal';
+    }
+    const seen = (/** @type {Variable} */ { repr, size }) => JSON.stringify([withoutPlace(repr), size ?? null]);
+    if (seen(before) !== seen(after) || summariesDiffer(before.summary, after.summary)) return 'differs';
     return isWhole(before) ? 'equal' : 'alike';
 }
+
+/** @param {Variable['summary']} from @param {Variable['summary']} to */
+function summariesDiffer(from, to) {
+    if (from?.kind === 'frame' && to?.kind === 'frame') {
+        const { columns, elsewhere } = compareColumns(from, to);
+        return from.rows !== to.rows || columns.length > 0 || elsewhere === 'order';
+    }
+    if (from?.kind === 'array' && to?.kind === 'array') return from.dtype !== to.dtype || String(from.shape) !== String(to.shape) || statsDiffer(from, to);
+    return from?.kind !== to?.kind;
+}
+
+/** Whether something that is known of both differs: there may have been no time to look at one of them. @param {Stats} from @param {Stats} to */
+const statsDiffer = (from, to) => statsOf(from, to).some(([, a, b]) => a != null && b != null && a !== b);
 
 /** Where an object lies in memory is no part of its value. @param {string} repr */
 const withoutPlace = (repr) => repr.replaceAll(/\bat 0x[0-9a-f]+/gi, 'at …');
@@ -145,18 +172,18 @@ function detailOf(before, after) {
     const [from, to] = [before.summary, after.summary];
     if (from?.kind === 'frame' && to?.kind === 'frame') {
         const facts = factsOf([['rows', from.rows, to.rows], ['columns', from.columns.length + from.more, to.columns.length + to.more], ['bytes', before.bytes, after.bytes]]);
-        return { kind: 'frame', facts, ...compareColumns(from.columns, to.columns), more: Math.max(from.more, to.more) };
+        return { kind: 'frame', facts, ...compareColumns(from, to) };
     }
     if (from?.kind === 'array' && to?.kind === 'array') {
         const shape = (/** @type {number[]} */ sides) => `(${sides.join(', ')}${sides.length === 1 ? ',' : ''})`;
         return { kind: 'facts', facts: factsOf([['shape', shape(from.shape), shape(to.shape)], ['dtype', from.dtype, to.dtype], ...statsOf(from, to), ['bytes', before.bytes, after.bytes]]) };
     }
     const [was, is] = [numberOf(before), numberOf(after)];
-    if (was !== null && is !== null) return { kind: 'number', before: String(was), after: String(is), difference: difference(was, is) };
+    if (was !== null && is !== null) return { kind: 'number', before: grouped(was), after: grouped(is), difference: difference(was, is) };
     return { kind: 'lines', rows: diffLines(textOf(before), textOf(after)) };
 }
 
-/** @param {import('./protocol.js').Stats} from @param {import('./protocol.js').Stats} to @returns {[Fact['what'], any, any][]} */
+/** @param {Stats} from @param {Stats} to @returns {[Fact['what'], any, any][]} */
 const statsOf = (from, to) => [['min', from.min, to.min], ['max', from.max, to.max], ['mean', from.mean, to.mean], ['nulls', from.nulls, to.nulls]];
 
 /** What a fact looks like: statistics that differ by the rounding of their sums look the same. @param {string | number | null | undefined} fact */
@@ -164,32 +191,53 @@ const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : fact ?
 
 /** What is known of both or of one, as text. @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]} all @returns {Fact[]} */
 function factsOf(all) {
+    // Sizes in bytes get their units where they are shown.
+    const told = (/** @type {Fact['what']} */ what, /** @type {any} */ fact) => (what === 'bytes' ? String(fact ?? '') : reads(fact));
     return all.filter(([, before, after]) => before != null || after != null).map(([what, before, after]) => ({
-        what, before: String(before ?? ''), after: String(after ?? ''), differs: reads(before) !== reads(after),
+        what, before: told(what, before), after: told(what, after), differs: reads(before) !== reads(after),
         difference: typeof before === 'number' && typeof after === 'number' && reads(before) !== reads(after) && what !== 'bytes' ? difference(before, after) : '',
     }));
 }
 
-/** @param {Column[]} before @param {Column[]} after @returns {{columns: ColumnChange[], equal: number}} */
-function compareColumns(before, after) {
-    const known = new Map(before.map((column) => [column.name, column]));
+/** @param {Frame} from @param {Frame} to @returns {Columns} */
+function compareColumns(from, to) {
+    const [before, after] = [byName(from.columns), byName(to.columns)];
     /** @type {ColumnChange[]} */
     const columns = [];
-    let equal = 0;
-    for (const column of after) {
-        const was = known.get(column.name);
-        known.delete(column.name);
-        if (was && isSameColumn(was, column)) equal += 1;
-        else columns.push({ sign: was ? '~' : '+', name: column.name, facts: columnFacts(was, column) });
+    /** @type {string[]} */
+    const unknown = [];
+    for (const [key, column] of after) {
+        const was = before.get(key);
+        const how = was ? columnEquality(was, column, from.rows === to.rows) : 'differs';
+        if (how === 'differs') columns.push({ sign: was ? '~' : '+', name: column.name, facts: columnFacts(was, column) });
+        else if (how === 'unknown') unknown.push(column.name);
     }
-    columns.push(...[...known.values()].map((column) => /** @type {ColumnChange} */ ({ sign: '-', name: column.name, facts: columnFacts(column, undefined) })));
-    return { columns, equal };
+    const equal = after.size - columns.length - unknown.length;
+    for (const [key, column] of before) if (!after.has(key)) columns.push({ sign: '-', name: column.name, facts: columnFacts(column, undefined) });
+    const more = Math.max(from.more, to.more);
+    const isReordered = String([...before.keys()]) !== String([...after.keys()]);
+    const elsewhere = columns.length > 0 ? null : isReordered ? 'order' : unknown.length + more > 0 ? 'unknown' : 'index';
+    return { columns, equal, unknown, more, elsewhere };
 }
 
-/** @param {Column} a @param {Column} b */
-function isSameColumn(a, b) {
-    if (a.fingerprint !== null && b.fingerprint !== null) return a.fingerprint === b.fingerprint && a.dtype === b.dtype;
-    return JSON.stringify({ ...a, fingerprint: null }) === JSON.stringify({ ...b, fingerprint: null });
+/** Two columns may have one name: then they are counted. @param {Column[]} columns @returns {Map<string, Column>} */
+function byName(columns) {
+    /** @type {Map<string, Column>} */
+    const all = new Map();
+    for (const column of columns) {
+        let key = column.name;
+        for (let n = 2; all.has(key); n += 1) key = `${column.name} ${n}`;
+        all.set(key, column);
+    }
+    return all;
+}
+
+/** @param {Column} a @param {Column} b @param {boolean} areAsLong @returns {'equal' | 'differs' | 'unknown'} */
+function columnEquality(a, b, areAsLong) {
+    // Columns of wide frames are sampled sooner: then the fingerprint of the same column is another.
+    const areComparable = a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
+    if (areComparable && a.fingerprint === b.fingerprint && a.dtype === b.dtype && !a.sampled) return 'equal';
+    return areComparable && a.fingerprint !== b.fingerprint || !areAsLong || a.dtype !== b.dtype || statsDiffer(a, b) ? 'differs' : 'unknown';
 }
 
 /** @param {Column | undefined} from @param {Column | undefined} to */

@@ -88,11 +88,12 @@
  * @property {string | null} [size] shape or length
  * @property {number | null} [bytes] memory, as far as it is known cheaply
  * @property {string | null} [fingerprint] equal fingerprints, equal values
+ * @property {boolean} [sampled] whether the fingerprint is of samples only: then equal ones promise nothing
  * @property {Summary | null} [summary] of arrays, series and frames
  */
 /** @typedef {{min?: number | string | null, max?: number | string | null, mean?: number | null, nulls?: number}} Stats */
 /** @typedef {({kind: 'array', shape: number[], dtype: string} & Stats) | {kind: 'frame', rows: number, columns: Column[], more: number}} Summary */
-/** @typedef {{name: string, dtype: string, fingerprint: string | null} & Stats} Column */
+/** @typedef {{name: string, dtype: string, fingerprint: string | null, sampled?: boolean} & Stats} Column */
 /** @typedef {{text: string, kind: string, signature: string | null}} Completion */
 /** @typedef {{parameters: string[], returns: string | null, active: number | null}} Signature */
 /** @typedef {{name: string, type: string, repr: string | null, signature: Signature | null, doc: string | null, place: string | null}} Inspection */

@@ -375,6 +375,9 @@ pub struct Variable {
     /// Of its content: two variables with equal fingerprints have equal values. None where that is not known.
     #[serde(default)]
     pub fingerprint: Option<String>,
+    /// Whether the fingerprint is of samples only, as the value is large: then equal fingerprints promise nothing.
+    #[serde(default)]
+    pub sampled: bool,
     /// Of arrays, series and frames: what is in them.
     #[serde(default)]
     #[schema(value_type = Object)]

@@ -296,6 +296,38 @@ fn variables_say_what_is_in_them_the_same_in_each_branch_and_after_a_restart() {
     }
 }
 
+/// Arrow's columns are read through other memory as soon as they are more than a few bytes.
+#[test]
+fn each_column_is_known_by_itself_whatever_it_holds() {
+    let room = Room::new();
+    let Some(server) = TestServer::with_science(room.path()) else { return };
+    let code = "import pandas as pd, polars as pl, numpy as np\n\
+        city = ['a', 'b', 'c'] * 1000\n\
+        text = pd.DataFrame({'city': city, 'n': range(3000), 'same': city})\n\
+        rust = pl.DataFrame({'city': city, 'n': range(3000), 'same': city})\n\
+        one = text['city']\n\
+        odd = text.assign(city=[object() for _ in city])\n\
+        large = np.zeros(20_000_000)";
+    let state = server.run("initial", code).state().to_owned();
+    let change = "text = text.assign(city='x'); one = text['city']; odd['n'] += 1\n\
+        rust = rust.with_columns(pl.lit('x').alias('city')).rechunk()";
+    let changed = server.run(&state, change).state().to_owned();
+    let (before, after) = (variables(&server, &state), variables(&server, &changed));
+    let columns = |seen: &Value, name: &str| seen[name]["summary"]["columns"].as_array().unwrap().clone();
+    let differ = |name: &str| {
+        let all = columns(&before, name).into_iter().zip(columns(&after, name));
+        let all = all.map(|(a, b)| match (a["fingerprint"].as_str(), b["fingerprint"].as_str()) {
+            (Some(a), Some(b)) if a == b => '=',
+            (Some(_), Some(_)) => '~',
+            _ => '?',
+        });
+        all.collect::<String>()
+    };
+    assert_eq!(["text", "rust", "one", "odd"].map(differ), ["~==", "~==", "~", "?~="], "{before}");
+    assert!(before["text"]["fingerprint"].is_string() && before["odd"]["fingerprint"].is_null());
+    assert_eq!((&before["text"]["sampled"], &before["large"]["sampled"]), (&json!(false), &json!(true)));
+}
+
 #[test]
 fn hostile_objects_do_not_break_a_look() {
     let server = TestServer::start();

@@ -6,7 +6,7 @@ import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside,
 import { addressOf, Comparing, pairOf } from '../../web/comparing.js';
 import { Model } from '../../web/model.js';
 import { Page } from '../../web/page.js';
-import { difference, numberOf } from '../../web/text/number.js';
+import { difference, grouped, numberOf, shortly } from '../../web/text/number.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const print = (text) => ({ output_type: 'stream', name: 'stdout', text });
@@ -101,11 +101,52 @@ test('frames: rows, and columns that came, went and changed', () => {
     assert.equal(told.equal, 1);
 });
 
+const column = (name, fingerprint, more = {}) => ({ name, dtype: 'str', fingerprint, ...more });
+const frame = (fingerprint, columns, { rows = 3000, more = 0 } = {}) => variable('df', 'frame', { type: 'DataFrame', fingerprint, summary: { kind: 'frame', rows, columns, more } });
+const ofColumns = ({ columns, equal, unknown, more, elsewhere }) => [columns.map(({ sign, name }) => sign + name).join(' '), equal, unknown.join(' '), more, elsewhere];
+
+test('columns are equal only where that is known, and those that were not compared are named', () => {
+    const n = (fingerprint, mean) => column('n', fingerprint, { dtype: 'int64', mean, nulls: 0 });
+    assert.deepEqual(ofColumns(detail(frame('1', [column('city', null, { nulls: 0 }), n('a', 1)]), frame('2', [column('city', null, { nulls: 0 }), n('b', 2)]))), ['~n', 0, 'city', 0, null]);
+    assert.deepEqual(ofColumns(detail(frame('1', [column('city', null), n('a', 1)]), frame('2', [column('city', null), n('a', 1)]))), ['', 1, 'city', 0, 'unknown']);
+    assert.deepEqual(ofColumns(detail(frame('1', [n('a', 1)], { more: 10 }), frame('2', [n('a', 1)], { more: 10 }))), ['', 1, '', 10, 'unknown']);
+    assert.deepEqual(ofColumns(detail(frame('1', [column('city', null)]), frame('2', [column('city', null)], { rows: 2000 }))), ['~city', 0, '', 0, null], 'fewer rows are another column');
+    assert.deepEqual(ofColumns(detail(frame('1', [column('s', 'a', { sampled: true })]), frame('2', [column('s', 'a', { sampled: true })]))), ['', 0, 's', 0, 'unknown'], 'samples promise nothing');
+    assert.deepEqual(ofColumns(detail(frame('1', [column('s', 'a', { sampled: true })]), frame('2', [column('s', 'b')]))), ['', 0, 's', 0, 'unknown']);
+});
+
+test('where frames differ although each column is equal is told', () => {
+    const [a, b] = [column('a', '1'), column('b', '2')];
+    assert.deepEqual(ofColumns(detail(frame('1', [a, b]), frame('2', [b, a]))), ['', 2, '', 0, 'order']);
+    assert.deepEqual(ofColumns(detail(frame('1', [a, b]), frame('2', [a, b]))), ['', 2, '', 0, 'index']);
+    assert.deepEqual(ofColumns(detail(frame('1', [a, column('a', '2')]), frame('2', [column('a', '2')]))), ['~a -a', 0, '', 0, null], 'two columns may have one name');
+});
+
+test('a value whose fingerprint is of samples, or was found in one state only, is not called equal or changed', () => {
+    const large = (fingerprint) => [variable('a', 'array([0, …])', { type: 'ndarray', fingerprint, sampled: true })];
+    assert.deepEqual(compareVariables(large('f'), large('f')).alike, ['a']);
+    assert.equal(compareVariables(large('f'), large('g')).changed.length, 1);
+    const known = frame('1', [column('s', 'a', { nulls: 0 })]);
+    assert.deepEqual(compareVariables([known], [frame(null, [column('s', null)])]).alike, ['df']);
+    assert.deepEqual(compareVariables([known], [frame(null, [column('s', null, { nulls: 1 })])]).changed.length, 1);
+});
+
+test('numbers are written in one way, whether they are whole or not', () => {
+    const told = detail(variable('n', '195455'), variable('n', '128965'));
+    assert.deepEqual(told, { kind: 'number', before: '195,455', after: '128,965', difference: '−66,490 (−34 %)' });
+    const array = (mean, max) => variable('a', 'array', { type: 'ndarray', fingerprint: String(mean), summary: { kind: 'array', shape: [3000], dtype: 'float64', mean, max } });
+    const { facts: all } = detail(array(1501.5, 218352), array(1502, 145802.625));
+    assert.deepEqual(facts(all).slice(2), ['max 218,352 → 145,803 !−72,549.4 (−33.2 %)', 'mean 1,501.5 → 1,502 !+0.5 (+0.0333 %)']);
+    assert.deepEqual([1234567.8, -1500.25, 0.1 + 0.2, 1e21, 1.5e-7, -0.5].map(shortly), ['1,234,568', '−1,500.25', '0.3', '1e+21', '1.5e-7', '−0.5']);
+    assert.deepEqual([0.1 + 0.2, 12345678901234567890n, -1234.5, 1e-7].map(grouped), ['0.30000000000000004', '12,345,678,901,234,567,890', '−1,234.5', '1e-7']);
+    assert.equal(shortly('2020-01-01'), '2020-01-01');
+});
+
 test('numbers: integers stay exact, and fractions lose their noise', () => {
     const of = (repr, type = 'float') => numberOf({ repr, type });
-    assert.equal(difference(5000n, 1n), '−4999 (−99.98 %)', 'it is not gone altogether');
-    assert.equal(difference(5000n, 0n), '−5000 (−100 %)');
-    assert.equal(difference(1000n, 2001n), '+1001 (+100.1 %)');
+    assert.equal(difference(5000n, 1n), '−4,999 (−99.98 %)', 'it is not gone altogether');
+    assert.equal(difference(5000n, 0n), '−5,000 (−100 %)');
+    assert.equal(difference(1000n, 2001n), '+1,001 (+100.1 %)');
     assert.equal(difference(of('9007199254740993', 'int'), of('9007199254740995', 'int')).split(' ')[0], '+2');
     assert.equal(difference(of('0.1'), of('0.3')), '+0.2 (+200 %)');
     assert.equal(of('np.float64(2.5)', 'float64'), 2.5);

@@ -30,18 +30,28 @@ function percentOf(share) {
     const size = Math.abs(share) * 100;
     let digits = 3;
     while (digits < 15 && size !== 100 && Number(size.toPrecision(digits)) === 100) digits += 1;
-    return `${share < 0 ? '−' : '+'}${Number(size.toPrecision(digits))}`;
+    return `${share < 0 ? '−' : '+'}${grouped(Number(size.toPrecision(digits)))}`;
 }
 
 /** @param {Some} n @returns {string} with a sign, and without the noise that binary fractions end with */
 function signed(n) {
     const size = n < 0 ? -n : n;
-    const text = typeof size === 'bigint' ? size.toString() : String(Number(size.toPrecision(6)));
-    return `${n < 0 ? '−' : '+'}${text}`;
+    return `${n < 0 ? '−' : '+'}${grouped(typeof size === 'bigint' ? size : rounded(size))}`;
 }
 
-/** A number to be read, not to be reckoned with: six digits that count. @param {number | string | null | undefined} n */
-export function shortly(n) {
-    if (typeof n !== 'number') return n ?? '';
-    return Number.isInteger(n) ? n.toLocaleString('en') : String(Number(n.toPrecision(6)));
+/** Six digits that count, and never fewer than stand before the point. @param {number} n */
+function rounded(n) {
+    const digits = Math.max(6, Math.floor(Math.log10(Math.abs(n))) + 1);
+    return Number.isInteger(n) || digits > 100 ? n : Number(n.toPrecision(digits));
 }
+
+/** All digits of a number, those before the point in groups: "−1,501.5". @param {Some} n */
+export function grouped(n) {
+    const text = String(n).replace('-', '−');
+    const [, sign, digits, rest] = text.match(/^(−?)(\d+)(.*)$/) ?? [];
+    // The minus of an exponent is Python's, and JavaScript's, too.
+    return digits === undefined ? text : `${sign}${digits.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${rest.replace('−', '-')}`;
+}
+
+/** A number to be read, not to be reckoned with. @param {number | string | null | undefined} n */
+export const shortly = (n) => (typeof n === 'number' ? grouped(rounded(n)) : n ?? '');

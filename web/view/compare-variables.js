@@ -2,7 +2,6 @@
 // The variables in which two states differ: one line each, with what can be said about the difference below it.
 
 import { bytes } from '../text/format.js';
-import { shortly } from '../text/number.js';
 import { html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from '../words/compare.js';
 import { Diff, Sign } from './diff.js';
@@ -65,12 +64,11 @@ const Facts = ({ name, facts }) => html`
 /** @param {Fact} fact @param {string} text */
 function told({ what }, text) {
     if (text === '') return '–';
-    if (what === 'bytes') return bytes(Number(text));
-    return what === 'shape' || what === 'dtype' || Number.isNaN(Number(text)) ? text : shortly(Number(text));
+    return what === 'bytes' ? bytes(Number(text)) : text;
 }
 
 /** @param {{name: string, detail: Extract<Detail, {kind: 'frame'}>}} props */
-function Frame({ name, detail: { facts, columns, equal, more } }) {
+function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere } }) {
     const cell = (/** @type {Fact | undefined} */ fact, /** @type {'-' | '+' | '~'} */ sign) => {
         if (!fact) return html`<td></td>`;
         if (sign !== '~' || !fact.differs) return html`<td>${told(fact, sign === '-' ? fact.before : fact.after)}</td>`;
@@ -86,7 +84,7 @@ function Frame({ name, detail: { facts, columns, equal, more } }) {
                 ${kinds.map((what) => cell(column.facts.find((fact) => fact.what === what), column.sign))}
             </tr>`)}</tbody>
         </table></div>`}
-        <p class="hint">${equal > 0 && SAY.equalColumns(equal)} ${more > 0 && SAY.moreColumns(more)}${columns.length === 0 && more === 0 && SAY.insideDiffers}</p>`;
+        <p class="hint">${[equal > 0 && `${SAY.equalColumns(equal)}.`, unknown.length > 0 && SAY.notCompared(unknown), more > 0 && SAY.moreColumns(more), elsewhere && SAY.elsewhere[elsewhere]].filter(Boolean).join(' ')}</p>`;
 }
 
 /** @param {{title: string, hint?: string, names: string[]}} props */

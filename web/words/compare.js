@@ -55,6 +55,12 @@ export const COMPARE_WORDS = Object.freeze({
     column: 'Column',
     equalColumns: (/** @type {number} */ n) => `${count(n, 'equal column', 'equal columns')}`,
     moreColumns: (/** @type {number} */ n) => `${count(n, 'more column was', 'more columns were')} not compared.`,
+    notCompared: (/** @type {string[]} */ names) => `Not compared: ${names.join(', ')}.`,
+    elsewhere: Object.freeze({
+        unknown: 'No column is known to differ: the difference is in a column that was not compared, or in the index.',
+        order: 'The columns stand in another order.',
+        index: 'Every column is equal: the index differs, or the type of the column names.',
+    }),
     insideDiffers: 'The values differ; shape and statistics are the same.',
     outputs: 'Outputs',
     tips: 'The last cells',

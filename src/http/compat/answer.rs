@@ -248,6 +248,7 @@ mod tests {
             size: None,
             bytes: None,
             fingerprint: None,
+            sampled: false,
             summary: None,
         };
         let view = StateView::new("s".into(), 0.0, vec![variable("z"), variable("a")]);

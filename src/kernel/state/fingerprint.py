@@ -77,17 +77,18 @@ def fingerprint(value, deadline):
 
 
 def fingerprint_and_columns(value, deadline):
-    """The same, and of a frame those of its columns."""
+    """The fingerprint, whether some of the value was sampled, and the columns of a frame or series: of each its fingerprint, none
+    where it is not known, and whether some of it was sampled."""
     if time.process_time() > deadline:
-        return None, []
+        return None, False, []
     reader = _Reader(deadline)
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(max(limit, 3000))
         reader.value(value, 0)
-        return reader.hash.hexdigest(), reader.columns
+        return reader.hash.hexdigest(), reader.is_sampled, reader.columns
     except Exception:  # a library that is not as expected, too
-        return None, reader.columns
+        return None, False, reader.columns
     finally:
         sys.setrecursionlimit(limit)
 
@@ -112,6 +113,7 @@ class _Reader:
         self.left = MAX_ITEMS
         self.room = MAX_WHOLE_BYTES
         self.open = {}
+        self.is_sampled = False
         self.columns = []
 
     def value(self, value, depth):
@@ -146,10 +148,13 @@ class _Reader:
     def memory(self, tag, data):
         """Takes up bytes that may be many."""
         self.check()
-        view = memoryview(data).cast("B") if type(data) is not memoryview else data
+        view = memoryview(data)
+        # Arrow's bytes are signed, and `digest` takes none of these.
+        view = view if view.format == "B" else view.cast("B")
         count = len(view)
         if count <= self.room:
             return self.put(tag, digest(view).encode() if count > 256 else bytes(view))
+        self.is_sampled = True
         step = (count - SAMPLE_BYTES) / (SAMPLES - 1)
         pieces = b"".join(view[int(at * step) : int(at * step) + SAMPLE_BYTES] for at in range(SAMPLES))
         return self.put(tag + b" sampled", f"{count} {digest(pieces)}".encode())
@@ -162,6 +167,25 @@ class _Reader:
             return self.hash.digest()
         finally:
             self.hash = outer
+
+    def each_column(self, columns, read):
+        """Takes up the columns of a frame. One that is not known leaves the frame without a fingerprint, and the others with theirs."""
+        self.room = MAX_WHOLE_BYTES // max(1, len(columns))
+        outside, is_sampled = dict(self.open), self.is_sampled
+        for column in columns:
+            self.is_sampled = False
+            try:
+                one = self.apart(read, column)
+            except OutOfTime:
+                raise
+            except Exception:  # Unknown, or a library that is not as expected
+                one, self.open = None, dict(outside)
+            is_sampled = is_sampled or self.is_sampled
+            self.columns.append({"fingerprint": one and one.hex(), "sampled": self.is_sampled})
+            self.hash.update(one or b"")
+        self.is_sampled = is_sampled
+        if any(column["fingerprint"] is None for column in self.columns):
+            raise Unknown
 
     # Plain values
 
@@ -186,6 +210,7 @@ class _Reader:
             return self.memory(b"str", value.encode("utf-8", "surrogatepass"))
         # Not encoded whole: that would take as much memory again.
         self.check()
+        self.is_sampled = True
         step = (count - SAMPLE_BYTES) / (SAMPLES - 1)
         pieces = (value[int(at * step) : int(at * step) + SAMPLE_BYTES] for at in range(SAMPLES))
         text = "".join(pieces).encode("utf-8", "surrogatepass")
@@ -420,7 +445,7 @@ class _Reader:
             self.put(b"series")
             self.value(value.name, depth + 1)
             self.index(pandas, numpy, value.index, depth)
-            self.column(pandas, numpy, value.array, depth)
+            self.each_column([value.array], lambda array: self.column(pandas, numpy, array, depth))
         elif issubclass(kind, pandas.Index):
             self.index(pandas, numpy, value, depth)
         elif issubclass(kind, pandas.api.extensions.ExtensionArray):
@@ -441,11 +466,8 @@ class _Reader:
         self.put(b"frame", repr(value.shape).encode())
         self.index(pandas, numpy, value.index, depth)
         self.index(pandas, numpy, value.columns, depth)
-        self.room = MAX_WHOLE_BYTES // max(1, count)
-        for at in range(count):
-            column = self.apart(self.column, pandas, numpy, value.iloc[:, at].array, depth)
-            self.columns.append(column.hex())
-            self.hash.update(column)
+        arrays = [value.iloc[:, at].array for at in range(count)]
+        self.each_column(arrays, lambda array: self.column(pandas, numpy, array, depth))
 
     def index(self, pandas, numpy, value, depth):
         self.value(list(value.names), depth + 1)
@@ -522,12 +544,9 @@ class _Reader:
         if len(columns) > MAX_COLUMNS:
             raise Unknown
         self.put(b"polars", _NAME_OF(kind).encode())
-        self.room = MAX_WHOLE_BYTES // max(1, len(columns))
         for column in columns:
             self.put(b"name", column.name.encode())
-            one = self.apart(self.polars_column, numpy, column)
-            self.columns.append(one.hex())
-            self.hash.update(one)
+        self.each_column(columns, lambda column: self.polars_column(numpy, column))
 
     def polars_column(self, numpy, column):
         chunks = [piece.to_arrow() for piece in column.get_chunks()]
@@ -610,7 +629,7 @@ def size_in_bytes(value):
 def summary(value, columns, deadline):
     """What is in an array, a series or a frame, as protocol.js says it; none for anything else.
 
-    `columns` are the fingerprints of its columns, as far as they are known.
+    `columns` says of its columns what fingerprint_and_columns does, as far as time was left.
     """
     kind = type(value)
     library = library_of(kind)
@@ -636,8 +655,8 @@ def _frame(library, value, kind, columns, deadline):
     count = 1 if kind == "Series" else int(value.shape[1])
     told = []
     for at, (name, column) in enumerate(pieces):
-        own = columns[at] if at < len(columns) else None
-        told.append({"name": _words(name), "dtype": str(column.dtype), "fingerprint": own, **of(column, deadline)})
+        own = columns[at] if at < len(columns) else {"fingerprint": None, "sampled": False}
+        told.append({"name": _words(name), "dtype": str(column.dtype), **own, **of(column, deadline)})
     return {"kind": "frame", "rows": int(value.shape[0]), "columns": told, "more": max(0, count - len(pieces))}
 
 

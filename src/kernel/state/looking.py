@@ -32,7 +32,7 @@ _long.maxlevel = 6
 
 
 def look():
-    """The user's variables, as a JSON list of {name, type, repr, size, bytes, fingerprint, summary}."""
+    """The user's variables, as a JSON list of {name, type, repr, size, bytes, fingerprint, sampled, summary}."""
     signal.signal(signal.SIGALRM, _took_too_long)
     seen, total = [], 0
     no_more_reprs = time.monotonic() + MAX_LOOKS_SECONDS
@@ -85,9 +85,9 @@ def _who(value):
 
 
 def _inside(value, deadline):
-    one, columns = fingerprints.fingerprint_and_columns(value, deadline)
+    one, is_sampled, columns = fingerprints.fingerprint_and_columns(value, deadline)
     told = fingerprints.summary(value, columns, deadline)
-    return {"bytes": fingerprints.size_in_bytes(value), "fingerprint": one, "summary": told}
+    return {"bytes": fingerprints.size_in_bytes(value), "fingerprint": one, "sampled": is_sampled, "summary": told}
 
 
 def is_users_name(name):
