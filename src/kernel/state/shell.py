@@ -20,6 +20,7 @@ import json
 import linecache
 import os
 import random
+import re
 import select
 import socket
 import subprocess
@@ -732,6 +733,10 @@ def _make_shell():
 
             self.InteractiveTB.structured_traceback = structured_or_plain
 
+        def show_usage_error(self, exc):
+            # IPython prints it, and it would be shown twice.
+            _send_error(type(exc), exc, [f"{_ename(exc)}: {_text_of(exc)}"])
+
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
 
@@ -819,12 +824,24 @@ _EXIT = "the cell ended itself: that ends only this run, which leaves no state; 
 
 
 def _shortened(lines):
-    """A very long one without its middle: where it began and where it ended are what one looks for."""
-    left_out = len(lines) - MAX_TRACEBACK_ITEMS
-    if left_out <= 0:
+    """A very long one without its middle: where it began, where it ended, and where the cell's own code was left last are what one
+    looks for."""
+    if len(lines) <= MAX_TRACEBACK_ITEMS:
         return lines
-    half = MAX_TRACEBACK_ITEMS // 2
-    return [*lines[:half], f"[{left_out} frames are left out here]", *lines[-half:]]
+    begin, end = MAX_TRACEBACK_ITEMS // 2, len(lines) - MAX_TRACEBACK_ITEMS // 2
+    own = max((at for at, line in enumerate(lines) if _CELL_FRAME.match(line)), default=0)
+    if not begin <= own < end:
+        return [*lines[:begin], *_left_out(end - begin), *lines[end:]]
+    return [*lines[:begin], *_left_out(own - begin), lines[own], *_left_out(end - own - 1), *lines[end:]]
+
+
+def _left_out(count):
+    return [f"[{count} frames are left out here]"] if count else []
+
+
+# The first line of a frame in a cell, between a terminal's colours.
+_COLOUR = r"(?:\x1b\[[0-9;]*m)*"
+_CELL_FRAME = re.compile(rf"\s*{_COLOUR}(?:Cell|Input){_COLOUR} ?{_COLOUR} ?{_COLOUR}In ?\[")
 
 
 def _cut_own_frames(tb):
