@@ -128,10 +128,14 @@ fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, Thread)>, Vec<i32>) {
         // Nothing to wait for but the time.
         let _ = nix::poll::poll(&mut [], BETWEEN_LOOKS);
     }
-    let (mut there, mut gone) = (Vec::new(), Vec::new());
+    let (mut gone, left): (Vec<i32>, Vec<i32>) = ids.iter().copied().partition(|id| is_ending(*id));
+    if left.is_empty() {
+        return (Vec::new(), gone);
+    }
+    let mut there = Vec::new();
     let maps = Maps::read();
     let borrowed: Vec<String> = known.iter().filter_map(|id| name_of(*id)).collect();
-    for id in ids.iter().copied() {
+    for id in left {
         let (name, file) = (name_of(id), began_in(id, &maps));
         match name {
             Some(name) if file.is_some() || !is_ending(id) => {
