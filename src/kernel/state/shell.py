@@ -28,6 +28,7 @@ import sys
 import threading
 import time
 import traceback
+import types
 import warnings
 import weakref
 
@@ -46,6 +47,8 @@ MAX_TRACEBACK_ITEMS = 100
 
 channel = None
 shell = None
+# Our modules that import this one. They are held here, as a cell may take them out of `sys.modules`.
+parts = types.SimpleNamespace()
 # All event loops that were ever made here and are still there, and all subprocesses, by the id of their object.
 loops = weakref.WeakSet()
 processes = weakref.WeakValueDictionary()
@@ -84,6 +87,8 @@ def boot(own_channel, support):
 
 def settle():
     """Ends the start of the root process."""
+    for name in ("pools", "symbols", "transfer"):
+        setattr(parts, name, sys.modules["_ratoon_" + name])
     rehearse()
     _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first
@@ -105,20 +110,20 @@ def run(code, allow_stdin, tells_symbols):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n, "symbols": null or {accessed,
     modified, deleted}, "remains": what a cell that raised has left, see Remains in protocol.rs}."""
     _input.allowed, _input.refused = allow_stdin, None
-    shell.errors_sent, tracker, transfer = [], None, sys.modules["_ratoon_transfer"]
+    shell.errors_sent, tracker = [], None
     result, count = None, _count_names()
     try:
-        if transfer.deliveries:
-            transfer.prepare()
+        if parts.transfer.deliveries:
+            parts.transfer.prepare()
         if tells_symbols:
-            tracker = run.tracker = sys.modules["_ratoon_symbols"].Tracker()
+            tracker = run.tracker = parts.symbols.Tracker()
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
     run.tracker = None
-    transfer.end()
+    parts.transfer.end()
     # What starts the debugger takes its error for one of the debugged code.
     error, sent = error or _input.refused, None
     remains = "nothing" if error is None else _remains(result, error, count)
@@ -366,7 +371,7 @@ def _give_own_workers():
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
     if libraries.process_pools:
-        sys.modules["_ratoon_pools"].begin_anew(list(libraries.process_pools))
+        parts.pools.begin_anew(list(libraries.process_pools))
     _end_pools_of_processes()
 
 

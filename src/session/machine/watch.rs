@@ -57,11 +57,11 @@ impl Machine {
             (now, _) => now.map(|ticks| (ticks, now_ms)),
         };
         let is_long = |(_, since): (u64, f64)| now_ms - since >= STANDSTILL.as_secs_f64() * 1000.0;
-        if watch.still.is_some_and(is_long) && !suspects.is_empty() {
+        if watch.still.is_some_and(is_long) {
             watch.is_told = true;
             let warning = format!(
                 "the cell has used no processor time for {} s and waits for a lock. In a branch, code that waits for \
-                 threads of its state waits for ever. Suspected: {suspects}. If nothing else is to wake it, interrupt \
+                 threads of its state waits for ever. {suspects}. If nothing else is to wake it, interrupt \
                  it and run it again: branches of this state then come from its checkpoint",
                 STANDSTILL.as_secs(),
             );
@@ -73,7 +73,7 @@ impl Machine {
         self.watch_on(run);
     }
 
-    /// What of a run's state and process may have been lost by a fork.
+    /// A sentence about what of a run's state and process may have been lost by a fork.
     fn suspects(&self, run: &ExecId, libraries: &[String]) -> String {
         let state = self.notebook.run(run).and_then(|run| match &run.on {
             Base::State(state) => self.notebook.state(state),
@@ -84,7 +84,10 @@ impl Machine {
             suspects
                 .push(format!("libraries with threads of their own are loaded: {}", libraries.join(", ")));
         }
-        suspects.join("; ")
+        if suspects.is_empty() {
+            return "Nothing of the kind is known of this state".to_owned();
+        }
+        format!("Suspected: {}", suspects.join("; "))
     }
 
     /// A run has ended that was stopped. If it had stood still before, its state is not forked any more.
