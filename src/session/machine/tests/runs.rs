@@ -914,7 +914,13 @@ fn a_cell_that_stands_still_is_told_also_when_nothing_is_suspected() {
 fn a_cell_that_computes_or_waits_for_something_else_is_not_told() {
     let busy: String = (0..30).map(|n| format!("c used {n} polars\n")).collect();
     let elsewhere = "c used 7 busy polars\n".repeat(30);
-    for then in [busy, elsewhere, "c used 7 polars\n".repeat(19), "c used 7\n".repeat(19)] {
+    for then in [
+        busy,
+        elsewhere,
+        "c used 7 polars\n".repeat(19),
+        "c used 7\n".repeat(19),
+        "c used 7 threads\n".repeat(30),
+    ] {
         assert!(!watched(&then).contains("is told"), "{then}");
     }
     // Who stops it before that does not accuse its state.
