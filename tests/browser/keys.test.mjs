@@ -149,8 +149,7 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
     await page.waitForSelector('.cell[data-status="error"]');
     await run('print("right")');
     await ran(1);
-    await page.locator('.row').nth(0).click();
-    await page.locator('.row').nth(0).click();
+    // What was tried before stands above what ran then.
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Forget this attempt');
     await page.waitForFunction(() => !document.querySelector('.cell[data-status="error"]') && document.querySelector('.row[data-going]'));

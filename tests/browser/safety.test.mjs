@@ -59,6 +59,71 @@ test('0 0 and Enter is a restart: the cells wait as drafts on the start, all tha
     await becomes(async () => (await rows()).length, 7);
 });
 
+test('what a restart left on the start stands in no other line, and the next restart replaces it', real, async () => {
+    await three();
+    await page.locator('.cell').nth(2).focus();
+    await keys('0', '0', 'Enter');
+    await ran(0);
+    await page.locator('.row').nth(3).click();
+    await ran(3);
+    assert.equal(await page.locator('.cell[data-kind="draft"]:not([data-fresh])').count(), 0);
+    await becomes(() => page.locator('.row').nth(0).textContent(), 'Start3 drafts');
+    await shot('waiting');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.locator('.cell').nth(1).focus();
+    await keys('0', '0', 'Enter');
+    await ran(0);
+    await notice(/3 cells wait as drafts\./);
+    await page.getByRole('button', { name: 'Run these 3 cells' }).click();
+    await ran(3);
+});
+
+test('text between cells that ran is in the file, in another version of the line too, and does not say that it runs', real, async () => {
+    await three();
+    await page.locator('.cell').nth(0).focus();
+    await keys('a', 'm', 'Enter');
+    await page.keyboard.insertText('# Title');
+    await keys('Shift+Enter');
+    await page.locator('.cell').nth(2).focus();
+    await keys('b', 'm', 'Enter');
+    await page.keyboard.insertText('## Then');
+    await keys('Shift+Enter');
+    await page.waitForFunction(() => document.querySelectorAll('.cell h1, .cell h2').length === 2);
+    assert.equal(await page.getByText('then waits as drafts').count(), 0);
+    const file = () => page.evaluate(async () => {
+        const answer = await fetch(`/api/notebooks/main/states/${location.hash.slice(1)}/document`);
+        return (await answer.json()).cells.map(({ source }) => [source].flat().join(''));
+    });
+    const all = (first, heading) => [heading, first, 'x = x + 1\nprint("two")', '## Then', 'x = x + 1\nprint("three")'].filter(Boolean);
+    await becomes(file, all('x = 1\nprint("one")', '# Title'));
+    await page.locator('.cell').nth(1).locator('.cm-content').click();
+    await keys('Control+A');
+    await page.keyboard.insertText('x = 5\nprint("one")');
+    await keys('Control+Enter');
+    await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+    await ran(3);
+    await sees('version 2 of 2');
+    await becomes(file, all('x = 5\nprint("one")', '# Title'));
+});
+
+test('the line goes on without a cell, with what was not run yet; the old line stays as it was', real, async () => {
+    await three();
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.insertText('print("later")');
+    await keys('Escape');
+    const old = await sources();
+    for (const time of ['once', 'again']) {
+        await page.locator('.cell').nth(1).focus();
+        await keys('d', 'd');
+        await page.getByRole('button', { name: 'Go on without it' }).click();
+        await ran(1);
+        await becomes(sources, ['x = 1\nprint("one")', 'x = x + 1\nprint("three")', 'print("later")'], time);
+        await page.locator('.row').nth(3).click();
+        await ran(3);
+        await becomes(sources, old);
+    }
+});
+
 test('a restart that would stop a cell does not have the focus; it stops the cell', real, async () => {
     await run('import time\ntime.sleep(600)', 'Control+Enter');
     await page.waitForSelector('[data-status="running"]');

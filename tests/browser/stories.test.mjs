@@ -351,7 +351,9 @@ test('on a phone: type, run, go back in the graph, branch, and compare', async (
     await drawn(1, phone);
     assert.ok(await fits(phone));
     await shot('phone-3-a-branch', phone);
-    await phone.getByRole('button', { name: 'Compare', exact: true }).tap();
+    await phone.locator('.cell').nth(1).getByRole('button', { name: 'What to do with this cell' }).tap();
+    await phone.getByRole('menuitem', { name: 'Compare with…' }).tap();
+    await phone.locator('.picks button').first().tap();
     await phone.waitForSelector('.compare .diff-line');
     await drawn(2, phone);
     assert.ok(await fits(phone));

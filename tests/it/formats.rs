@@ -2,7 +2,8 @@
 
 use crate::cells::Room;
 use crate::request::{Answer, Request};
-use crate::server::{TestServer, output_of, program};
+use crate::server::{TOKEN, TestServer, output_of, program};
+use crate::wire::Wire;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -167,6 +168,47 @@ fn a_line_is_taken_away_in_three_formats() {
     wire.write(&head.bearer(crate::server::TOKEN).bytes(&server.host()));
     let head = wire.answer(true).unwrap();
     assert_eq!((head.status, head.header("content-disposition")), (200, Some(name)));
+}
+
+fn with_id(mut command: Value, id: u64) -> String {
+    command["id"] = id.into();
+    command.to_string()
+}
+
+#[test]
+fn a_file_has_what_stands_between_cells_and_no_output_of_what_never_ran() {
+    let server = TestServer::start();
+    let one = server.run("initial", "x = 1");
+    let two = server.run(one.state(), "print(x)");
+    let draft = |id: &str, on: &str, before: Option<&str>, kind: &str| {
+        let draft = json!({"id": id, "on": on, "before": before, "kind": kind, "source": id});
+        let answer = command(&server, "main", json!({"do": "put_draft", "draft": draft}));
+        assert_eq!(answer["kind"], "done", "{answer}");
+    };
+    draft("never", two.state(), None, "code");
+    draft("1/0", two.state(), None, "code");
+    draft("# Title", "initial", Some(one.state()), "markdown");
+    draft("text", one.state(), Some(two.state()), "markdown");
+    draft("waits", one.state(), None, "code");
+    let mut socket = Wire::socket(&server, TOKEN);
+    let bad = json!({"do": "run", "exec_id": "bad", "code": "input(); 1/0", "on": {"state": two.state()}, "draft": "1/0"});
+    let after = json!({"do": "run", "exec_id": "after", "code": "2", "on": {"run": "bad"}, "draft": "never"});
+    socket.say(&with_id(bad, 1));
+    socket.hear_until(|frame| frame["event"] == "prompt_changed");
+    socket.say(&with_id(after, 2));
+    socket.hear_until(|frame| frame["event"] == "run_added" && frame["run"]["exec_id"] == "after");
+    socket.say(&with_id(json!({"do": "answer_input", "exec_id": "bad", "text": ""}), 3));
+    socket.hear_until(|frame| frame["event"] == "run_ended" && frame["exec_id"] == "after");
+    let file = document(&server, "main", two.state(), "ipynb").json();
+    let cells: Vec<(String, usize)> = sources(&file)
+        .into_iter()
+        .zip(file["cells"].as_array().unwrap())
+        .map(|(source, cell)| (source, cell["outputs"].as_array().map_or(0, Vec::len)))
+        .collect();
+    let expected = [("# Title", 0), ("x = 1", 0), ("text", 0), ("print(x)", 1), ("1/0", 1), ("never", 0)];
+    assert_eq!(cells, expected.map(|(source, outputs)| (source.to_owned(), outputs)));
+    let file = document(&server, "main", one.state(), "ipynb").json();
+    assert_eq!(sources(&file), ["# Title", "x = 1", "waits"]);
 }
 
 /// nbformat, and a notebook of every kind of output that IPython makes.

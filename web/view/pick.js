@@ -30,14 +30,14 @@ class Picker extends Component {
     /** @type {HTMLElement | null} */
     place = null;
 
-    /** Versions of the same cell come first: they are what one mostly wants. */
+    /** What grew from the same state comes first: that is what one mostly wants. */
     #found() {
         const { page, than } = this.props;
         const wanted = this.state.text.trim().toLowerCase();
-        const isVersion = (/** @type {State} */ state) => Number(state.parent === than.parent);
+        const isBeside = (/** @type {State} */ state) => Number(state.parent === than.parent);
         return [...page.model.states.values()].reverse()
             .filter((state) => state !== than && [nameOf(page, state), page.model.runOf(state)?.code ?? '', SAY.cell(state.exec_count)].some((text) => text.toLowerCase().includes(wanted)))
-            .sort((one, other) => isVersion(other) - isVersion(one));
+            .sort((one, other) => isBeside(other) - isBeside(one));
     }
 
     /** @param {KeyboardEvent} event */
