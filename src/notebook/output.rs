@@ -94,6 +94,12 @@ impl RunError {
         self.ename == FORK_REFUSED
     }
 
+    /// Its class and its message, as Python writes them.
+    pub fn in_words(&self) -> String {
+        let Self { ename, evalue, .. } = self;
+        if evalue.is_empty() { ename.clone() } else { format!("{ename}: {evalue}") }
+    }
+
     /// An error of ours: it has no traceback.
     pub fn new(ename: &str, evalue: impl Into<String>) -> Self {
         Self { ename: ename.into(), evalue: evalue.into(), traceback: Vec::new() }

@@ -452,7 +452,10 @@ impl Task {
             }
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
-            Effect::Stop(head) => self.tree.stop(head),
+            Effect::Stop(head) => {
+                let ended = self.tree.stop(head);
+                self.feed(Input::Stopped(head, ended));
+            }
             Effect::Continue(head) => self.tree.go_on(head),
             Effect::Examine(process) => {
                 let hung = self.tree.examine(process);
@@ -463,7 +466,7 @@ impl Task {
                 self.feed(Input::Observed(exec_id, serial, seen));
             }
             Effect::Kill(process) => self.tree.kill(process),
-            Effect::EndStarted(head) => self.tree.end_started(head),
+            Effect::EndStarted(head) => drop(self.tree.end_started(head)),
             Effect::EndRun(head) => self.tree.end_run(head),
             Effect::EndCells => self.tree.end_cells(),
             Effect::Keep { state, parent, about } => {
