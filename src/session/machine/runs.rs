@@ -563,7 +563,7 @@ impl Machine {
             symbols: run.symbols.clone(),
             warnings: run.warnings.clone(),
             keepable: run.keepable,
-            outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
+            outputs: if with_outputs { run.outputs.clone() } else { Outputs::default() },
         }
     }
 
