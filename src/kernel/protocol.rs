@@ -357,16 +357,25 @@ pub enum How {
 }
 
 /// What a cell that raised has left in its process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remains {
-    /// Nothing that can become a state: no line of it ran, it asked for its end, or its process cannot be frozen.
+    /// Nothing that can become a state: no line of it ran, or it asked for its end.
     #[default]
     Nothing,
+    /// A process that cannot be frozen, and why.
+    Unfit(String),
     /// The state that it ran against: the cell failed in its first statement, which set nothing.
     Unchanged,
     /// What it had set until it failed.
     Set,
+}
+
+impl Remains {
+    /// Whether it can become a state.
+    pub fn can_be_a_state(&self) -> bool {
+        matches!(self, Self::Unchanged | Self::Set)
+    }
 }
 
 /// How a process ended.

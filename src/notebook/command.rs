@@ -1,7 +1,7 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Digests, DiskStatus, Draft, DraftId, ExecId, Form, OnError, Output, Reading, RunError,
+    Base, Checkpoint, Digests, DiskStatus, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
     RunStatus, StateId, Symbols, TaskCheckpoint,
 };
 use serde::{Deserialize, Serialize};
@@ -261,7 +261,7 @@ pub enum Reply {
         keepable: bool,
         /// What it printed and showed, if that was wished.
         #[serde(skip)]
-        outputs: Vec<Output>,
+        outputs: Outputs,
     },
     /// A checkpoint is on disk.
     Checkpointed {

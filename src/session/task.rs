@@ -7,6 +7,7 @@ use super::handle::Ask;
 use super::log::Log;
 use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
 use super::{Home, NotebookConfig, Session, measure};
+use crate::allocator;
 use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
 use crate::notebook::{DiskStatus, Event, ExecId, Notebook, Refused, Reply, StateId};
 use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
@@ -32,6 +33,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long closing may go on writing checkpoints.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(2000);
+/// From how many bytes of outputs on the copies that were made of them on their way are worth being given back.
+const MANY_BYTES: usize = 1024 * 1024;
 /// How much may wait to be written before the cells that print it are held back, in bytes.
 const MAX_UNSAVED_BYTES: usize = 8 * 1024 * 1024;
 
@@ -284,6 +287,7 @@ impl Task {
         let store = self.store;
         // It writes what waits; if that panics there is nothing more to be done here.
         let _ = self.threads.run(move || store.close()).await;
+        allocator::give_small_blocks_back_soon();
         while let Ok(news) = inboxes.told.try_recv() {
             if let store::StoreEvent::Saved { up_to } = news {
                 self.unsaved.let_go(up_to);
@@ -452,7 +456,10 @@ impl Task {
             }
             Effect::Type { head, number, text } => self.tree.answer(head, number, text),
             Effect::Interrupt(head) => self.tree.interrupt(head),
-            Effect::Stop(head) => self.tree.stop(head),
+            Effect::Stop(head) => {
+                let ended = self.tree.stop(head);
+                self.feed(Input::Stopped(head, ended));
+            }
             Effect::Continue(head) => self.tree.go_on(head),
             Effect::Examine(process) => {
                 let hung = self.tree.examine(process);
@@ -463,7 +470,7 @@ impl Task {
                 self.feed(Input::Observed(exec_id, serial, seen));
             }
             Effect::Kill(process) => self.tree.kill(process),
-            Effect::EndStarted(head) => self.tree.end_started(head),
+            Effect::EndStarted(head) => drop(self.tree.end_started(head)),
             Effect::EndRun(head) => self.tree.end_run(head),
             Effect::EndCells => self.tree.end_cells(),
             Effect::Keep { state, parent, about } => {
@@ -481,6 +488,9 @@ impl Task {
 
     /// Tells everybody, and has it saved.
     fn publish(&mut self, event: &Event) {
+        if self.frees_much(event) {
+            allocator::give_small_blocks_back_soon();
+        }
         let number = self.log.publish(event);
         if event.is_kept() {
             self.unsaved.given = number;
@@ -492,6 +502,18 @@ impl Task {
                 0 => self.store.save(number, event),
                 _ => self.store.save_with_next(number, event),
             }
+        }
+    }
+
+    /// Whether many small items go with an event, or copies of them that were on their way.
+    fn frees_much(&self, event: &Event) -> bool {
+        match event {
+            Event::Reset { .. } | Event::Removed { .. } => true,
+            Event::RunEnded { exec_id, .. } => {
+                let run = self.machine.notebook().run(exec_id);
+                run.is_some_and(|run| run.outputs.kept_bytes() > MANY_BYTES)
+            }
+            _ => false,
         }
     }
 

@@ -23,17 +23,32 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on a notebook's directory, which is there.
+    /// Takes the lock on a notebook's directory. In one that holds no notebook nothing is made.
     pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
-        Self::take_within(dir, HELD_ON)
+        Self::take_within(dir, HELD_ON, is_ours(dir))
     }
 
-    /// The same, if nobody holds it.
+    /// Same, if nobody holds it.
     pub(super) fn take_at_once(dir: &Path) -> Result<Self, StoreError> {
-        Self::take_within(dir, Duration::ZERO)
+        Self::take_within(dir, Duration::ZERO, is_ours(dir))
     }
 
-    fn take_within(dir: &Path, patience: Duration) -> Result<Self, StoreError> {
+    /// Takes the lock on a directory that was made for a notebook to come.
+    pub(super) fn make(dir: &Path) -> Result<Self, StoreError> {
+        Self::take_within(dir, HELD_ON, true)
+    }
+
+    /// Same, if nobody holds it.
+    pub(super) fn make_at_once(dir: &Path) -> Result<Self, StoreError> {
+        Self::take_within(dir, Duration::ZERO, true)
+    }
+
+    /// Whether somebody holds it. A directory without a database is nobody's open notebook.
+    pub(super) fn is_held(dir: &Path) -> bool {
+        dir.join("notebook.db").symlink_metadata().is_ok() && Self::take_at_once(dir).is_err()
+    }
+
+    fn take_within(dir: &Path, patience: Duration, is_ours: bool) -> Result<Self, StoreError> {
         let path = dir.join("lock");
         let refused = |why: String, how: &str| StoreError {
             what: format!("open the notebook {}", dir.display()),
@@ -41,6 +56,9 @@ impl Lock {
             how: how.to_owned(),
             is_unwritten: false,
         };
+        if !is_ours {
+            return Err(super::open::no_notebook(dir));
+        }
         let failed =
             |e: std::io::Error| refused(format!("{}: {e}", path.display()), "look who may write there");
         let mut file = OpenOptions::new()
@@ -87,6 +105,11 @@ impl Drop for Lock {
         // A process that is being started just now has the descriptor too, until it executes its program.
         let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)));
     }
+}
+
+/// Whether a directory is a notebook's: it has a database, or a lock. A lock may have been removed.
+fn is_ours(dir: &Path) -> bool {
+    ["lock", "notebook.db"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }
 
 fn whole_file(kind: libc::c_int) -> libc::flock {

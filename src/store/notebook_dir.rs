@@ -7,7 +7,7 @@
 use super::key::{InstallKey, Seal};
 use super::load::load_links;
 use super::lock::Lock;
-use super::open::{Paths, examine, make, open_tables, there, transaction};
+use super::open::{Paths, examine, is_notebook, make, open_tables, transaction};
 use super::tables::{Fault, LINKS, META, Tables};
 use super::write::Writer;
 use super::{StoreError, parts_of};
@@ -60,6 +60,23 @@ pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), StoreError> {
     done.inspect_err(|_| clear(&coming.dir))
 }
 
+/// Makes an empty notebook.
+///
+/// # Errors
+/// When there is something of this name already, or the disk refuses.
+pub(super) fn create_empty(paths: &Paths) -> Result<(), StoreError> {
+    if let Some(shelf) = paths.dir.parent() {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(shelf);
+        made.map_err(|error| paths.fault(error.into()))?;
+    }
+    let (coming, lock) = begin(paths)?;
+    let made = make(&coming).map_err(|fault| paths.fault(fault));
+    let done = made.and_then(|()| take_name(&coming.dir, paths));
+    drop(lock);
+    done.inspect_err(|_| clear(&coming.dir))
+}
+
 fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
     make(paths)?;
     let mut writer = Writer::new(Tables::open(&paths.database())?, Blobs::at(&paths.blobs()));
@@ -80,6 +97,7 @@ pub fn duplicate(from: &Path, to: &Path) -> Result<(), StoreError> {
     if !from.is_dir() {
         return Err(source.refused("there is no such directory", "look for another spelling of its name"));
     }
+    is_notebook(&source)?;
     let lock = Lock::take(from)?;
     let tables = open_tables(&source)?;
     let done = copy(&source, to, |database| tables.copy_to(database).map_err(|fault| fault.why));
@@ -145,6 +163,7 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     if !from.is_dir() {
         return Err(old.refused("there is no such directory", "look for another spelling of its name"));
     }
+    is_notebook(&old)?;
     let lock = Lock::take(from)?;
     // Links are bound to a name. They get the new one first: should the rename then not come, they are good for nothing,
     // and never for another notebook.
@@ -206,7 +225,7 @@ pub(super) fn remove(dir: &Path) -> Result<(), StoreError> {
     if !dir.is_dir() {
         return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
     }
-    let lock = Lock::take(dir)?;
+    let lock = Lock::make(dir)?;
     let going = beside(dir, GOING);
     fs::rename(dir, &going).map_err(refused)?;
     sync_parent(dir).map_err(refused)?;
@@ -218,7 +237,7 @@ pub(super) fn remove(dir: &Path) -> Result<(), StoreError> {
 
 /// Whether a program has a notebook open.
 pub fn is_open(dir: &Path) -> bool {
-    dir.is_dir() && Lock::take_at_once(dir).is_err()
+    dir.is_dir() && Lock::is_held(dir)
 }
 
 /// What can be said of a notebook. One that is `open` here is not counted: who has it open knows better.
@@ -235,10 +254,8 @@ pub fn inspect(dir: &Path, is_open: bool) -> NotebookInfo {
 }
 
 fn count(paths: &Paths) -> Option<u64> {
+    is_notebook(paths).ok()?;
     let _lock = Lock::take_at_once(&paths.dir).ok()?;
-    if !there(paths).ok()? {
-        return None;
-    }
     open_tables(paths).ok()?.count_states().ok()
 }
 
@@ -256,7 +273,7 @@ pub fn sweep(shelf: &Path) {
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
         // Not what a link of this name leads to.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_left && is_folder && Lock::take_at_once(&entry.path()).is_ok() {
+        if is_left && is_folder && Lock::make_at_once(&entry.path()).is_ok() {
             clear(&entry.path());
         }
     }
@@ -274,7 +291,7 @@ fn begin(paths: &Paths) -> Result<(Paths, Lock), StoreError> {
         };
         paths.refused(error.to_string(), how)
     })?;
-    let lock = Lock::take(&coming.dir)?;
+    let lock = Lock::make(&coming.dir)?;
     Ok((coming, lock))
 }
 

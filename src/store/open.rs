@@ -1,18 +1,17 @@
 //! Opening a notebook's directory: made, examined, refused or repaired.
 
-use super::StoreError;
 use super::key::InstallKey;
 use super::load::{Loaded, load, load_links};
 use super::lock::Lock;
 use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
+use super::{StoreError, notebook_dir};
 use crate::blobs::Blobs;
 use crate::blobs::nofollow::{Kind, open_file};
 use crate::notebook::{KeptLink, Notebook, ROOT_NAME};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -117,22 +116,18 @@ pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Re
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
     }
+    is_notebook(paths)?;
     let lock = Lock::take(&paths.dir)?;
-    if !there(paths)? {
-        return Err(
-            paths.refused("there is no notebook.db in it", "name the directory of a notebook, NAME.ratoon")
-        );
-    }
     examine_locked(paths, key, name, lock)
 }
 
 /// Reads the share links of a notebook that is there, and nothing else. Nothing is changed.
 pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink>, StoreError> {
-    // One that another server has open could not be opened for who comes by its links.
-    let _lock = Lock::take(&paths.dir)?;
     if !there(paths)? {
         return Ok(Vec::new());
     }
+    // One that another server has open could not be opened for who comes by its links.
+    let _lock = Lock::take(&paths.dir)?;
     let mut tables = open_tables(paths)?;
     let (version, newest) = tables.version().map_err(|f| paths.fault(f))?;
     if version != newest {
@@ -182,18 +177,25 @@ fn examine_locked(
     Ok(Examined { lock, tables, loaded, has_crashed, bad_indexes })
 }
 
-/// Opens a notebook for writing, or makes it. What is damaged is set aside.
+/// Opens a notebook for writing, or makes it where there is nothing of its name. What is damaged is set aside.
 pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, StoreError> {
     let failed = |error| paths.failed(error);
     // A link that leads nowhere is in the way, too.
-    if fs::symlink_metadata(&paths.dir).is_ok() && !paths.dir.is_dir() {
+    if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let made = notebook_dir::create_empty(paths);
+        // Another program may have made it at the same time.
+        if !paths.dir.is_dir() {
+            made?;
+        }
+    }
+    if !paths.dir.is_dir() {
         return Err(paths.refused("it is no directory", "move it out of the way, or choose another name"));
     }
-    // Who can read the notebook can read what its code printed.
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&paths.dir).map_err(failed)?;
+    if !there(paths)? && !is_half_made(paths).map_err(failed)? {
+        return Err(no_notebook(&paths.dir));
+    }
     let lock = Lock::take(&paths.dir)?;
-    let is_there = there(paths)?;
-    if !is_there {
+    if !there(paths)? {
         make(paths).map_err(|fault| paths.fault(fault))?;
     }
     let mut found = examine_locked(paths, Some(key), name, lock)?;
@@ -208,6 +210,42 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     }
     found.tables.settle_on_close(true);
     Ok(found)
+}
+
+/// Whether a directory is what earlier versions left of a notebook when they were killed while they made it: a lock with a
+/// process id, and drafts of its database. Now a notebook has its name when it is whole.
+fn is_half_made(paths: &Paths) -> io::Result<bool> {
+    let is_pid = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let lock = paths.dir.join("lock");
+    if paths.dir.is_symlink() || Kind::at(&lock)? != Kind::File {
+        return Ok(false);
+    }
+    let mut text = String::new();
+    if open_file(&lock)?.take(16).read_to_string(&mut text).is_err() || !is_pid(&text) {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(&paths.dir)? {
+        let name = entry?.file_name();
+        if !["lock", "tmp", "blobs"].iter().any(|ours| name == *ours) {
+            return Ok(false);
+        }
+    }
+    let mut drafts = fs::read_dir(paths.temporary()).into_iter().flatten();
+    Ok(drafts
+        .all(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("notebook.db"))))
+}
+
+/// Refuses a directory in which there is no database.
+pub(super) fn is_notebook(paths: &Paths) -> Result<(), StoreError> {
+    if there(paths)? { Ok(()) } else { Err(no_notebook(&paths.dir)) }
+}
+
+/// The refusal of a directory that is not a notebook's.
+pub(super) fn no_notebook(dir: &Path) -> StoreError {
+    Paths::of(dir).refused(
+        "there is no notebook.db in it",
+        "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name of which there is no directory",
+    )
 }
 
 /// Whether there is a database. A directory that lost it is not taken for a new one.

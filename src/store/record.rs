@@ -6,7 +6,7 @@ use super::tables::{Cell, Fault, digest};
 use crate::blobs::Digest;
 use crate::notebook::{
     Asked, Base, Changes, DraftId, ExecId, MimeBundle, Output, Outputs, Residency, Run, RunError, RunStatus,
-    Saving, State, StateId, Symbols,
+    Saving, State, StateId, StreamName, Symbols,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -238,6 +238,31 @@ pub(super) fn replay(outputs: &mut Outputs, entry: Entry) {
         }
         Entry::ClearWhenNext => outputs.clear(true),
         Entry::Blob { .. } => {}
+    }
+}
+
+/// Whether entries, in their order, are the outputs that they come to: none changes or joins an earlier one.
+#[derive(Debug, Default)]
+pub(super) struct Plain {
+    last: Option<StreamName>,
+    is_broken: bool,
+}
+
+impl Plain {
+    /// Notes the next entry.
+    pub(super) fn note(&mut self, entry: &Entry) {
+        let stream = match entry {
+            Entry::Output(Output::Stream { name, .. }) => Some(*name),
+            Entry::Output(_) => None,
+            _ => return self.is_broken = true,
+        };
+        self.is_broken |= stream.is_some() && stream == self.last;
+        self.last = stream;
+    }
+
+    /// Whether they are.
+    pub(super) fn is_so(&self) -> bool {
+        !self.is_broken
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::draft_order::DraftOrder;
 use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
-use super::record::{Entry, Said, StoredRun, StoredState, entries, replay, state_row};
+use super::record::{Entry, Plain, Said, StoredRun, StoredState, entries, replay, state_row};
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
 use crate::notebook::{
@@ -243,6 +243,16 @@ impl Writer {
             return Ok(());
         }
         self.logs.remove(id);
+        // Many small items would be a second copy of them all.
+        let mut plain = Plain::default();
+        let read = self.tables.each_of_log(run, |body| {
+            plain.note(&unpacked(body, &self.blobs)?);
+            Ok::<_, Unpacked>(())
+        })?;
+        if read.is_err() || plain.is_so() && size.longest <= MAX_INLINE_BYTES {
+            // One that cannot be read is left for the next open, which says so.
+            return Ok(());
+        }
         let mut outputs = Outputs::default();
         let read = self.tables.each_of_log(run, |body| {
             replay(&mut outputs, unpacked(body, &self.blobs)?);

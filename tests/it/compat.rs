@@ -489,6 +489,30 @@ fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
 }
 
 #[test]
+fn making_a_state_of_two_can_be_interrupted_which_is_told() {
+    let room = crate::cells::Room::new();
+    let server = TestServer::in_dir(room.path());
+    let slow = "import time\nclass Slow:\n    def __reduce__(self): open('began', 'w').close(); time.sleep(1000)\nslow = Slow()";
+    let (source, input) = (server.run("initial", slow), server.run("initial", "y = 1"));
+    let before = server.states();
+    let body = json!({"input_state": input.state(), "source_state": source.state(), "source_vars": ["slow"], "input_vars": ["y"]});
+    std::thread::scope(|scope| {
+        let going = scope.spawn(|| server.post("/rebuild_state", body));
+        let running = || {
+            let notebook = server.notebook();
+            let run = notebook["runs"].as_array().unwrap().iter().find(|run| run["status"] == "running")?;
+            run["exec_id"].as_str().map(str::to_owned)
+        };
+        crate::server::until("it runs", || running().is_some());
+        assert!(server.interrupt(&running().unwrap()));
+        let refused = going.join().unwrap();
+        assert_eq!((refused.status, refused.error_code().as_str()), (409, "conflict"));
+        assert_eq!(refused.json()["error"]["why"], "it was interrupted", "{refused:?}");
+    });
+    assert_eq!(server.states(), before);
+}
+
+#[test]
 fn a_state_that_cannot_be_made_of_two_leaves_nothing() {
     let server = TestServer::start();
     server

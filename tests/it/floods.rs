@@ -92,6 +92,35 @@ fn what_was_kept_of_floods_is_given_back_when_it_goes() {
     until("the memory is free again", || server.memory() < before + FLAT);
 }
 
+/// What makes an item of its own out of very little.
+const SMALL: &[&str] = &[
+    "display(i)",
+    "display(i, display_id=True)",
+    "display({'a/b': '', 'c/d': ''}, raw=True, metadata={'a/b': {}})",
+    "print(i % 10, file=[sys.stdout, sys.stderr][i % 2])",
+];
+
+#[test]
+fn many_small_items_are_bounded_by_what_they_cost_and_given_back() {
+    let server = TestServer::start();
+    server.run("initial", "x = 1");
+    server.reset();
+    let before = server.memory();
+    for small in SMALL {
+        let peak = server.forget_peak();
+        let code =
+            format!("import sys\nfrom IPython.display import display\nfor i in range(100_000): {small}");
+        let ran = server.run("initial", &code);
+        assert!(told_bytes(&ran.stream("stderr")) > 0, "{small}");
+        let grown = server.peak().saturating_sub(peak);
+        eprintln!("{small}: the server grew by {} MiB", grown >> 20);
+        assert!(grown < FLAT, "{small}: the server grew by {grown} bytes");
+    }
+    assert!(server.memory() > before + FLAT, "it keeps 32 MiB of each");
+    server.reset();
+    until("the memory is free again", || server.memory() < before + FLAT);
+}
+
 /// Cells whose outputs are as much as is kept of text, and clients that load all of them at once.
 const FULL_CELLS: usize = 12;
 const FULL: u64 = 2_000_000;

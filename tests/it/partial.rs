@@ -214,6 +214,64 @@ fn the_next_version_of_a_cell_finds_what_the_failed_one_had_taken() {
 }
 
 #[test]
+fn all_later_versions_of_a_cell_wait_for_the_failed_one_to_go() {
+    let server = TestServer::start();
+    let base = server.run("initial", "import socket").state().to_owned();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen = format!("s = socket.socket(); s.bind(('127.0.0.1', {port})); s.listen()\n");
+    // Its memory takes a while to go.
+    let fails =
+        format!("{listen}big = bytearray(200_000_000)\nbig[::4096] = b'x' * len(big[::4096])\nnobody");
+    let mut live = Live::join(&server);
+    for _ in 0..5 {
+        assert_eq!(server.run(&base, &fails).ename(), "NameError");
+        let mut runs = vec![live.run(&base, "pass"), live.run(&base, &format!("{listen}s.close()"))];
+        while !runs.is_empty() {
+            let is_one = |run: &String, message: &Value| message["exec_id"] == run.as_str();
+            let ended = live.hear(|m| m["event"] == "run_ended" && runs.iter().any(|run| is_one(run, m)));
+            assert_eq!(ended["status"], "ok", "{ended:#}");
+            runs.retain(|run| !is_one(run, &ended));
+        }
+    }
+}
+
+#[test]
+fn why_a_failed_cell_cannot_be_kept_is_told() {
+    let server = TestServer::start();
+    let many = "import subprocess\nmany = [subprocess.Popen(['sleep', '600']) for _ in range(40)]\nnobody";
+    for (code, told) in [
+        (many, "the cell had started 40 processes"),
+        ("import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\nnobody", "RLIMIT_NOFILE"),
+        ("1 / 0", "set nothing"),
+        ("x = 1\nraise SystemExit", "asked for its own end"),
+        ("import os\nos._exit(3)", "its process has ended"),
+    ] {
+        let (exec_id, _) = execute(&server, "initial", code, json!({}));
+        let (status, refused) = wish(&server, json!({"do": "keep_partial", "exec_id": exec_id}));
+        assert_eq!((status, &refused["code"]), (410, &json!("lost")), "{code}: {refused:#}");
+        assert!(refused["why"].as_str().unwrap().contains(told), "{code}: {refused:#}");
+        assert_eq!(run_of(&server, &exec_id).get("keepable"), None, "{code}");
+    }
+    server.has_no_zombies();
+    let fails = |state: &str, code: &str| execute(&server, state, code, json!({})).0;
+    let why =
+        |exec_id: &str| wish(&server, json!({"do": "keep_partial", "exec_id": exec_id})).1["why"].to_string();
+    // One that dies while it is held.
+    let dies = fails("initial", "import os\nprint(os.getpid())\nnobody");
+    let pid = run_of(&server, &dies)["outputs"][0]["text"].as_str().unwrap().trim().parse().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+    until("it is not offered any more", || run_of(&server, &dies).get("keepable").is_none());
+    assert!(why(&dies).contains("SIGKILL"), "{}", why(&dies));
+    // Others take its place.
+    let states: Vec<String> =
+        (0..3).map(|n| server.run("initial", &format!("n = {n}")).state().to_owned()).collect();
+    let failed: Vec<String> = states.iter().map(|state| fails(state, "x = 1\nnobody")).collect();
+    assert!(why(&failed[0]).contains("2 cells have failed since"), "{}", why(&failed[0]));
+    server.run(&states[1], "x = 1");
+    assert!(why(&failed[1]).contains("a later run of its cell"), "{}", why(&failed[1]));
+}
+
+#[test]
 fn a_page_is_told_what_it_can_keep_and_of_what_was_kept() {
     let room = Room::new();
     let server = TestServer::in_dir(room.path());

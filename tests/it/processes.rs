@@ -2,7 +2,7 @@
 //!
 //! Root has no such limit, so the server runs as another user, who has to be allowed to read root's files.
 
-use crate::cells::Room;
+use crate::cells::{Process, Room};
 use crate::request::{Answer, Request};
 use crate::server::{TestServer, until};
 use nix::sys::signal::Signal;
@@ -151,4 +151,43 @@ fn what_an_earlier_cell_has_detached_lives_on_when_a_run_is_stopped() {
     assert!(is_there(), "what the earlier cell has started is not");
     server.reset();
     until("a reset ends that, too", || !is_there());
+}
+
+/// What a cell starts in three ways: in its group, in a session of its own, and as an orphan in one.
+const STARTS: &str = "import subprocess, sys\n\
+    started = [subprocess.Popen(['sleep', '600'], start_new_session=own).pid for own in (False, True)]\n\
+    lost = \"import os, time; os.setsid()\\nif os.fork(): os._exit(0)\\nprint(os.getpid(), flush=True); time.sleep(600)\"\n\
+    lost = subprocess.Popen([sys.executable, '-c', lost], stdout=subprocess.PIPE)\n\
+    print(*started, int(lost.stdout.readline()), flush=True)\n";
+
+#[test]
+fn what_a_failed_cell_has_started_ends_with_it_in_whatever_session() {
+    let server = TestServer::start();
+    let base = server.run("initial", &STARTS);
+    let pids =
+        |text: &str| text.split_whitespace().map(|pid| pid.parse::<u32>().unwrap()).collect::<Vec<_>>();
+    let of = |pids: &[u32]| -> Vec<Process> {
+        server.descendants().into_iter().filter(|process| pids.contains(&process.pid)).collect()
+    };
+    let earlier = of(&pids(&base.text()));
+    assert_eq!(earlier.len(), 3, "{base:?}");
+    for (how, state, end, more) in [
+        ("it is held", base.state(), "nobody", json!({})),
+        ("it is kept at once", "initial", "nobody", json!({"on_error": "keep"})),
+        ("nothing of it can be kept", "initial", "raise SystemExit", json!({})),
+    ] {
+        let going = server.begin_with(state, &format!("{STARTS}{end}"), more);
+        let printed = || {
+            let notebook = server.notebook();
+            let run =
+                notebook["runs"].as_array().unwrap().iter().find(|run| run["exec_id"] == going.exec_id)?;
+            run["outputs"][0]["text"].as_str().filter(|text| text.ends_with('\n')).map(str::to_owned)
+        };
+        until("it has started them", || printed().is_some());
+        let started = pids(&printed().unwrap());
+        assert_eq!(started.len(), 3);
+        assert!(!going.end().ename().is_empty());
+        until(how, || of(&started).iter().all(|process| process.is_zombie));
+        assert!(earlier.iter().all(Process::is_alive), "{how}: what an earlier cell has started lives on");
+    }
 }

@@ -33,7 +33,7 @@ const TRAPS: &[(&str, Trap, &str)] = &[
     ("notebook.db-wal", Trap::ToFile, "its notebook.db-wal is a symbolic link, not a file"),
     ("notebook.db-shm", Trap::Pipe, "its notebook.db-shm is a named pipe, not a file"),
     ("notebook.db-journal", Trap::Pipe, "its notebook.db-journal is a named pipe, not a file"),
-    ("lock", Trap::Pipe, "its lock is not a file"),
+    ("lock", Trap::Pipe, "its lock is a named pipe, not a file"),
     ("lock", Trap::ToFile, "lock"),
 ];
 
@@ -184,5 +184,101 @@ fn of_a_notebook_that_is_a_link_the_link_is_deleted() {
         assert!(!room.file("linked.ratoon").is_symlink());
         assert_eq!(server.owner(Request::get("/api/notebooks/linked")).status, 404);
         assert!(room.file("elsewhere/notebook.db").is_file(), "what it led to is as it was");
+    }
+}
+
+/// All that is below a directory, and what the files say.
+fn contents(dir: &Path) -> Vec<(PathBuf, String)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        }
+        all.push((path.clone(), fs::read_to_string(&path).unwrap_or_default()));
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn no_notebook_is_made_in_a_directory_that_is_there() {
+    let room = Room::new();
+    let kept = room.file("kept");
+    fs::create_dir(&kept).unwrap();
+    for name in ["empty", "mine", "like"] {
+        fs::create_dir(room.file(name)).unwrap();
+        symlink(room.file(name), kept.join(format!("to-{name}.ratoon"))).unwrap();
+        fs::create_dir(kept.join(format!("{name}.ratoon"))).unwrap();
+    }
+    let likes = [room.file("like"), kept.join("like.ratoon")];
+    for dir in [room.file("mine"), kept.join("mine.ratoon")] {
+        fs::write(dir.join("mine.txt"), "mine").unwrap();
+    }
+    for dir in &likes {
+        // What another program may call so, too.
+        fs::write(dir.join("lock"), "1234").unwrap();
+        fs::create_dir_all(dir.join("tmp")).unwrap();
+        fs::write(dir.join("tmp/mine.txt"), "mine").unwrap();
+    }
+    let server = TestServer::in_dir(&kept);
+    let others = |room: &Room| -> Vec<(PathBuf, String)> {
+        let is_main =
+            |path: &Path| path.ends_with(".ratoon-trash") || path.starts_with(kept.join("main.ratoon"));
+        contents(room.path()).into_iter().filter(|(path, _)| !is_main(path)).collect()
+    };
+    let before = others(&room);
+    for name in ["empty", "mine", "to-empty", "to-mine", "like", "to-like"] {
+        let own = format!("/api/notebooks/{name}");
+        for request in [Request::get(&own), Request::get(&format!("{own}/states/initial/document"))] {
+            let answer = server.owner(request);
+            assert_eq!(
+                (answer.status, answer.error_code().as_str()),
+                (409, "conflict"),
+                "{name}: {answer:?}"
+            );
+            assert!(answer.text().contains("there is no notebook.db in it"), "{name}: {answer:?}");
+        }
+        let copied = server.owner(Request::post(&format!("{own}/duplicate"), r#"{"to":"copy"}"#));
+        assert!(copied.status == 409, "{name}: {copied:?}");
+        let dir = kept.join(format!("{name}.ratoon"));
+        if matches!(name, "empty" | "mine") {
+            assert_eq!(server.owner(Request::new("DELETE", &own)).status, 409, "{name}");
+        }
+        for command in ["check", "gc", "export"] {
+            assert_eq!(
+                output_of(&[command, dir.to_str().unwrap()]).status.code(),
+                Some(1),
+                "{command} {name}"
+            );
+        }
+    }
+    assert_eq!(server.owner(Request::get("/api/notebooks")).status, 200);
+    assert_eq!(server.owner(Request::get("/")).status, 200);
+    assert_eq!(others(&room), before);
+    // A name of which there is no directory is a new notebook's.
+    let make =
+        |name: &str| server.owner(Request::post("/api/notebooks", &json!({"name": name}).to_string())).status;
+    assert_eq!((make("new"), make("mine"), make("to-empty")), (200, 409, 409));
+}
+
+#[test]
+fn what_an_earlier_version_left_half_made_becomes_a_notebook() {
+    let room = Room::new();
+    for (name, has_draft) in [("early", false), ("late", true)] {
+        let dir = room.file(&format!("{name}.ratoon"));
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("lock"), "123").unwrap();
+        if has_draft {
+            fs::create_dir(dir.join("blobs")).unwrap();
+            fs::create_dir(dir.join("tmp")).unwrap();
+            fs::write(dir.join("tmp/notebook.db"), "half").unwrap();
+            fs::write(dir.join("tmp/notebook.db-wal"), "").unwrap();
+        }
+    }
+    let server = TestServer::in_dir(room.path());
+    for name in ["early", "late"] {
+        let answer = server.owner(Request::get(&format!("/api/notebooks/{name}")));
+        assert_eq!(answer.json()["states"].as_array().map(Vec::len), Some(1), "{answer:?}");
     }
 }

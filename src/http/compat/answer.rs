@@ -1,7 +1,7 @@
 //! The shapes of the answers, and how a run is folded into one.
 
 use super::clock;
-use crate::notebook::{Output, RunError, RunStatus, Symbols, Variable};
+use crate::notebook::{Output, Outputs, RunError, RunStatus, Symbols, Variable};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use utoipa::ToSchema;
@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Executed {
     /// What the run printed and showed, in order, in nbformat's shapes.
-    output: Vec<Output>,
+    #[schema(value_type = Vec<Output>)]
+    output: Shown,
     /// The name of the state that it left.
     state_name: Option<String>,
     /// Why it failed.
@@ -38,9 +39,9 @@ impl Executed {
         error: Option<RunError>,
         symbols: Option<Symbols>,
         keepable: bool,
-        output: Vec<Output>,
+        outputs: Outputs,
     ) -> Self {
-        let mut output: Vec<Output> = output.into_iter().map(for_client).collect();
+        let mut output = Shown { outputs, last: None };
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
         let warnings = if keepable { vec![TAKEN_BACK.to_owned()] } else { Vec::new() };
         let error = error.map(with_line_ends);
@@ -60,8 +61,8 @@ impl Executed {
             RunStatus::Interrupted => RunError::new("KeyboardInterrupt", ""),
             _ => RunError::new("KernelDied", "the run ended without saying why"),
         });
-        if !matches!(output.last(), Some(Output::Error(_))) {
-            output.push(Output::Error(error.clone()));
+        if !matches!(output.outputs.items().last(), Some(Output::Error(_))) {
+            output.last = Some(Output::Error(error.clone()));
         }
         answer(output, state_name, Some(error))
     }
@@ -69,14 +70,27 @@ impl Executed {
     /// A run that could not begin, because of the state it was to be run against.
     pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
         let error = Some(RunError::new(ename, evalue));
-        let output = Vec::new();
-        Self { error, ..Self::new(RunStatus::Ok, None, None, None, false, output) }
+        Self { error, ..Self::new(RunStatus::Ok, None, None, None, false, Outputs::default()) }
     }
 
     /// The same, and what else the caller should know.
     pub(super) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
         self
+    }
+}
+
+/// The outputs of a run, shared with the notebook, as a client of this API knows them. Only one at a time is copied.
+#[derive(Debug)]
+struct Shown {
+    outputs: Outputs,
+    /// The error, where it is not among them.
+    last: Option<Output>,
+}
+
+impl Serialize for Shown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.outputs.items().iter().chain(&self.last).cloned().map(for_client))
     }
 }
 

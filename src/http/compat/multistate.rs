@@ -267,11 +267,16 @@ pub(crate) async fn rebuild_state(
             let Groups { groups, fingerprints } = groups(&app, &caller, &state).await?;
             Ok(HttpResponse::Ok().json(Rebuilt { state_name, groups, fingerprints }))
         }
-        Reply::Ended { error, .. } => {
+        Reply::Ended { status, error, .. } => {
             // Nothing of it is to be seen.
             ask::ask(app.start.clone(), Command::DropAttempt { exec_id }).await?;
-            let why = error.map_or_else(|| "its run ended without saying why".into(), |error| error.evalue);
-            Err(Refused::new("conflict", what, why, "run the cell instead").into())
+            let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };
+            let why = match error.map(|error| error.evalue).filter(|evalue| !evalue.is_empty()) {
+                Some(evalue) => evalue,
+                None if status == RunStatus::Interrupted => "it was interrupted".into(),
+                None => "its run ended without saying why".into(),
+            };
+            Err(Refused::new("conflict", what, why, how).into())
         }
         other => Err(unexpected(other)),
     }

@@ -253,7 +253,7 @@ async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> R
     match app.ask(&app.start, caller.access()?, run).await? {
         Reply::Ended { state: Some(state), .. } => find(&app.start, state.as_str()).await,
         Reply::Ended { error, .. } => {
-            let why = error.map_or("its run left no state".into(), |e| format!("{}: {}", e.ename, e.evalue));
+            let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
             Err(Refused::new("kernel", what, why, "read its values, and set them yourself").into())
         }

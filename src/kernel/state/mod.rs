@@ -438,10 +438,10 @@ impl Process {
             match freezable::can_be_kept() {
                 Ok(told) => mended = told,
                 Err(why) => {
-                    ran.remains = Remains::Nothing;
                     if matches!(ran.how, How::Ok) {
                         ran.how = How::Error(RunError::new("StateNotKept", &why));
                     }
+                    ran.remains = Remains::Unfit(why);
                 }
             }
         }

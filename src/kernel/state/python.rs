@@ -87,7 +87,7 @@ pub(super) struct Ran {
 impl Ran {
     /// Whether the process, as it is now, can become a state.
     pub(super) fn can_be_a_state(&self) -> bool {
-        matches!(self.how, How::Ok) || self.remains != Remains::Nothing
+        matches!(self.how, How::Ok) || self.remains.can_be_a_state()
     }
 }
 

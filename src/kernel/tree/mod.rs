@@ -40,8 +40,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 const RESERVED_DESCRIPTORS: u64 = 128;
 /// Of how many heads the files are remembered. Only those of which a process is left that its cell has detached matter.
 const MAX_HEAD_FILES: usize = 4096;
-/// How many dead children a head that stands still may have: as many as a cell of ordinary subprocesses starts.
-const MAX_UNREAPED: usize = 16;
 /// Room in the pipes of descriptors 1 and 2: what a subprocess may print between two looks.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
@@ -139,8 +137,6 @@ struct Process {
     /// Of a head, when it was told to run its last cell, on the clock of `strays`. That the cell has begun is heard later,
     /// when it may have started processes already.
     began: u64,
-    /// Whether it was told to stand still, and not yet to go on.
-    stands_still: bool,
     is_closed: bool,
     /// Whether it lived on when its socket was closed.
     was_unreachable: bool,
@@ -285,36 +281,21 @@ impl Tree {
         self.signal(head, Signal::SIGINT);
     }
 
-    /// Lets a head stand still, and ends the processes that its cells started.
-    pub fn stop(&mut self, head: ProcId) {
+    /// Stops a head, and ends what its last cell has started. Answers how many processes that were.
+    pub fn stop(&mut self, head: ProcId) -> usize {
         // First, so that it starts no others.
         self.signal(head, Signal::SIGSTOP);
-        self.note_still(head, true);
-        if let Some(pid) = self.pid(head) {
-            strays::end_group_below(Pid::from_raw(pid));
-        }
+        self.end_started(head)
     }
 
     /// Lets it go on.
     pub fn go_on(&mut self, head: ProcId) {
         self.signal(head, Signal::SIGCONT);
-        self.note_still(head, false);
     }
 
-    fn note_still(&mut self, head: ProcId, stands_still: bool) {
-        if let Some(head) = self.processes.get_mut(&head) {
-            head.stands_still = stands_still;
-        }
-    }
-
-    /// Ends what the cell of a head has started, in whatever session, but not the head: for a run that was told to stop, and of
-    /// which more than the output is kept. A head that stands still does end where these were many: nobody waits for its
-    /// children, which would count against the user's limit of processes.
-    pub fn end_started(&mut self, head: ProcId) {
-        let Some(ended) = self.search(head).map(|search| search.end_all_but_heads()) else { return };
-        if ended > MAX_UNREAPED && self.processes.get(&head).is_some_and(|h| h.stands_still) {
-            self.signal(head, Signal::SIGKILL);
-        }
+    /// Ends what the last cell of a head has started, in whatever session, but not the head. Answers how many processes.
+    pub fn end_started(&self, head: ProcId) -> usize {
+        self.search(head).map_or(0, |search| search.end_all_but_heads())
     }
 
     /// Ends a process, and the processes that its cells started, at once. What a throw-away fork has started ends with it,
@@ -333,8 +314,8 @@ impl Tree {
         });
     }
 
-    /// Stops what the cell of a head has started, and the head itself, and ends all of it: for a run that was told to
-    /// stop. What earlier cells have started lives on.
+    /// Stops what the last cell of a head has started, and the head itself, and ends all of it: for a run that failed or was
+    /// told to stop. What earlier cells have started lives on.
     pub fn end_run(&mut self, head: ProcId) {
         if let Some(search) = self.search(head) {
             search.end();
@@ -526,7 +507,6 @@ impl Tree {
             wished: None,
             made: None,
             began: 0,
-            stands_still: false,
             is_closed: false,
             was_unreachable: false,
         };

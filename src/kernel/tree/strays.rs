@@ -94,20 +94,6 @@ fn with_those_below(mut found: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i3
     found
 }
 
-/// Ends what is below the leader of a group and in it: what a head's cells have started, but not the states that were forked
-/// from it, as each leads a group of its own.
-pub(super) fn end_group_below(leader: Pid) {
-    let is_in_group = |pid: &i32| stat_field(*pid, 2).is_some_and(|group| group == leader.to_string());
-    let mut below: Vec<i32> = children(leader.as_raw());
-    while let Some(pid) = below.pop() {
-        if is_in_group(&pid) {
-            below.extend(children(pid));
-            // It may have ended by itself.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-    }
-}
-
 fn end_all(find: impl Fn() -> Vec<i32>) -> usize {
     // One that has ended by itself needs no signal.
     let signal = |pid: i32, signal| _ = kill(Pid::from_raw(pid), signal);

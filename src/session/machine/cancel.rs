@@ -1,6 +1,7 @@
 //! How a run comes to an end that it did not choose: interrupted, out of time, or with its process.
 
 use super::heads::Doing;
+use super::held::NotHeld;
 use super::{Alarm, Effect, Machine, Serial};
 use crate::kernel::{Exit, ProcId};
 use crate::notebook::{Base, ExecId, RunError, RunStatus, StateId};
@@ -182,6 +183,7 @@ impl Machine {
             ),
             None => (RunStatus::Crashed, RunError::new("KernelDied", told(exit))),
         };
+        self.note_not_held(exec_id, NotHeld::Ended);
         self.end(exec_id, status, Some(error));
         self.serve_backlog();
     }
@@ -192,7 +194,7 @@ pub(super) fn interrupted(why: &str) -> RunError {
 }
 
 /// How a process ended, for people.
-fn told(exit: Option<Exit>) -> String {
+pub(super) fn told(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("the process of this cell ended itself with exit code {code}"),
         Some(Exit::Signal(number)) => {

@@ -6,13 +6,14 @@
 //! `OnError::Keep` the run leaves that state at once and nothing is held.
 //!
 //! A held head may own a port or the lock of a database. The next version of its cell replaces
-//! it, and begins when its process has ended.
+//! it, and each of its versions begins when that process has ended, whatever ended it.
 
+use super::cancel::told;
 use super::hangs::Hazards;
 use super::heads::Head;
 use super::{Alarm, Effect, Machine, not_found};
-use crate::kernel::ProcId;
-use crate::notebook::{Event, ExecId, Refused, Reply, Residency, RunStatus, StateId};
+use crate::kernel::{Exit, ProcId};
+use crate::notebook::{DraftId, Event, ExecId, Refused, Reply, Residency, Run, RunStatus, StateId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -21,11 +22,16 @@ const MAX_HELD: usize = 2;
 /// How long a head is held: time to read the error and to decide.
 const HELD_FOR: Duration = Duration::from_secs(600);
 
+/// How many dead children a held head may have: as many as a cell of ordinary subprocesses starts. It is stopped and does not
+/// wait for them, so they count against the user's limit of processes.
+const MAX_UNREAPED: usize = 16;
+
 /// A head whose cell failed.
 #[derive(Debug)]
 struct Held {
     process: ProcId,
     run: ExecId,
+    draft: Option<DraftId>,
     head: Head,
     exec_count: u32,
     hazards: Hazards,
@@ -34,12 +40,47 @@ struct Held {
     bytes: Option<u64>,
 }
 
+/// A head that was held and was told to end.
+#[derive(Debug)]
+struct Ending {
+    at: StateId,
+    draft: Option<DraftId>,
+    /// Later versions of its cell, which begin when it has ended.
+    waiting: Vec<ExecId>,
+}
+
+/// Why what a run had set cannot be kept.
+#[derive(Clone, Debug)]
+pub(super) enum NotHeld {
+    /// The cell has left nothing that can become a state.
+    LeftNothing,
+    /// The cell failed in its first statement, which set nothing.
+    SetNothing,
+    /// Its process cannot be frozen.
+    Unfit(String),
+    /// The cell had started so many processes.
+    StartedTooMany(usize),
+    /// Its process had ended before its cell did.
+    Ended,
+    /// Its process ended while it was held.
+    Died(Option<Exit>),
+    /// Newer cells have failed.
+    Older,
+    /// It was held long enough.
+    LongAgo,
+    /// A run has taken its place.
+    RunAgain,
+    /// Memory was short.
+    Memory,
+    /// The state that it ran against was deleted.
+    Deleted,
+}
+
 /// All of them, the newest last.
 #[derive(Debug, Default)]
 pub(super) struct HeldHeads {
     all: Vec<Held>,
-    /// Those that were ended for the next version of their cell, and the run that waits for their end.
-    ending: BTreeMap<ProcId, ExecId>,
+    ending: BTreeMap<ProcId, Ending>,
     alarm_is_set: bool,
 }
 
@@ -79,19 +120,22 @@ impl HeldHeads {
 }
 
 impl Machine {
-    /// Holds the head of a run that is about to end with an error. Where the state that it ran
-    /// against was deleted, the head is ended.
-    pub(super) fn hold(&mut self, process: ProcId, run: &ExecId, exec_count: u32, hazards: Hazards) {
-        let Some(head) = self.heads.remove(process) else { return };
+    /// Holds the head of a run that is about to end with an error, and answers whether it does: where
+    /// the state that it ran against was deleted, the head is ended. One that is held is to be stopped.
+    pub(super) fn hold(&mut self, process: ProcId, run: &ExecId, exec_count: u32, hazards: Hazards) -> bool {
+        let Some(head) = self.heads.remove(process) else { return false };
         if self.notebook.state(&head.at).is_none_or(|state| state.residency == Residency::Deleted) {
-            return self.effects.push(Effect::Kill(process));
+            self.note_not_held(run, NotHeld::Deleted);
+            self.effects.push(Effect::EndRun(process));
+            self.effects.push(Effect::Kill(process));
+            return false;
         }
         self.left(&head.at);
-        self.effects.push(Effect::Stop(process));
         let since_ms = self.now_ms;
         self.held.all.push(Held {
             process,
             run: run.clone(),
+            draft: self.notebook.run(run).and_then(|own| own.draft.clone()),
             head,
             exec_count,
             hazards,
@@ -102,10 +146,18 @@ impl Machine {
         while let Some(oldest) = self.held.all.first().map(|held| held.process)
             && self.held.all.len() > MAX_HELD
         {
-            self.end_held(oldest);
+            self.end_held(oldest, NotHeld::Older);
         }
         self.wake_to_end_held();
         self.wake_to_measure();
+        true
+    }
+
+    /// A held head was stopped, and what its cell had started was ended: so many processes.
+    pub(super) fn stopped(&mut self, process: ProcId, ended: usize) {
+        if ended > MAX_UNREAPED {
+            self.end_held(process, NotHeld::StartedTooMany(ended));
+        }
     }
 
     /// One alarm for all, however many cells fail.
@@ -127,19 +179,38 @@ impl Machine {
         }
     }
 
+    /// Notes why what a run had set cannot be kept.
+    pub(super) fn note_not_held(&mut self, run: &ExecId, why: NotHeld) {
+        if let Some(request) = self.requests.get_mut(run) {
+            request.not_held = Some(why);
+        }
+    }
+
+    fn take_held(&mut self, process: ProcId, why: NotHeld) -> Option<Held> {
+        let at = self.held.all.iter().position(|held| held.process == process)?;
+        let held = self.held.all.remove(at);
+        self.set_keepable(&held.run, false);
+        self.note_not_held(&held.run, why);
+        Some(held)
+    }
+
     /// Ends a held head: what its cell had set cannot be kept any more.
-    fn end_held(&mut self, process: ProcId) {
-        if self.held_is_gone(process) {
+    fn end_held(&mut self, process: ProcId, why: NotHeld) {
+        if let Some(Held { head, draft, .. }) = self.take_held(process, why) {
+            self.held.ending.insert(process, Ending { at: head.at, draft, waiting: Vec::new() });
             self.effects.push(Effect::Kill(process));
         }
     }
 
-    /// A process is gone, or about to go. Answers whether it was held.
-    pub(super) fn held_is_gone(&mut self, process: ProcId) -> bool {
-        let Some(at) = self.held.all.iter().position(|held| held.process == process) else { return false };
-        let held = self.held.all.remove(at);
-        self.set_keepable(&held.run, false);
-        true
+    /// A process is gone. Answers whether it was held, or had been; runs that waited for its end begin.
+    pub(super) fn held_is_gone(&mut self, process: ProcId, exit: Option<Exit>) -> bool {
+        if let Some(Ending { waiting, .. }) = self.held.ending.remove(&process) {
+            for run in &waiting {
+                self.begin_if_possible(run);
+            }
+            return true;
+        }
+        self.take_held(process, NotHeld::Died(exit)).is_some()
     }
 
     /// Some head may have been held long enough.
@@ -147,7 +218,7 @@ impl Machine {
         let now_ms = self.now_ms;
         let is_over = |held: &Held| now_ms - held.since_ms >= HELD_FOR.as_secs_f64() * 1000.0;
         for process in self.held.processes_of(is_over) {
-            self.end_held(process);
+            self.end_held(process, NotHeld::LongAgo);
         }
         self.held.alarm_is_set = false;
         self.wake_to_end_held();
@@ -156,47 +227,34 @@ impl Machine {
     /// Ends the heads that are held at a state.
     pub(super) fn end_held_at(&mut self, state: &StateId) {
         for process in self.held.processes_of(|held| &held.head.at == state) {
-            self.end_held(process);
+            self.end_held(process, NotHeld::Deleted);
         }
     }
 
     /// Ends the head that is held for a run.
     pub(super) fn end_held_of(&mut self, run: &ExecId) {
         for process in self.held.processes_of(|held| &held.run == run) {
-            self.end_held(process);
+            self.end_held(process, NotHeld::Deleted);
         }
     }
 
     /// Ends all held heads, as memory is short.
     pub(super) fn end_all_held(&mut self) {
         for process in self.held.processes_of(|_| true) {
-            self.end_held(process);
+            self.end_held(process, NotHeld::Memory);
         }
     }
 
-    /// Ends the heads that are held for earlier versions of a run's cell: those of the same state
-    /// and the same draft, or without a draft both. Answers whether the run has to wait for that.
+    /// Ends the heads that are held for earlier versions of a run's cell: those of the same state and the same draft, or
+    /// without a draft both. Answers whether the run has to wait until such heads have ended.
     pub(super) fn waits_for_earlier_version(&mut self, run: &ExecId, at: &StateId) -> bool {
         let draft = self.notebook.run(run).and_then(|own| own.draft.clone());
-        let is_earlier = |held: &Held| {
-            let own = self.notebook.run(&held.run).and_then(|earlier| earlier.draft.as_ref());
-            &held.head.at == at && own == draft.as_ref()
-        };
-        let earlier = self.held.processes_of(is_earlier);
-        for process in &earlier {
-            self.end_held(*process);
-            self.held.ending.insert(*process, run.clone());
+        for process in self.held.processes_of(|held| &held.head.at == at && held.draft == draft) {
+            self.end_held(process, NotHeld::RunAgain);
         }
-        !earlier.is_empty()
-    }
-
-    /// A process is gone. A run may have waited for that.
-    pub(super) fn begin_after_earlier_version(&mut self, process: ProcId) {
-        if let Some(run) = self.held.ending.remove(&process)
-            && !self.held.ending.values().any(|waiting| *waiting == run)
-        {
-            self.begin_if_possible(&run);
-        }
+        let ending = self.held.ending.values_mut().find(|ending| &ending.at == at && ending.draft == draft);
+        // It is begun again when this one has ended, and waits for the next then.
+        ending.map(|ending| ending.waiting.push(run.clone())).is_some()
     }
 
     /// What a failed cell had set is to be kept: its head goes on, and stands at a partial state.
@@ -206,7 +264,8 @@ impl Machine {
             return self.ended_reply(run, false);
         }
         let Some(at) = self.held.all.iter().position(|held| &held.run == exec_id) else {
-            return Reply::Refused(cannot_keep(exec_id, run.status));
+            let known = self.requests.get(exec_id).and_then(|request| request.not_held.as_ref());
+            return Reply::Refused(cannot_keep(run, known));
         };
         let Held { process, head, exec_count, hazards, .. } = self.held.all.remove(at);
         self.set_keepable(exec_id, false);
@@ -232,19 +291,46 @@ impl Machine {
     }
 }
 
-fn cannot_keep(run: &ExecId, status: RunStatus) -> Refused {
-    let what = format!("keep what run {run} had set");
+fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Refused {
+    let what = format!("keep what run {} had set", run.exec_id);
     let how = "run it again: if it fails, keep it then, or ask for that with the run (on_error: \"keep\")";
-    let held = HELD_FOR.as_secs() / 60;
-    let why = match status {
-        RunStatus::Queued | RunStatus::Running => {
+    let minutes = HELD_FOR.as_secs() / 60;
+    let (why, how) = match (run.status, known) {
+        (RunStatus::Queued | RunStatus::Running, _) => {
             return Refused::new("conflict", what, "it has not ended", "wait for it, or interrupt it");
         }
-        RunStatus::Crashed => "its process has died".to_owned(),
-        _ => format!(
-            "it is not held: that is done for the last {MAX_HELD} cells that failed and had set something, for {held} minutes, \
-             until they run again or memory is short"
-        ),
+        (_, Some(NotHeld::LeftNothing)) => {
+            let why = "no line of it has run, or it has asked for its own end";
+            return Refused::new("lost", what, why, "mend the cell and run it again");
+        }
+        (_, Some(NotHeld::SetNothing)) => {
+            let why = "it failed in its first statement, which set nothing";
+            return Refused::new("lost", what, why, "go on from the state that it ran against");
+        }
+        (_, Some(NotHeld::Unfit(why))) => (why.clone(), "run it again without that"),
+        (_, Some(NotHeld::Ended)) | (RunStatus::Crashed, None) => ("its process has ended".into(), how),
+        (_, Some(NotHeld::StartedTooMany(started))) => {
+            let why = format!(
+                "the cell had started {started} processes, which ended with it; a stopped process cannot wait for more than {MAX_UNREAPED}"
+            );
+            (why, "start fewer processes, or ask for it with the run (on_error: \"keep\")")
+        }
+        (_, Some(NotHeld::Died(exit))) => (told(*exit), how),
+        (_, Some(NotHeld::Older)) => {
+            (format!("{MAX_HELD} cells have failed since, and no more are held"), how)
+        }
+        (_, Some(NotHeld::LongAgo)) => (format!("it was held for {minutes} minutes, and no longer"), how),
+        (_, Some(NotHeld::RunAgain)) => ("a later run of its cell has taken its place".into(), how),
+        (_, Some(NotHeld::Memory)) => ("memory was short".into(), how),
+        (_, Some(NotHeld::Deleted)) => ("the state that it ran against was deleted".into(), how),
+        (_, None) if run.started_at.is_none() => ("it has not begun".into(), how),
+        (_, None) => {
+            let why = format!(
+                "it is not held: that is done for the last {MAX_HELD} cells that failed and had set something, for {minutes} \
+                 minutes, until they run again, memory is short or the server ends"
+            );
+            (why, how)
+        }
     };
     Refused::new("lost", what, why, how)
 }

@@ -80,6 +80,8 @@ pub(super) enum Input {
     Left(Visitor),
     /// A process reported.
     Reported(ProcId, Report),
+    /// A head was stopped, and what its last cell had started was ended: so many processes.
+    Stopped(ProcId, usize),
     /// A process is gone.
     Gone(ProcId, Option<Exit>),
     /// An effect of ours could not be carried out by the operating system.
@@ -142,7 +144,7 @@ pub(super) enum Effect {
     Type { head: ProcId, number: u32, text: String },
     /// Stop a head's cell politely.
     Interrupt(ProcId),
-    /// Let a head stand still (SIGSTOP), and end the processes that its cells have started.
+    /// Stop a head (SIGSTOP) and end all that its last cell has started, in whatever session; answered by `Input::Stopped`.
     Stop(ProcId),
     /// Let it go on.
     Continue(ProcId),
@@ -150,9 +152,9 @@ pub(super) enum Effect {
     Examine(ProcId),
     /// End a process.
     Kill(ProcId),
-    /// End a head together with all that its cell has started, in whatever session.
+    /// End a head together with all that its last cell has started, in whatever session.
     EndRun(ProcId),
-    /// End all that the cell of a head has started, in whatever session, but not the head.
+    /// End all that the last cell of a head has started, in whatever session, but not the head.
     EndStarted(ProcId),
     /// End all heads together with all that cells have ever started.
     EndCells,
@@ -301,6 +303,7 @@ impl Machine {
             Input::Stand(ticket, visitor, standing) => self.stand(ticket, visitor, standing),
             Input::Left(visitor) => self.visitor_left(visitor),
             Input::Reported(process, report) => self.reported(process, report),
+            Input::Stopped(process, ended) => self.stopped(process, ended),
             Input::Gone(process, exit) => self.gone(process, exit),
             Input::Unable(process, why) => self.fork_refused(process, &why),
             Input::Examined(process, hung) => self.examined(process, &hung),

@@ -171,18 +171,18 @@ impl Machine {
     }
 
     /// A cell of a replay has ended.
-    pub(super) fn replayed(&mut self, target: &StateId, how: How, hazards: Hazards, remains: Remains) {
+    pub(super) fn replayed(&mut self, target: &StateId, how: How, hazards: Hazards, remains: &Remains) {
         let Some(replay) = self.replays.get(target) else { return };
         let (head, step) = (replay.head, replay.steps[replay.done].clone());
         match how {
             How::Ok => {}
             How::Refused => return self.replay_failed(target, "a state on the way could not be kept"),
-            How::Error(error) if remains != Remains::Nothing && self.has_failed_so(&step, &error) => {}
+            How::Error(error) if remains.can_be_a_state() && self.has_failed_so(&step, &error) => {}
             How::Error(error) => {
                 let number = self.notebook.state(&step).map_or(0, |s| s.exec_count);
                 let is_partial = self.notebook.state(&step).is_some_and(|s| s.partial);
                 let how = if is_partial { "failed in another way" } else { "failed" };
-                let why = format!("this time the cell In[{number}] {how}: {}: {}", error.ename, error.evalue);
+                let why = format!("this time the cell In[{number}] {how}: {}", error.in_words());
                 return self.replay_failed(target, &why);
             }
         }

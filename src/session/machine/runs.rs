@@ -3,6 +3,7 @@
 use super::cancel::{Stop, interrupted};
 use super::hangs::{BEGIN_TIMEOUT, Hazards};
 use super::heads::Doing;
+use super::held::NotHeld;
 use super::memory_limit::Weighing;
 use super::watch::Watch;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
@@ -36,6 +37,8 @@ pub(super) struct Request {
     /// Whether it was begun again, as the process that it was to come from died. That is done once.
     is_begun_again: bool,
     pub(super) stop: Option<Stop>,
+    /// Why what it had set is not held, once that is known.
+    pub(super) not_held: Option<NotHeld>,
     pub(super) watch: Watch,
     pub(super) serial: Serial,
 }
@@ -128,6 +131,7 @@ impl Machine {
             waiting: vec![ticket],
             is_begun_again: false,
             stop: None,
+            not_held: None,
             watch: Watch::default(),
             serial: Serial(0),
         };
@@ -372,7 +376,7 @@ impl Machine {
         remains: Remains,
     ) {
         if let Some(target) = self.heads.replaying(head) {
-            return self.replayed(&target, how, hazards, remains);
+            return self.replayed(&target, how, hazards, &remains);
         }
         let Some(exec_id) = self.run_of(head) else { return };
         if self.heads.get(head).is_some_and(|h| h.is_killed) {
@@ -396,15 +400,12 @@ impl Machine {
             }
             How::Error(error) => {
                 let (status, error) = self.judge(&exec_id, error);
-                let is_stopping = self.is_stopping(&exec_id);
                 let keeps = self.requests.get(&exec_id).is_some_and(|r| r.on_error == OnError::Keep);
                 // A run that leaves nothing behind leaves no partial state either.
                 let remains = if self.notebook.is_passing(&exec_id) { Remains::Nothing } else { remains };
                 match remains {
                     Remains::Unchanged | Remains::Set if keeps => {
-                        if is_stopping {
-                            self.effects.push(Effect::EndStarted(head));
-                        }
+                        self.effects.push(Effect::EndStarted(head));
                         let state = self.leave_state(head, &exec_id, exec_count, hazards, true);
                         self.end(&exec_id, status, Some(error));
                         if let Some(state) = state {
@@ -412,23 +413,28 @@ impl Machine {
                         }
                     }
                     Remains::Set => {
-                        self.hold(head, &exec_id, exec_count, hazards);
-                        if is_stopping {
-                            self.effects.push(Effect::EndStarted(head));
-                        }
+                        let is_held = self.hold(head, &exec_id, exec_count, hazards);
                         self.end(&exec_id, status, Some(error));
-                    }
-                    Remains::Unchanged | Remains::Nothing => {
-                        if is_stopping {
-                            self.effects.push(Effect::EndRun(head));
+                        if is_held {
+                            // Last: what comes of it is to be told behind the end of the run.
+                            self.effects.push(Effect::Stop(head));
                         }
-                        self.discard(head);
-                        self.end(&exec_id, status, Some(error));
                     }
+                    Remains::Nothing => self.fail(head, &exec_id, NotHeld::LeftNothing, (status, error)),
+                    Remains::Unchanged => self.fail(head, &exec_id, NotHeld::SetNothing, (status, error)),
+                    Remains::Unfit(why) => self.fail(head, &exec_id, NotHeld::Unfit(why), (status, error)),
                 }
             }
         }
         self.serve_backlog();
+    }
+
+    /// A cell failed and nothing of it can be kept: its head ends, with all that it has started.
+    fn fail(&mut self, head: ProcId, exec_id: &ExecId, why: NotHeld, (status, error): (RunStatus, RunError)) {
+        self.note_not_held(exec_id, why);
+        self.effects.push(Effect::EndRun(head));
+        self.discard(head);
+        self.end(exec_id, status, Some(error));
     }
 
     fn succeeded(&mut self, head: ProcId, exec_id: &ExecId, exec_count: u32, hazards: Hazards) {
@@ -559,7 +565,7 @@ impl Machine {
             symbols: run.symbols.clone(),
             warnings: run.warnings.clone(),
             keepable: run.keepable,
-            outputs: if with_outputs { run.outputs.items().to_vec() } else { Vec::new() },
+            outputs: if with_outputs { run.outputs.clone() } else { Outputs::default() },
         }
     }
 

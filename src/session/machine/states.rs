@@ -205,8 +205,7 @@ impl Machine {
 
     /// A process is gone.
     pub(super) fn gone(&mut self, process: ProcId, exit: Option<Exit>) {
-        self.begin_after_earlier_version(process);
-        if self.held_is_gone(process) {
+        if self.held_is_gone(process, exit) {
             return;
         }
         if let Some(why) = self.died_loading(process, exit) {

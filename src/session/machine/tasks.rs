@@ -70,7 +70,7 @@ impl Machine {
             symbols: None,
             warnings: Vec::new(),
             keepable: false,
-            outputs: Vec::new(),
+            outputs: Outputs::default(),
         };
         self.adopting.insert(id, (ticket, reply));
     }

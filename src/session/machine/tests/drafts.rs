@@ -119,6 +119,7 @@ fn a_draft_that_failed_stays() {
         p2 began
             a began
         p2 raises Error
+            end p2 and what its cell has started
             kill p2
             answer 3: a Error Error: message
         initial Freezing drafts [cell]

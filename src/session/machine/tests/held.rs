@@ -16,10 +16,10 @@ fn what_a_failed_cell_had_set_is_kept_when_that_is_wished_later() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         keep a
             a can be kept no more
             continue p2
@@ -69,6 +69,7 @@ fn it_is_kept_at_once_when_that_is_wished_with_the_run() {
         p2 began
             a began
         p2 raises ValueError having set
+            end what the cell of p2 has started
             answer 3: a Error s1 named name ValueError: message
             answer 4: b Interrupted RunAborted: the run before it failed
             p2 forks p3, frozen
@@ -82,6 +83,7 @@ fn it_is_kept_at_once_when_that_is_wished_with_the_run() {
         p4 began
             d began
         p4 raises NameError at once
+            end what the cell of p4 has started
             answer 9: d Error s2 NameError: message
             p4 forks p5, frozen
         run e on_error keep
@@ -90,6 +92,7 @@ fn it_is_kept_at_once_when_that_is_wished_with_the_run() {
         p6 began
             e began
         p6 raises SystemExit
+            end p6 and what its cell has started
             kill p6
             answer 12: e Error SystemExit: message
         run a as name on_error keep
@@ -132,16 +135,18 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
         p2 began
             a began
         p2 raises NameError at once
+            end p2 and what its cell has started
             kill p2
             answer 3: a Error NameError: message
         keep a
-            answer 6: refused, lost: keep what run a had set: it is not held: that is done for the last 2 cells that failed and had set something, for 10 minutes, until they run again or memory is short
+            answer 6: refused, lost: keep what run a had set: it failed in its first statement, which set nothing
         run b
             p1 forks p3, head
             p3 runs b
         p3 began
             b began
         p3 raises SystemExit
+            end p3 and what its cell has started
             kill p3
             answer 7: b Error SystemExit: message
         run c
@@ -152,7 +157,7 @@ fn a_cell_that_set_nothing_or_asked_for_its_end_is_not_held() {
         p4 gone
             answer 10: c Crashed KernelDied: the process of this cell was killed by SIGSEGV
         keep c
-            answer 13: refused, lost: keep what run c had set: its process has died
+            answer 13: refused, lost: keep what run c had set: its process has ended
         run d
             p1 forks p5, head
             p5 runs d
@@ -211,33 +216,33 @@ fn a_held_head_is_ended_after_its_time_and_when_newer_ones_have_failed() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         run b draft y
             p1 forks p3, head
             p3 runs b
         p3 began
             b began
         p3 raises ValueError having set
-            stop p3
             b can be kept
             answer 6: b Error ValueError: message
+            stop p3
         run c draft z
             p1 forks p4, head
             p4 runs c
         p4 began
             c began
         p4 raises ValueError having set
-            stop p4
             c can be kept
             a can be kept no more
             kill p2
             answer 9: c Error ValueError: message
+            stop p4
         p2 gone
         keep a
-            answer 13: refused, lost: keep what run a had set: it is not held: that is done for the last 2 cells that failed and had set something, for 10 minutes, until they run again or memory is short
+            answer 13: refused, lost: keep what run a had set: 2 cells have failed since, and no more are held
         wait 590
         alarm held
             wake in 3 s: end what is held
@@ -255,7 +260,8 @@ fn a_held_head_is_ended_after_its_time_and_when_newer_ones_have_failed() {
         ├─ s1 (b, partial) Freezing
         ├─ × a Error
         └─ × c Error
-    "#]].assert_eq(&told(
+    "#]]
+    .assert_eq(&told(
         "open
          p1 ready
          run a draft x
@@ -294,24 +300,24 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 4: a Error ValueError: message
+            stop p2
         run b draft y
             p1 forks p3, head
             p3 runs b
         p3 began
             b began
         p3 raises ValueError having set
-            stop p3
             b can be kept
             answer 7: b Error ValueError: message
+            stop p3
         run c draft x
             a can be kept no more
             kill p2
         keep a
-            answer 11: refused, lost: keep what run a had set: it is not held: that is done for the last 2 cells that failed and had set something, for 10 minutes, until they run again or memory is short
+            answer 11: refused, lost: keep what run a had set: a later run of its cell has taken its place
         p2 gone
             p1 forks p4, head
             p4 runs c
@@ -330,7 +336,8 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
         ├─ s1 (c) Freezing
         ├─ s2 (b, partial) Freezing
         └─ × a Error
-    "#]].assert_eq(&told(
+    "#]]
+    .assert_eq(&told(
         "open
          p1 ready
          draft x initial code
@@ -350,6 +357,163 @@ fn the_next_version_of_a_cell_begins_when_the_held_head_is_gone() {
 }
 
 #[test]
+fn every_later_version_of_a_cell_waits_for_the_head_that_was_held_whatever_ends_it() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 raises ValueError having set
+            a can be kept
+            wake in 600 s: end what is held
+            answer 3: a Error ValueError: message
+            stop p2
+        run b
+            a can be kept no more
+            kill p2
+        run c
+        interrupt c
+            answer 7: c Interrupted KeyboardInterrupt: it was stopped before it began
+            answer 8: interrupted true
+        run d
+        p2 gone
+            p1 forks p3, head
+            p3 runs b
+            p1 forks p4, head
+            p4 runs d
+        p3 began
+            b began
+        p3 raises ValueError having set
+            b can be kept
+            answer 6: b Error ValueError: message
+            stop p3
+        p4 began
+            d began
+        p4 raises ValueError having set
+            d can be kept
+            answer 9: d Error ValueError: message
+            stop p4
+        drop b
+            kill p3
+            removed [] [b]
+            answer 15: done
+        run e
+            d can be kept no more
+            kill p4
+        run f draft x
+            p1 forks p5, head
+            p5 runs f
+        p3 gone
+        p4 gone
+            p1 forks p6, head
+            p6 runs e
+        initial
+        ├─ × a Error
+        ├─ × c Interrupted
+        ├─ × d Error
+        ├─ × e Queued
+        └─ × f Queued
+    "#]]
+    .assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 raises ValueError having set
+         run b
+         run c
+         interrupt c
+         run d
+         p2 gone
+         p3 began
+         p3 raises ValueError having set
+         p4 began
+         p4 raises ValueError having set
+         drop b
+         run e
+         run f draft x
+         p3 gone
+         p4 gone",
+    ));
+}
+
+#[test]
+fn why_nothing_can_be_kept_is_told() {
+    expect![[r#"
+        open
+            plant p1
+        p1 ready
+            initial is in Memory
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 raises ValueError having set
+            a can be kept
+            wake in 600 s: end what is held
+            answer 3: a Error ValueError: message
+            stop p2
+        p2 stopped 16
+        p2 stopped 17
+            a can be kept no more
+            kill p2
+        keep a
+            answer 8: refused, lost: keep what run a had set: the cell had started 17 processes, which ended with it; a stopped process cannot wait for more than 16
+        p2 gone
+        run b
+            p1 forks p3, head
+            p3 runs b
+        p3 began
+            b began
+        p3 raises ValueError in a chroot
+            end p3 and what its cell has started
+            kill p3
+            answer 10: b Error ValueError: message
+        keep b
+            answer 13: refused, lost: keep what run b had set: no branch of it could be made (chroot)
+        run d on_error keep
+            p1 forks p4, head
+            p4 runs d
+        p4 began
+            d began
+        p4 raises ValueError in a chroot
+            end p4 and what its cell has started
+            kill p4
+            answer 14: d Error ValueError: message
+        keep d
+            answer 17: refused, lost: keep what run d had set: no branch of it could be made (chroot)
+        initial
+        ├─ × a Error
+        ├─ × b Error
+        └─ × d Error
+    "#]].assert_eq(&told(
+        "open
+         p1 ready
+         run a
+         p2 began
+         p2 raises ValueError having set
+         p2 stopped 16
+         p2 stopped 17
+         keep a
+         p2 gone
+         run b
+         p3 began
+         p3 raises ValueError in a chroot
+         keep b
+         run d on_error keep
+         p4 began
+         p4 raises ValueError in a chroot
+         keep d",
+    ));
+}
+
+#[test]
 fn a_run_that_waits_for_a_held_head_to_go_can_be_interrupted_and_survives_a_reset() {
     expect![[r#"
         open
@@ -362,10 +526,10 @@ fn a_run_that_waits_for_a_held_head_to_go_can_be_interrupted_and_survives_a_rese
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         run b
             a can be kept no more
             kill p2
@@ -379,9 +543,9 @@ fn a_run_that_waits_for_a_held_head_to_go_can_be_interrupted_and_survives_a_rese
         p3 began
             c began
         p3 raises ValueError having set
-            stop p3
             c can be kept
             answer 9: c Error ValueError: message
+            stop p3
         run d
             c can be kept no more
             kill p3
@@ -433,10 +597,10 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
         p2 began
             b began
         p2 raises ValueError having set
-            stop p2
             b can be kept
             wake in 600 s: end what is held
             answer 7: b Error ValueError: message
+            stop p2
         delete s1
             kill p3
             kill p2
@@ -450,31 +614,32 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
         p4 began
             c began
         p4 raises ValueError having set
-            stop p4
             c can be kept
             answer 12: c Error ValueError: message
+            stop p4
         drop c
             kill p4
             removed [] [c]
             answer 15: done
         keep c
             answer 16: refused, not_found: find run c: there is none in this notebook
+        p4 gone
         run d
             p1 forks p5, head
             p5 runs d
         p5 began
             d began
         p5 raises ValueError having set
-            stop p5
             d can be kept
-            answer 17: d Error ValueError: message
+            answer 18: d Error ValueError: message
+            stop p5
         reset
             end what cells have started
             kill p5
             all was reset
-            answer 20: done
+            answer 21: done
         keep d
-            answer 21: refused, not_found: find run d: there is none in this notebook
+            answer 22: refused, not_found: find run d: there is none in this notebook
         initial
     "#]]
     .assert_eq(&told(
@@ -494,6 +659,7 @@ fn a_held_head_goes_with_its_state_its_attempt_and_the_notebook() {
          p4 raises ValueError having set
          drop c
          keep c
+         p4 gone
          run d
          p5 began
          p5 raises ValueError having set
@@ -515,17 +681,18 @@ fn a_held_head_that_dies_is_told() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         p2 gone
             a can be kept no more
         keep a
-            answer 7: refused, lost: keep what run a had set: it is not held: that is done for the last 2 cells that failed and had set something, for 10 minutes, until they run again or memory is short
+            answer 7: refused, lost: keep what run a had set: the process of this cell was killed by SIGSEGV
         initial
         └─ × a Error
-    "#]].assert_eq(&told(
+    "#]]
+    .assert_eq(&told(
         "open
          p1 ready
          run a
@@ -562,6 +729,7 @@ fn a_head_whose_state_was_deleted_meanwhile_is_not_held() {
             s1 is in Deleted
             answer 9: done
         p2 raises ValueError having set
+            end p2 and what its cell has started
             kill p2
             answer 7: b Error ValueError: message
             removed [s1] [b a]
@@ -600,11 +768,10 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             wake in 3 s: has a stopped?
             answer 5: interrupted true
         p2 raises KeyboardInterrupt having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
-            end what the cell of p2 has started
             answer 3: a Interrupted KeyboardInterrupt: message
+            stop p2
         keep a
             a can be kept no more
             continue p2
@@ -620,10 +787,9 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             interrupt p4
             wake in 3 s: has b stopped?
         p4 raises KeyboardInterrupt having set
-            stop p4
             b can be kept
-            end what the cell of p4 has started
             answer 8: b Interrupted RunTimeout: the run was stopped at its limit of 1 s
+            stop p4
         keep b
             b can be kept no more
             continue p4
@@ -647,7 +813,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             answer 13: c Interrupted KeyboardInterrupt: the cell did not stop when asked, so its process was ended
         p6 gone
         keep c
-            answer 19: refused, lost: keep what run c had set: it is not held: that is done for the last 2 cells that failed and had set something, for 10 minutes, until they run again or memory is short
+            answer 19: refused, lost: keep what run c had set: its process has ended
         run d memory 100
             p1 forks p7, head
             p7 runs d
@@ -665,7 +831,7 @@ fn a_cell_that_was_interrupted_or_reached_its_time_limit_is_held_one_that_was_ki
             answer 20: d Interrupted RunOutOfMemory: the run was ended at its limit of memory: it held 1990 bytes more than its state, and may hold 100 bytes. Its state is as it was
         p7 gone
         keep d
-            answer 27: refused, lost: keep what run d had set: it is not held: that is done for the last 2 cells that failed and had set something, for 10 minutes, until they run again or memory is short
+            answer 27: refused, lost: keep what run d had set: its process has ended
         initial
         ├─ s1 (a, partial) Freezing
         ├─ s2 (b, partial) Freezing
@@ -715,10 +881,10 @@ fn a_held_head_that_cannot_be_frozen_keeps_its_state_as_any_other_does() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         keep a
             a can be kept no more
             continue p2
@@ -771,10 +937,10 @@ fn drafts_move_on_to_a_partial_state() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 5: a Error ValueError: message
+            stop p2
         keep a
             a can be kept no more
             continue p2
@@ -825,6 +991,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
         p2 began
             a began
         p2 raises ValueError having set
+            end what the cell of p2 has started
             answer 3: a Error s1 ValueError: message
             p2 forks p3, frozen
         p3 ready
@@ -916,10 +1083,10 @@ fn held_heads_go_first_when_memory_is_short_and_not_for_the_number_of_processes(
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         run b
             p1 forks p3, head
             p3 runs b
@@ -983,19 +1150,19 @@ fn a_held_head_that_takes_too_much_memory_goes() {
         p2 began
             a began
         p2 raises ValueError having set
-            stop p2
             a can be kept
             wake in 600 s: end what is held
             answer 3: a Error ValueError: message
+            stop p2
         run b draft y
             p1 forks p3, head
             p3 runs b
         p3 began
             b began
         p3 raises ValueError having set
-            stop p3
             b can be kept
             answer 6: b Error ValueError: message
+            stop p3
         alarm measure
             measure 3
         measured p2 40 p3 50

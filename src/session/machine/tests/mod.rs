@@ -349,6 +349,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             remains: match left {
                 ["having", "set"] => Remains::Set,
                 ["at", "once"] => Remains::Unchanged,
+                ["in", "a", "chroot"] => Remains::Unfit("no branch of it could be made (chroot)".into()),
                 _ => Remains::Nothing,
             },
         }),
@@ -385,6 +386,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             },
         ),
         [_, "gone"] => Input::Gone(proc(words[0]), Some(Exit::Signal(11))),
+        [_, "stopped", ended] => Input::Stopped(proc(words[0]), ended.parse().expect("a number")),
         [_, "exits", code] => Input::Gone(proc(words[0]), Some(Exit::Code(code.parse().expect("a code")))),
         _ => panic!("what is {line:?}?"),
     }

@@ -133,6 +133,7 @@ fn a_failed_run_leaves_an_attempt_and_no_head() {
         p2 prints so_far
             a printed "so_far"
         p2 raises ValueError
+            end p2 and what its cell has started
             kill p2
             answer 3: a Error ValueError: message
         p2 gone
@@ -245,6 +246,7 @@ fn what_waits_for_a_failed_run_is_aborted() {
         p2 began
             a began
         p2 raises KeyError
+            end p2 and what its cell has started
             kill p2
             answer 2: a Error KeyError: message
             answer 3: b Interrupted RunAborted: the run before it left no state

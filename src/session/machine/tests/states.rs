@@ -125,6 +125,7 @@ fn a_deleted_state_stays_while_something_grew_from_it() {
         p5 began
             x began
         p5 raises Error
+            end p5 and what its cell has started
             kill p5
             answer 8: x Error Error: message
         delete s1

@@ -255,6 +255,10 @@ impl World {
             return true;
         }
         let life = self.processes[&id].clone();
+        if life == Life::Waits && chance.below(4) == 0 {
+            self.feed(Input::Stopped(id, 20));
+            return true;
+        }
         let report = match life.clone() {
             Life::Waits => return true,
             Life::BecomesReady(Role::ListVariables) => {
@@ -318,7 +322,10 @@ impl World {
                     _ => How::Ok,
                 };
                 let forks = chance.below(8) != 0;
-                let remains = [Remains::Nothing, Remains::Unchanged, Remains::Set][chance.below(3)];
+                let remains =
+                    [Remains::Nothing, Remains::Unchanged, Remains::Set, Remains::Unfit("chroot".into())]
+                        [chance.below(4)]
+                    .clone();
                 let (exec_count, warnings, is_alone) = (1, Vec::new(), false);
                 (Life::Waits, Report::Ended { how, exec_count, warnings, forks, is_alone, remains })
             }

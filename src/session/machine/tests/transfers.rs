@@ -96,6 +96,7 @@ fn a_sender_that_does_not_come_is_ended_and_its_pipe_with_it() {
         p6 ready
         p6 began
         p6 raises AttributeError
+            end p6 and what its cell has started
             kill p6
             answer 13: c Error AttributeError: message
         initial
