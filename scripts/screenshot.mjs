@@ -1,4 +1,4 @@
-// Makes the README's pictures: a real server, a real browser, real cells. One minute.
+// Makes the pictures of the README and of docs/tour.md: a real server, a real browser, real cells. One minute.
 //
 // usage: RATOON_BIN=target/release/ratoon RATOON_TEST_PYTHON=PYTHON node scripts/screenshot.mjs [DIRECTORY, else docs]
 // The environment of PYTHON needs pandas, matplotlib and scikit-learn (tests/run makes such an environment).
