@@ -2,7 +2,7 @@
 // Where a state lives, how it is saved, what of it is missing, and what a replay of it would run. Pure.
 
 import { bytes } from './text/format.js';
-import { taken } from './text/traceback.js';
+import { lineOfCell, taken } from './text/traceback.js';
 import { WORDS } from './words.js';
 
 /** @typedef {import('./model.js').Model} Model */
@@ -67,9 +67,7 @@ export function saidOf(state, progress, isUnsaved = false) {
 
 /** What a partial state is, with the line at which its cell failed. @param {State} state @param {import('./model.js').Run | null | undefined} run */
 export function partialOf({ exec_count }, run) {
-    const frames = run?.error ? taken(run.error).frames : [];
-    const line = frames.find(({ place }) => place?.cell === exec_count)?.place?.line;
-    return WORDS.partial(run?.status === 'interrupted', line);
+    return WORDS.partial(run?.status === 'interrupted', run?.error ? lineOfCell(taken(run.error).frames, exec_count) : undefined);
 }
 
 /** The cells that a replay of a state runs, from the nearest ancestor that is whole. @param {Model} model @param {string} id @returns {State[]} */

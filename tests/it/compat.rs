@@ -412,6 +412,25 @@ fn digests_are_equal_for_equal_values_and_for_no_others() {
     assert_eq!(server.post("/alias_groups", json!({"state_name": "none"})).status, 404);
 }
 
+/// It takes 10 s: a value is given its time.
+#[test]
+fn a_value_that_cannot_be_read_costs_no_other_its_digest() {
+    let server = TestServer::start();
+    let plain = server.run("initial", "w = 3");
+    let expected = hashes(&server, plain.state(), &["w"]);
+    for code in [
+        "class M(type):\n    def __getattribute__(c, n): raise SystemExit\nclass V(metaclass=M): pass\nv, w = [V(), iter([])], 3",
+        "class M(type):\n    def __hash__(c): raise SystemExit\nclass V(metaclass=M): pass\nv, w = [V(), iter([])], 3",
+        "class V:\n    def __reduce__(self):\n        while True: pass\nv, w = [V(), V()], 3",
+    ] {
+        let state = server.run("initial", code);
+        let found = hashes(&server, state.state(), &["v", "w"]);
+        assert_eq!(found["w"], expected["w"], "{code}");
+        assert!(found["v"].is_string(), "{code}");
+        assert!(groups(&server, state.state()).0.contains(&"w".to_owned()), "{code}");
+    }
+}
+
 #[test]
 fn a_state_of_the_variables_of_two_is_a_state_like_any_other() {
     let room = crate::cells::Room::new();

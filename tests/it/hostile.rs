@@ -213,3 +213,25 @@ fn a_thread_pool_kept_in_a_state_works_in_its_branches() {
         assert_eq!(server.run(next.state(), "print(pool.submit(len, 'ab').result())").text(), "2\n");
     }
 }
+
+#[test]
+fn a_state_that_has_lost_our_modules_is_branched_all_the_same() {
+    let server = TestServer::start();
+    let none = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): sys.modules[name] = None\nv = 1";
+    let gone = "import sys\nfor name in list(sys.modules):\n    if name.startswith('_ratoon'): del sys.modules[name]\nv = 1";
+    for code in [none, gone, "import sys; sys.modules.clear(); v = 1"] {
+        let state = server.run("initial", code);
+        assert_eq!(state.ename(), "", "{code}: {state:?}");
+        for _ in 0..2 {
+            let ran = server.run(state.state(), "print(v)");
+            assert_eq!(ran.text(), "1\n", "{code}: {ran:?}");
+        }
+        for path in ["/symbol_hashes", "/alias_groups"] {
+            let answer = server.post(path, json!({"state_name": state.state(), "symbols": ["v"]}));
+            assert_eq!(answer.status, 200, "{code}: {answer:?}");
+        }
+        let body =
+            json!({"code": "print(a.v)", "exec_id": state.state(), "state_mapping": {"a": state.state()}});
+        assert_eq!(server.post("/multistate_execute", body).json()["error"], json!(null), "{code}");
+    }
+}

@@ -348,10 +348,10 @@ fn magics_and_shell_commands() {
             ("import asyncio\nawait asyncio.sleep(0, 'awaited')", &["result 'awaited'"]),
             ("async def f(): return 5\nprint(await f())", &["out 5\n"]),
             ("async for_ = 1", &["error SyntaxError"]),
-            (
-                "%nonsense",
-                &["err UsageError: Line magic function `%nonsense` not found.\n", "error UsageError"],
-            ),
+            // Once, although IPython prints it.
+            ("%nonsense", &["error UsageError"]),
+            ("%%nonsense\nx", &["error UsageError"]),
+            ("print(1)\n%nonsense", &["out 1\n", "error UsageError"]),
         ],
     );
     for (code, part) in [
@@ -367,6 +367,27 @@ fn magics_and_shell_commands() {
     }
     assert!(server.run("initial", "!exit 3\nprint(_exit_code)").text().contains('3'));
     assert_eq!(server.run("initial", "%%bash\nexit 3").ename(), "CalledProcessError");
+}
+
+/// Of a very long traceback the middle is left out, but for the line in the user's own code.
+#[test]
+fn a_deep_error_keeps_the_cells_own_line() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let module = |letter: char| {
+        let calls = (0..60).map(|i| format!("def {letter}{i}(): return {letter}{}()\n", i + 1));
+        calls.collect::<String>() + &format!("def {letter}60(): raise ValueError('{letter}')\n")
+    };
+    std::fs::write(room.path().join("deep.py"), module('f') + &module('g')).unwrap();
+    let ran = server.run("initial", "import deep\ntry:\n    deep.f0()\nexcept ValueError:\n    deep.g0()");
+    let error = ran.error.as_ref().unwrap();
+    let items = error["traceback"].as_array().unwrap();
+    let plain = items.iter().map(|item| strip_ansi(item.as_str().unwrap())).collect::<Vec<_>>();
+    let own = plain.iter().filter(|item| item.starts_with("Cell In[1], line ")).collect::<Vec<_>>();
+    assert_eq!(own.len(), 2, "{plain:#?}");
+    assert!(own[1].starts_with("Cell In[1], line 5"), "{}", own[1]);
+    let left_out = plain.iter().filter(|item| item.contains("frames are left out here")).count();
+    assert!(left_out == 2 && plain.len() < 110, "{left_out} times, {} items", plain.len());
 }
 
 #[test]

@@ -468,3 +468,26 @@ fn a_cells_own_limit_of_memory_that_leaves_no_room_is_told_for_what_it_is() {
         assert_eq!(server.run(&roomy, "x = bytes(1 << 30)").ename(), "MemoryError", "{which}");
     }
 }
+
+#[test]
+fn a_cell_that_leaves_its_process_no_processor_time_leaves_no_state() {
+    let server = TestServer::start();
+    let limit = |soft: u32, hard: &str| {
+        server.run("initial", &format!("import resource as r; r.setrlimit(r.RLIMIT_CPU, ({soft}, {hard}))"))
+    };
+    for hard in ["r.RLIM_INFINITY", "0"] {
+        let ran = limit(0, hard);
+        // The system may end it before the cell has ended.
+        assert!(
+            ["StateNotKept", "KernelDied"].contains(&ran.ename()) && ran.state.is_none(),
+            "{hard}: {ran:?}"
+        );
+        let told = ran.evalue().contains("RLIMIT_CPU is 0");
+        assert!(told || ran.ename() == "KernelDied", "{hard}: {}", ran.evalue());
+    }
+    // Any other holds in each branch by itself.
+    let state = limit(5, "r.RLIM_INFINITY").state().to_owned();
+    for _ in 0..2 {
+        assert_eq!(server.run(&state, "print(r.getrlimit(r.RLIMIT_CPU)[0])").text(), "5\n");
+    }
+}

@@ -11,6 +11,7 @@ use std::process::Command;
 /// A pool of one worker: `ask` wakes it and waits for its answer, for ever where there is none.
 const POOL: &str = r#"#define _GNU_SOURCE
 #include <pthread.h>
+#include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t asked_now = PTHREAD_COND_INITIALIZER, answered_now = PTHREAD_COND_INITIALIZER;
 static int asked, answered, has_worker, is_over;
@@ -41,6 +42,34 @@ void end(void) {
     pthread_mutex_unlock(&lock);
     if (has_worker) pthread_join(worker, 0);
     has_worker = is_over = 0;
+}
+// Each worker answers once, starts the next and ends.
+static void *work_once(void *microseconds) {
+    pthread_mutex_lock(&lock);
+    if (answered != asked) pthread_cond_signal(&answered_now);
+    answered = asked;
+    pthread_mutex_unlock(&lock);
+    usleep((long)microseconds);
+    pthread_t next;
+    if (!pthread_create(&next, 0, work_once, microseconds)) pthread_detach(next);
+    return 0;
+}
+int ask_a_chain(int microseconds) {
+    pthread_mutex_lock(&lock);
+    if (!has_worker) has_worker = !pthread_create(&worker, 0, work_once, (void *)(long)microseconds);
+    int number = ++asked;
+    while (answered < number) pthread_cond_wait(&answered_now, &lock);
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+// Waits for ever in any other process than that of the first call.
+int only_here(void) {
+    static pid_t home;
+    if (!home) home = getpid();
+    pthread_mutex_lock(&lock);
+    while (getpid() != home) pthread_cond_wait(&asked_now, &lock);
+    pthread_mutex_unlock(&lock);
+    return 1;
 }
 "#;
 
@@ -131,6 +160,44 @@ threading.Thread(target=time.sleep, args=(1000,), name='sleeper', daemon=True).s
     let state = server.run("initial", code);
     assert_eq!(warnings(&server, state.state()), "threads do not go on in a branch: sleeper");
     assert_eq!(state_of(&server, state.state())["forks"], true);
+}
+
+#[test]
+fn a_directory_whose_name_is_that_of_a_proven_library_proves_nothing() {
+    let room = room();
+    let server = TestServer::in_dir(room.path());
+    for file in [
+        "envs-openblas/lib/libpool.so",
+        "libpython-tools/libpool.so",
+        "libgomp-x/libpool.so",
+        "numexpr/pool.so",
+    ] {
+        let file = room.file(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::copy(room.file("libpool.so"), &file).unwrap();
+        let code =
+            format!("import ctypes; lib = ctypes.CDLL({:?}); print(lib.ask(None))", file.to_str().unwrap());
+        let state = server.run("initial", &code);
+        assert!(warnings(&server, state.state()).ends_with("pool.so"), "{state:?}");
+        assert_eq!(state_of(&server, state.state())["forks"], false);
+        server.run(state.state(), "pass");
+        assert_eq!(printed(&server, state.state(), &code), "1\n");
+    }
+}
+
+#[test]
+fn threads_that_start_each_other_and_end_are_seen() {
+    let room = room();
+    let server = TestServer::in_dir(room.path());
+    for microseconds in [300, 300, 300, 300, 1] {
+        let code = format!("import pool; print(pool._pool.ask_a_chain({microseconds}))");
+        let state = server.run("initial", &code);
+        let told = warnings(&server, state.state());
+        assert!(told.starts_with("native threads do not survive a fork"), "{told}");
+        assert_eq!(state_of(&server, state.state())["forks"], false);
+        server.run(state.state(), "pass");
+        assert_eq!(printed(&server, state.state(), &code), "1\n");
+    }
 }
 
 #[test]
@@ -296,4 +363,22 @@ fn a_branch_that_stands_still_is_told_with_the_way_out() {
     assert!(server.interrupt(&exec_id));
     until("it has ended", || state_of(&server, state.state())["fork_anyway"].is_null());
     assert_eq!(printed(&server, state.state(), "print(pool.ask())"), "1\n");
+}
+
+/// It takes the watchdog 20 s.
+#[test]
+fn a_branch_that_stands_still_is_told_also_when_nothing_is_suspected() {
+    let room = room();
+    let server = TestServer::in_dir(room.path());
+    let mut live = Live::join(&server);
+    let state = server.run("initial", "import pool; print(pool._pool.only_here())");
+    assert_eq!(warnings(&server, state.state()), "");
+    server.run(state.state(), "pass");
+    let exec_id = live.run(state.state(), "pool._pool.only_here()");
+    let told = live.event(&exec_id, "run_warned")["warning"].as_str().unwrap_or_default().to_owned();
+    assert!(told.starts_with("the cell has used no processor time for 20 s and waits for a lock."), "{told}");
+    assert!(!told.contains("Suspected") && told.contains("interrupt it and run it again"), "{told}");
+    assert!(server.interrupt(&exec_id));
+    until("its state is not forked any more", || state_of(&server, state.state())["forks"] == false);
+    assert_eq!(printed(&server, state.state(), "print(pool._pool.only_here())"), "1\n");
 }

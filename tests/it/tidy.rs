@@ -185,40 +185,6 @@ fn sharp_tools_stay_in_their_place() {
 }
 
 #[test]
-fn the_page_knows_every_command_and_event() {
-    let page = read("web/protocol.js");
-    for (file, name) in
-        [("src/notebook/command.rs", "pub enum Command"), ("src/notebook/event.rs", "pub enum Event")]
-    {
-        let text = read(file);
-        let body = text.split(name).nth(1).unwrap().split("\n}\n").next().unwrap();
-        let (mut variants, mut renamed) = (Vec::new(), None);
-        for line in body.lines().filter(|l| l.starts_with("    ") && !l.starts_with("     ")).map(str::trim) {
-            if let Some(word) = line.strip_prefix("#[serde(rename = \"") {
-                renamed = word.strip_suffix("\")]").map(str::to_owned);
-            }
-            let name = line.split([' ', ',']).next().filter(|w| w.starts_with(char::is_uppercase));
-            variants.extend(name.map(|name| renamed.take().unwrap_or_else(|| snake(name))));
-        }
-        assert!(variants.len() > 5, "{file} has variants");
-        for word in variants {
-            assert!(page.contains(&word), "web/protocol.js does not know {word}");
-        }
-    }
-}
-
-fn snake(name: &str) -> String {
-    let mut word = String::new();
-    for letter in name.chars() {
-        if letter.is_uppercase() && !word.is_empty() {
-            word.push('_');
-        }
-        word.extend(letter.to_lowercase());
-    }
-    word
-}
-
-#[test]
 fn the_architecture_names_every_folder_word_and_dependency() {
     let text = read("ARCHITECTURE.md");
     for entry in fs::read_dir(root().join("src")).unwrap() {

@@ -4,7 +4,7 @@ import { libraryOf, plotlyHtml, vegaHtml } from '../../web/text/libraries.js';
 import { withLinks } from '../../web/text/links.js';
 import { formulaAt, withFormulas } from '../../web/text/math.js';
 import { asBytes, choose, endingOf, imageAddress } from '../../web/text/mime.js';
-import { taken } from '../../web/text/traceback.js';
+import { lineOfCell, shownAtFirst, taken } from '../../web/text/traceback.js';
 
 test('the richest representation is shown', () => {
     const how = (bundle) => choose(bundle).how;
@@ -102,6 +102,31 @@ test('a note on an error and a syntax error keep what they say', () => {
     assert.equal(taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['KeyboardInterrupt: '] }).after, '');
     assert.deepEqual(taken({ ename: 'E', evalue: '', traceback: ['Input In [3], in <module>'] }).title, 'E');
     assert.equal(taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['Cell In[3], line 1', 'KeyboardInterrupt: '] }).after, '', 'no colon is left of an error that says nothing');
+});
+
+const library = (n) => Array.from({ length: n }, (_, i) => `File ~/lib/x.py:${i}, in g${i}()\n      ${i} h()\n`);
+const cell = (number, line, more = '') => `\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[${number}]\x1b[39m\x1b[32m, line ${line}\x1b[39m${more}\n----> ${line} x()\n`;
+const framesOf = (...traceback) => taken({ ename: 'KeyError', evalue: "'k'", traceback: [...traceback, "KeyError: 'k'"] }).frames;
+
+test("however deep an error is, the cell's own last line is shown", () => {
+    const shown = (...traceback) => shownAtFirst(framesOf(...traceback), 4).map((one) => (typeof one === 'number' ? one : one.place ? `${one.place.cell}:${one.place.line}` : one.text.match(/g\d+/)?.[0] ?? '…'));
+    assert.deepEqual(shown(cell(4, 7), ...library(9)), ['4:7', 6, 'g6', 'g7', 'g8']);
+    assert.deepEqual(shown(cell(4, 7), ...library(3)), ['4:7', 'g0', 'g1', 'g2'], 'a few are shown at once');
+    assert.deepEqual(shown(cell(4, 7), cell(4, 2, ', in f()'), cell(1, 5, ', in other()'), ...library(7)), [1, '4:2', '1:5', 4, 'g4', 'g5', 'g6'], 'and that of the last cell');
+    assert.deepEqual(shown(cell(4, 7), ...library(9), cell(4, 2, ', in <lambda>(x)')), [8, 'g7', 'g8', '4:2']);
+    const chained = [...library(6), '\nThe above exception was the direct cause of the following exception:\n', cell(4, 9), ...library(6)];
+    assert.deepEqual(shown(cell(4, 7), ...chained), [8, '4:9', 3, 'g3', 'g4', 'g5']);
+    assert.deepEqual(shown(...library(8)), [5, 'g5', 'g6', 'g7'], 'an error without a line of the cell');
+    const { frames } = taken({ ename: 'KeyError', evalue: '', traceback: [cell(4, 7), ...library(9)] });
+    assert.equal(shownAtFirst(frames, null)[0], frames[0], 'the number of an imported cell is not known');
+});
+
+test('the line at which a cell ended is that of its last error', () => {
+    assert.equal(lineOfCell(framesOf(cell(4, 7), cell(4, 2, ', in f()'), ...library(20)), 4), 7);
+    const between = 'During handling of the above exception, another exception occurred:\n';
+    assert.equal(lineOfCell(framesOf(cell(4, 7), ...library(20), between, cell(4, 9), ...library(20)), 4), 9);
+    assert.equal(lineOfCell(framesOf(cell(4, 7), between, ...library(20)), 4), 7);
+    assert.equal(lineOfCell(framesOf(...library(20)), 4), undefined);
 });
 
 test('images and files give their bytes', () => {

@@ -10,7 +10,8 @@ async function variants(file, name) {
     const text = await readFile(new URL(`../../src/notebook/${file}.rs`, import.meta.url), 'utf8');
     const body = text.match(new RegExp(`pub enum ${name} \\{\\n(.*?)\\n\\}`, 's'))?.[1];
     assert.ok(body, `there is an enum ${name} in ${file}.rs`);
-    return [...body.matchAll(/^ {4}([A-Z]\w*)/gm)].map(([, word]) => word.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase());
+    const each = body.matchAll(/(?:^ {4}#\[serde\(rename = "(\w+)"\)\]\n)?^ {4}([A-Z]\w*)/gm);
+    return [...each].map(([, renamed, word]) => renamed ?? word.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase());
 }
 
 test('commands', async () => assert.deepEqual(Object.keys(COMMANDS), await variants('command', 'Command')));

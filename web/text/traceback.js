@@ -39,6 +39,44 @@ export function taken({ ename, evalue, traceback }) {
     return { title, frames: items.map((item) => frame(withoutTitle(item, ename))), after };
 }
 
+/** From so many frames on, not all are shown at first. */
+const MANY = 6;
+/** How many pieces are shown at the end of those. */
+const LAST = 3;
+
+/**
+ * What is shown of an error at first: its end, the last frame of the cell itself and the last one of any cell, as these hold the user's
+ * own lines. A number stands for so many pieces that are not shown.
+ *
+ * @param {Frame[]} frames @param {number | null} count the number of the cell that failed @returns {(Frame | number)[]}
+ */
+export function shownAtFirst(frames, count) {
+    if (frames.filter((one) => one.isFrame).length < MANY) return frames;
+    const wanted = new Set([frames.findLastIndex(({ place }) => place?.cell === count), frames.findLastIndex(({ place }) => place !== null)]);
+    /** @type {(Frame | number)[]} */
+    const shown = [];
+    let hidden = 0;
+    for (const [at, one] of frames.entries()) {
+        if (at < frames.length - LAST && !wanted.has(at)) hidden += 1;
+        else {
+            if (hidden > 0) shown.push(hidden);
+            shown.push(one);
+            hidden = 0;
+        }
+    }
+    return shown;
+}
+
+/** What stands between an error and the one that it led to. */
+const BETWEEN = /^(?:The above exception was|During handling of the above)/;
+
+/** The line of the cell at which it ended: where the last of several errors passed through it. @param {Frame[]} frames @param {number} count the cell's number @returns {number | undefined} */
+export function lineOfCell(frames, count) {
+    const isOwn = (/** @type {Frame} */ { place }) => place?.cell === count;
+    const last = frames.findLastIndex(({ text, isFrame }) => !isFrame && BETWEEN.test(withoutColours(text)));
+    return (frames.slice(last + 1).find(isOwn) ?? frames.findLast(isOwn))?.place?.line;
+}
+
 /** A syntax error has its title in the same piece as its place. @param {string} item @param {string} ename */
 function withoutTitle(item, ename) {
     const lines = item.split('\n');

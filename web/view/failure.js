@@ -1,7 +1,7 @@
 // @ts-check
 // An error: what went wrong first, then where. Lines of cells lead to their editors.
 
-import { taken, withoutColours } from '../text/traceback.js';
+import { shownAtFirst, taken, withoutColours } from '../text/traceback.js';
 import { Component, html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from '../words/outputs.js';
 import { nodesOfText } from './text.js';
@@ -9,10 +9,6 @@ import { nodesOfText } from './text.js';
 /** @typedef {import('../protocol.js').RunError} RunError */
 /** @typedef {import('../text/traceback.js').Place} Place */
 /** @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) | null}} FailureProps `count`: the number of the cell that failed */
-
-/** From so many frames on, only the last ones are shown. */
-const MANY = 6;
-const LAST = 3;
 
 /** @extends {Component<FailureProps, {showsAll: boolean}>} */
 export class Failure extends Component {
@@ -22,20 +18,26 @@ export class Failure extends Component {
     render({ error, count, goTo }, { showsAll }) {
         const { title, frames, after } = taken(error);
         const steps = frames.filter((one) => one.isFrame).length;
-        const hidden = showsAll || steps < MANY ? 0 : frames.length - LAST;
+        const shown = showsAll ? frames : shownAtFirst(frames, count);
+        const first = shown.findIndex((one) => typeof one === 'number');
         return html`
             <div class="failure">
                 <div class="title">${title}</div>
-                ${hidden > 0 && html`<button class="quiet" onClick=${() => this.setState({ showsAll: true })}>${OUTPUT_WORDS.allFrames(steps)}</button>`}
-                ${frames.slice(hidden).map(({ place, rest, text }, i) => html`
-                    <div class="step" key=${hidden + i}>
-                        ${place && html`<div class="at">${where(place, count, goTo)}${rest}</div>`}
-                        ${text && html`<${Coloured} text=${text} />`}
-                    </div>`)}
+                ${shown.map((one, i) => {
+                    if (i === first) return html`<button class="quiet" key="all" onClick=${() => this.setState({ showsAll: true })}>${OUTPUT_WORDS.allFrames(steps)}</button>`;
+                    return typeof one === 'number' ? html`<div class="at" key=${`hidden ${i}`}>⋯</div>` : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count} goTo=${goTo} />`;
+                })}
                 ${after && html`<${Coloured} text=${after} />`}
             </div>`;
     }
 }
+
+/** @param {{frame: import('../text/traceback.js').Frame} & Pick<FailureProps, 'count' | 'goTo'>} props */
+const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
+    <div class="step">
+        ${place && html`<div class="at">${where(place, count, goTo)}${rest}</div>`}
+        ${text && html`<${Coloured} text=${text} />`}
+    </div>`;
 
 /** @param {NonNullable<Place>} place @param {number | null} count @param {FailureProps['goTo']} goTo */
 function where({ cell, line }, count, goTo) {

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// omp_pause_resource_t: give up threads and everything else (OpenMP 5.0, section 3.2.43).
 const OMP_PAUSE_HARD: c_int = 2;
+/// How the file names of libgomp begin.
+pub(super) const LIBGOMP: &str = "libgomp";
 
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
@@ -128,7 +130,8 @@ unsafe extern "C" fn note_libgomp(info: *mut libc::dl_phdr_info, _size: usize, l
         let name = (*info).dlpi_name;
         if !name.is_null() {
             let name = CStr::from_ptr(name);
-            if name.to_bytes().windows(7).any(|w| w == b"libgomp") {
+            let file = name.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            if file.starts_with(LIBGOMP.as_bytes()) {
                 (*list.cast::<Vec<CString>>()).push(name.to_owned());
             }
         }

@@ -20,6 +20,7 @@ pub(super) fn can_be_kept() -> Result<Vec<String>, String> {
     let mended = capture::mend().map_err(|error| no_room(&error))?;
     has_descriptors().map_err(|error| no_room(&error))?;
     has_memory()?;
+    has_time()?;
     lifeline::can_tie().map_err(|why| format!("the state could not be kept: {why}. {AS_BEFORE}"))?;
     Ok(mended)
 }
@@ -62,6 +63,18 @@ fn has_memory() -> Result<(), String> {
          {AS_BEFORE}: set a higher limit, or limit runs with `--run-memory` or `run_memory`",
         limits.join(", ")
     ))
+}
+
+/// Whether a branch may compute at all. The time that a process has used counts anew in each fork, so any other limit leaves
+/// it some.
+fn has_time() -> Result<(), String> {
+    match getrlimit(Resource::RLIMIT_CPU) {
+        Ok((0, _)) => Err(format!(
+            "the cell has left its process no processor time (RLIMIT_CPU is 0), so that no branch of its state could be made. \
+             {AS_BEFORE}: set a higher limit, or limit runs with `--timeout` or `timeout`"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The limits of this process' memory, in words.

@@ -31,11 +31,13 @@ use fork::Side;
 use introspect::Asking;
 use pyo3::Python;
 use python::{Ran, Shell};
+use sharing::Sharing;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use transfer::Transfer;
 
 /// Our descriptors have numbers from here on, so that user code that counts on 3, 4, 5 or closes them meets none.
 const FIRST_OWN_DESCRIPTOR: i32 = 200;
@@ -89,7 +91,7 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     priority::stand_back(nice.into());
     let started = spawn_root(&python, support.as_deref(), &cwd, descriptors);
     Python::attach(|py| match started {
-        Ok((shell, asking, checkpoints)) => {
+        Ok(Parts { shell, asking, checkpoints, sharing, transfer }) => {
             let pid = std::process::id().cast_signed();
             control::report(&Report::Ready { pid, missing: Vec::new(), hazard: None });
             let mut step = 0;
@@ -100,6 +102,8 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
                 shell,
                 asking,
                 checkpoints,
+                sharing,
+                transfer,
                 address_space: new_address_space(),
                 role: Role::Frozen,
                 kept: FrozenCopy::Yes,
@@ -116,12 +120,21 @@ fn live(order: Order, descriptors: Vec<OwnedFd>) -> ExitCode {
     })
 }
 
+/// Our Python, loaded in the root. Held, not looked for in `sys.modules`: that is the user's.
+struct Parts {
+    shell: Shell,
+    asking: Asking,
+    checkpoints: Checkpoints,
+    sharing: Sharing,
+    transfer: Transfer,
+}
+
 fn spawn_root(
     python: &Path,
     support: Option<&Path>,
     cwd: &Path,
     descriptors: Vec<OwnedFd>,
-) -> Result<(Shell, Asking, Checkpoints), String> {
+) -> Result<Parts, String> {
     let pipe = descriptors.into_iter().next().ok_or("the server sent no lifeline")?;
     lifeline::tie(pipe).map_err(|e| format!("the process could not be tied to the server: {e}"))?;
     std::env::set_current_dir(cwd).map_err(|e| format!("cannot work in {}: {e}", cwd.display()))?;
@@ -135,12 +148,11 @@ fn spawn_root(
             .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
         let checkpoints = Checkpoints::boot(py)
             .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
-        symbols::boot(py)
-            .and_then(|()| sharing::boot(py))
-            .and_then(|()| transfer::boot(py))
+        let (sharing, transfer) = symbols::boot(py)
+            .and_then(|()| Ok((Sharing::boot(py)?, Transfer::boot(py)?)))
             .map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
         shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-        Ok((shell, asking, checkpoints))
+        Ok(Parts { shell, asking, checkpoints, sharing, transfer })
     })
 }
 
@@ -171,6 +183,8 @@ struct Process {
     shell: Shell,
     asking: Asking,
     checkpoints: Checkpoints,
+    sharing: Sharing,
+    transfer: Transfer,
     /// Told in `Report::Marked`.
     address_space: u64,
     role: Role,
@@ -198,7 +212,7 @@ impl Process {
                 Order::Run { code, allow_stdin, weighs, tells_symbols, deliveries, .. }
                     if self.role == Role::Head =>
                 {
-                    transfer::deliver(py, &deliveries, descriptors);
+                    self.transfer.deliver(py, &deliveries, descriptors);
                     self.run(py, &code, allow_stdin, weighs, tells_symbols)
                 }
                 Order::Question { number, sought, code, cursor } if self.role == Role::Answer => {
@@ -355,14 +369,14 @@ impl Process {
                 leave();
             }
             Role::Digest => {
-                control::report(&Report::Digested(sharing::digests(py)));
+                control::report(&Report::Digested(self.sharing.digests(py)));
                 leave();
             }
             Role::Send => {
                 let pid = std::process::id().cast_signed();
                 control::report(&Report::Ready { pid, missing, hazard });
                 if let Some(wanted) = wanted {
-                    transfer::send(py, raise(next()?)?, &wanted);
+                    self.transfer.send(py, raise(next()?)?, &wanted);
                 }
                 leave();
             }

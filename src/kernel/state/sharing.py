@@ -16,10 +16,12 @@ import types
 import _ratoon_fingerprint as fingerprints
 import _ratoon_looking as looking
 import _ratoon_pickling as pickling
-from _ratoon_shell import _json
+from _ratoon_shell import _json, _name_of
 
-# How long the values of a state are read, in seconds of the processor; what is left has no digest.
+# How long the values of a state are read, in seconds of the processor, and by the clock; what is left has no digest. One value
+# gets half of what is left, so that one which does not end leaves time for the others.
 MAX_SECONDS = 20
+MAX_SECONDS_BY_CLOCK = 40
 # Behind a value that cannot be pickled, how many objects are searched for what it shares.
 MAX_OBJECTS = 20_000
 # How deep tuples in tuples are searched for what can be changed.
@@ -40,15 +42,19 @@ def digests():
     """Answers JSON: {"hashes": {name: hex or null}, "groups": [[name]], "fingerprints": [hex or null]}; every variable is in
     exactly one group, with all those that share an object with it that can be changed."""
     os._exit = _refuse_to_exit
-    signal.signal(signal.SIGALRM, _out_of_time)
-    signal.alarm(2 * MAX_SECONDS)
-    deadline = time.process_time() + MAX_SECONDS
+    limit = _Limit()
     found = dict(sorted(looking.variables()))
-    shared = _Shared(deadline)
+    shared = _Shared(limit.deadline)
+    endless = set()
     for name, value in found.items():
-        shared.look(name, value)
-    hashes = {name: _digest(value, deadline) for name, value in found.items()}
-    signal.alarm(0)
+        if limit.read(shared.look, name, value):
+            continue
+        if limit.ran_out:
+            endless.add(name)
+        if not limit.read(shared.below, value):
+            shared.tangled.append(name)
+    # What was not taken apart in its time would not be pickled in it either.
+    hashes = {name: limit.read(_digest, value, limit.deadline, name not in endless) for name, value in found.items()}
     groups = shared.groups(found)
     return _json({"hashes": hashes, "groups": groups, "fingerprints": [shared.fingerprint(group, hashes) for group in groups]})
 
@@ -57,8 +63,41 @@ def _refuse_to_exit(*_):
     raise SystemExit("it tried to end the process")
 
 
-def _out_of_time(_signal, _frame):
-    raise TimeoutError("reading the values took too long")
+class _OutOfTime(BaseException):
+    """No `Exception`: what is read may catch those."""
+
+
+class _Limit:
+    """Reads one value after the other, each within its time, whatever it raises."""
+
+    def __init__(self):
+        # Whether it was the time that the last value has failed for.
+        self.ran_out = False
+        self.deadline = time.process_time() + MAX_SECONDS
+        self.by_clock = time.monotonic() + MAX_SECONDS_BY_CLOCK
+        signal.signal(signal.SIGALRM, self.end)
+
+    def read(self, read, *arguments):
+        """What `read` answers; None when that fails or takes too long."""
+        left = min(self.deadline - time.process_time(), self.by_clock - time.monotonic())
+        self.ran_out = left <= 0
+        if self.ran_out:
+            return None
+        try:
+            try:
+                # Again and again: what is read may catch it.
+                signal.setitimer(signal.ITIMER_REAL, left / 2, 1)
+                return read(*arguments)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except BaseException:  # `__reduce__` and metaclasses may raise anything
+            # The time may have run out in the line above.
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            return None
+
+    def end(self, _signal, _frame):
+        self.ran_out = True
+        raise _OutOfTime
 
 
 # -- digests of single values -----------------------------------------------------------------------------------------
@@ -81,22 +120,21 @@ class _Whole(fingerprints._Reader):
             super().value(dict(vars(value)), depth + 1)
 
 
-def _digest(value, deadline):
-    """64 hexadecimal digits, equal only for equal values; None when it cannot be read."""
+def _digest(value, deadline, may_pickle):
+    """64 hexadecimal digits, equal only for equal values; raises anything when it cannot be read."""
     limit = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(max(limit, 3000))
         reader = _Whole(deadline)
         reader.value(value, 0)
         return hashlib.sha256(b"read" + reader.hash.digest()).hexdigest()
+    except _OutOfTime:
+        raise
     except BaseException:
         pass  # of a type that is not known, or too deep
     finally:
         sys.setrecursionlimit(limit)
-    try:
-        return _pickled(value, deadline)
-    except BaseException:  # the user's own __reduce__ may raise anything
-        return None
+    return _pickled(value, deadline) if may_pickle else None
 
 
 def _pickled(value, deadline):
@@ -139,13 +177,8 @@ class _Shared(pickling.Fast):
 
     def look(self, name, value):
         self.owner, self.count, self.meetings[name] = name, 0, []
-        try:
-            if time.process_time() > self.deadline:
-                raise TimeoutError
-            self.dump(value)
-        except BaseException:
-            if not self.below(value):
-                self.tangled.append(name)
+        self.dump(value)
+        return True
 
     def persistent_id(self, value):
         """Asked of each object before it is pickled, also when it was pickled before: None lets it be taken apart."""
@@ -163,7 +196,7 @@ class _Shared(pickling.Fast):
         if numpy is not None and issubclass(kind, numpy.ndarray):
             self.note(_memory(value, numpy))
             return None if value.dtype.hasobject else 0
-        if kind.__module__ == "torch" and hasattr(value, "untyped_storage"):
+        if looking.module_of(kind) == "torch" and hasattr(value, "untyped_storage"):
             self.meet(("torch", value.untyped_storage().data_ptr()))
             return 0
         self.note(value)
@@ -189,14 +222,14 @@ class _Shared(pickling.Fast):
         if kind is types.ModuleType:
             return sys.modules.get(value.__name__) is value
         module = looking.module_of(kind)
-        if (module, kind.__name__) in _ATOMS_BY_NAME:
+        if (module, _name_of(kind)) in _ATOMS_BY_NAME:
             return True
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, (numpy.generic, numpy.dtype)):
             return True
         pandas = sys.modules.get("pandas")
         if pandas is not None and module.startswith("pandas."):
-            return issubclass(kind, (pandas.Index, pandas.api.extensions.ExtensionDtype)) or kind.__name__ in (
+            return issubclass(kind, (pandas.Index, pandas.api.extensions.ExtensionDtype)) or _name_of(kind) in (
                 "Timestamp", "Timedelta", "Period", "NAType", "NaTType",
             )  # fmt: skip
         return False

@@ -20,6 +20,7 @@ import json
 import linecache
 import os
 import random
+import re
 import select
 import socket
 import subprocess
@@ -27,6 +28,7 @@ import sys
 import threading
 import time
 import traceback
+import types
 import warnings
 import weakref
 
@@ -45,6 +47,8 @@ MAX_TRACEBACK_ITEMS = 100
 
 channel = None
 shell = None
+# Our modules that import this one. They are held here, as a cell may take them out of `sys.modules`.
+parts = types.SimpleNamespace()
 # All event loops that were ever made here and are still there, and all subprocesses, by the id of their object.
 loops = weakref.WeakSet()
 processes = weakref.WeakValueDictionary()
@@ -83,6 +87,8 @@ def boot(own_channel, support):
 
 def settle():
     """Ends the start of the root process."""
+    for name in ("pools", "symbols", "transfer"):
+        setattr(parts, name, sys.modules["_ratoon_" + name])
     rehearse()
     _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first
@@ -104,20 +110,20 @@ def run(code, allow_stdin, tells_symbols):
     """Runs a cell. Answers JSON: {"error": null or {ename, evalue, traceback}, "exec_count": n, "symbols": null or {accessed,
     modified, deleted}, "remains": what a cell that raised has left, see Remains in protocol.rs}."""
     _input.allowed, _input.refused = allow_stdin, None
-    shell.errors_sent, tracker, transfer = [], None, sys.modules["_ratoon_transfer"]
+    shell.errors_sent, tracker = [], None
     result, count = None, _count_names()
     try:
-        if transfer.deliveries:
-            transfer.prepare()
+        if parts.transfer.deliveries:
+            parts.transfer.prepare()
         if tells_symbols:
-            tracker = run.tracker = sys.modules["_ratoon_symbols"].Tracker()
+            tracker = run.tracker = parts.symbols.Tracker()
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
     except BaseException as escaped:
         # An interrupt between the cell and the shell's own handler, or an error whose text the shell cannot even show.
         error = escaped
     run.tracker = None
-    transfer.end()
+    parts.transfer.end()
     # What starts the debugger takes its error for one of the debugged code.
     error, sent = error or _input.refused, None
     remains = "nothing" if error is None else _remains(result, error, count)
@@ -365,7 +371,7 @@ def _give_own_workers():
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
     if libraries.process_pools:
-        sys.modules["_ratoon_pools"].begin_anew(list(libraries.process_pools))
+        parts.pools.begin_anew(list(libraries.process_pools))
     _end_pools_of_processes()
 
 
@@ -732,6 +738,10 @@ def _make_shell():
 
             self.InteractiveTB.structured_traceback = structured_or_plain
 
+        def show_usage_error(self, exc):
+            # IPython prints it, and it would be shown twice.
+            _send_error(type(exc), exc, [f"{_ename(exc)}: {_text_of(exc)}"])
+
         def _showtraceback(self, etype, evalue, stb):
             _send_error(etype, evalue, [str(line) for line in stb])
 
@@ -819,12 +829,24 @@ _EXIT = "the cell ended itself: that ends only this run, which leaves no state; 
 
 
 def _shortened(lines):
-    """A very long one without its middle: where it began and where it ended are what one looks for."""
-    left_out = len(lines) - MAX_TRACEBACK_ITEMS
-    if left_out <= 0:
+    """A very long one without its middle: where it began, where it ended, and where the cell's own code was left last are what one
+    looks for."""
+    if len(lines) <= MAX_TRACEBACK_ITEMS:
         return lines
-    half = MAX_TRACEBACK_ITEMS // 2
-    return [*lines[:half], f"[{left_out} frames are left out here]", *lines[-half:]]
+    begin, end = MAX_TRACEBACK_ITEMS // 2, len(lines) - MAX_TRACEBACK_ITEMS // 2
+    own = max((at for at, line in enumerate(lines) if _CELL_FRAME.match(line)), default=0)
+    if not begin <= own < end:
+        return [*lines[:begin], *_left_out(end - begin), *lines[end:]]
+    return [*lines[:begin], *_left_out(own - begin), lines[own], *_left_out(end - own - 1), *lines[end:]]
+
+
+def _left_out(count):
+    return [f"[{count} frames are left out here]"] if count else []
+
+
+# The first line of a frame in a cell, between a terminal's colours.
+_COLOUR = r"(?:\x1b\[[0-9;]*m)*"
+_CELL_FRAME = re.compile(rf"\s*{_COLOUR}(?:Cell|Input){_COLOUR} ?{_COLOUR} ?{_COLOUR}In ?\[")
 
 
 def _cut_own_frames(tb):

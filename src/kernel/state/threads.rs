@@ -11,39 +11,53 @@
 #![allow(unsafe_code)]
 
 use super::fork;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// What is proven right in branches: how the thread is called, or a part of the path of the file whose function it began
-/// with. docs/branches.md names the tests.
+/// What is proven right in branches: how the thread is called, and the file whose function it began with (see `is_file`).
+/// docs/branches.md names the tests.
 const PROVEN: &[Proven] = &[
     // Ended by OpenBLAS before each fork, and started with the next large product.
-    Proven { name: None, file: "openblas" },
-    Proven { name: None, file: "libarrow" },
+    Proven { name: None, file: "libopenblas" },
+    Proven { name: None, file: "libscipy_openblas" },
+    // Not Arrow's other libraries: that of Flight has gRPC in it.
+    Proven { name: None, file: "libarrow." },
     Proven { name: None, file: "_duckdb." },
     // numba's own pool starts anew when the process id is another.
-    Proven { name: None, file: "/workqueue." },
+    Proven { name: None, file: "numba/np/ufunc/workqueue." },
     // numexpr's pool does, too (`init_threads` in its module.cpp). It starts with its import, and pandas imports it.
-    Proven { name: None, file: "/numexpr/interpreter." },
+    Proven { name: None, file: "numexpr/interpreter." },
     // Computes without its pool after a fork (TOKENIZERS_PARALLELISM).
-    Proven { name: None, file: "/tokenizers." },
+    Proven { name: None, file: "tokenizers/tokenizers." },
     // OpenMP of LLVM and Intel starts anew in a child (KMP_INIT_AT_FORK).
-    Proven { name: None, file: "/libomp" },
-    Proven { name: None, file: "/libiomp" },
+    Proven { name: None, file: "libomp." },
+    Proven { name: None, file: "libomp-" },
+    Proven { name: None, file: "libiomp5" },
     // Only gives memory back.
     Proven { name: Some("jemalloc_bg_thd"), file: "" },
     // Started by the import of polars; only removes files of queries that ran out of memory.
-    Proven { name: Some("polars-ooc-clea"), file: "polars" },
-    Proven { name: Some("ZMQbg/"), file: "libzmq" },
+    Proven { name: Some("polars-ooc-clea"), file: "_polars_runtime" },
+    Proven { name: Some("polars-ooc-clea"), file: "polars." },
+    Proven { name: Some("ZMQbg/"), file: "libzmq." },
+    Proven { name: Some("ZMQbg/"), file: "libzmq-" },
 ];
-/// libgomp is proven too, where it can be told before a fork to end its threads (`fork::pause_openmp`).
-const LIBGOMP: &str = "/libgomp";
 /// Threads that began in these are Python's own: told by `shell.py`.
-const PYTHON: &str = "/libpython";
-/// What starts threads for others. Names of files begin so.
-const RUNTIMES: &[&str] =
-    &["libc.so", "libc-", "ld-", "libstdc++", "libc++", "libgcc_s", "libpthread", "libm."];
+const PYTHON: &str = "libpython3";
+/// What starts threads for others.
+const RUNTIMES: &[&str] = &[
+    "libc.so",
+    "libc-2.",
+    "ld-linux",
+    "ld-2.",
+    "libstdc++",
+    "libc++",
+    "libgcc_s",
+    "libpthread.so",
+    "libpthread-2.",
+    "libm.so",
+    "libm-2.",
+];
 
 /// What is read below the address in `struct pthread`: static thread-local storage, then the outermost frames, in bytes.
 const BELOW: u64 = 16 * 1024;
@@ -53,11 +67,16 @@ const ABOVE: u64 = 4096;
 /// yet does not say it.
 const LOOKS: u32 = 50;
 const BETWEEN_LOOKS: u8 = 1;
+/// How often the threads are listed, until a list holds none that was not looked at. Threads that start each other and end
+/// are always one ahead.
+const MAX_LISTS: u32 = 20;
+/// How those are called in a warning.
+const SHORT_LIVED: &str = "short-lived ones that start each other";
 /// How many names a warning holds.
 const MAX_NAMES: usize = 5;
 
 struct Proven {
-    /// None: a thread without a name of its own.
+    /// How its name begins. None: a thread without a name of its own.
     name: Option<&'static str>,
     file: &'static str,
 }
@@ -80,36 +99,78 @@ pub(super) fn warning(of_python: impl FnOnce() -> Vec<i32>) -> Option<String> {
     let can_pause = fork::pause_openmp();
     let mut known = of_python();
     known.push(std::process::id().cast_signed());
-    let others: Vec<i32> = ids().into_iter().filter(|id| !known.contains(id)).collect();
-    if others.is_empty() {
-        return None;
+    let mut seen: HashSet<i32> = known.iter().copied().collect();
+    let mut ended: HashSet<i32> = HashSet::new();
+    let mut threads = Vec::new();
+    for left in (0..MAX_LISTS).rev() {
+        let others: Vec<i32> = ids().into_iter().filter(|id| !seen.contains(id)).collect();
+        if others.is_empty() {
+            break;
+        }
+        let (there, gone) = look_at(&others, &known);
+        seen.extend(there.iter().map(|(id, _)| *id));
+        threads.extend(there.into_iter().map(|(_, thread)| thread));
+        // One that has ended may be listed for a moment, and a list that it leaves meanwhile ends with it: it does not count as seen.
+        if left == 0 && gone.iter().any(|id| !ended.contains(id)) {
+            threads.push(Thread { name: Some(SHORT_LIVED.to_owned()), file: None });
+        }
+        ended.extend(gone);
     }
+    sentence(threads.into_iter().filter(|thread| !is_proven(thread, can_pause)))
+}
+
+/// Looks at threads; answers what is there, and the ids of those that have ended.
+fn look_at(ids: &[i32], known: &[i32]) -> (Vec<(i32, Thread)>, Vec<i32>) {
     for _ in 0..LOOKS {
-        if others.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
+        if ids.iter().all(|id| robust_list(*id).is_some() || is_ending(*id)) {
             break;
         }
         // Nothing to wait for but the time.
         let _ = nix::poll::poll(&mut [], BETWEEN_LOOKS);
     }
+    let (mut gone, left): (Vec<i32>, Vec<i32>) = ids.iter().copied().partition(|id| is_ending(*id));
+    if left.is_empty() {
+        return (Vec::new(), gone);
+    }
+    let mut there = Vec::new();
     let maps = Maps::read();
     let borrowed: Vec<String> = known.iter().filter_map(|id| name_of(*id)).collect();
-    let threads = others.into_iter().filter_map(|id| {
-        let name = name_of(id).filter(|_| !is_ending(id))?;
-        Some(Thread { name: Some(name).filter(|name| !borrowed.contains(name)), file: began_in(id, &maps) })
-    });
-    sentence(threads.filter(|thread| !is_proven(thread, can_pause)))
+    for id in left {
+        let (name, file) = (name_of(id), began_in(id, &maps));
+        match name {
+            Some(name) if file.is_some() || !is_ending(id) => {
+                there.push((id, Thread { name: Some(name).filter(|name| !borrowed.contains(name)), file }));
+            }
+            _ => gone.push(id),
+        }
+    }
+    (there, gone)
 }
 
 fn is_proven(thread: &Thread, can_pause: bool) -> bool {
     let Some(file) = thread.file.as_deref() else { return false };
-    let is_it = |proven: &&Proven| {
+    let is_it = |proven: &Proven| {
         let is_called_so = match (proven.name, thread.name.as_deref()) {
             (None, own) => own.is_none(),
             (Some(start), own) => own.is_some_and(|own| own.starts_with(start)),
         };
-        is_called_so && file.contains(proven.file)
+        is_called_so && is_file(file, proven.file)
     };
-    file.contains(PYTHON) || can_pause && file.contains(LIBGOMP) || PROVEN.iter().any(|p| is_it(&p))
+    // libgomp is proven where it can be told before a fork to end its threads.
+    is_file(file, PYTHON) || can_pause && is_file(file, fork::LIBGOMP) || PROVEN.iter().any(is_it)
+}
+
+/// Whether a path leads to a file whose name begins so; with folders before it, to one in such folders. A folder by itself
+/// proves nothing: anything may lie in an environment that is called `openblas`.
+fn is_file(path: &str, start: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match start.rsplit_once('/') {
+        Some((in_folder, start)) => {
+            name.starts_with(start)
+                && folder.strip_suffix(in_folder).is_some_and(|above| above.ends_with('/'))
+        }
+        None => name.starts_with(start),
+    }
 }
 
 fn sentence(threads: impl Iterator<Item = Thread>) -> Option<String> {
@@ -192,8 +253,7 @@ fn robust_list(id: i32) -> Option<u64> {
 }
 
 fn is_runtime(file: &str) -> bool {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    RUNTIMES.iter().any(|start| name.starts_with(start))
+    RUNTIMES.iter().any(|start| is_file(file, start))
 }
 
 /// The mappings of this process (proc_pid_maps(5)), by address.
@@ -261,6 +321,17 @@ mod tests {
             (None, Some("/x/libpython3.11.so.1.0"), true),
             (None, Some("/x/libgomp.so.1.0.0"), true),
             (None, None, false),
+            // Names of folders prove nothing, nor do names that only contain such a name.
+            (None, Some("/x/envs-openblas/lib/libq.so"), false),
+            (None, Some("/x/libpython-tools/libq.so"), false),
+            (None, Some("/x/libgomp-1/libq.so"), false),
+            (None, Some("/x/other/interpreter.so"), false),
+            (None, Some("/x/mynumexpr/interpreter.so"), false),
+            (None, Some("/x/libomptarget.so.18"), false),
+            (None, Some("/x/pyarrow/libarrow_flight.so.2600"), false),
+            (None, Some("/x/pyarrow/libarrow.so.2600"), true),
+            (None, Some("/x/scs.libs/libopenblas-r0-11edc3fa.3.15.so"), true),
+            (None, Some("/x/torch.libs/libgomp-e985bcbb.so.1.0.0"), true),
         ] {
             assert_eq!(is_proven(&thread(name, file), true), is_fine, "{name:?} {file:?}");
         }

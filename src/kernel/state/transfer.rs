@@ -4,32 +4,38 @@ use crate::kernel::protocol::{Delivery, Wanted};
 use pyo3::prelude::*;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// Loads the Python part, after those that it imports.
-pub(super) fn boot(py: Python<'_>) -> PyResult<()> {
-    let text = std::ffi::CString::new(include_str!("transfer.py"))?;
-    let module = PyModule::from_code(py, &text, c"<ratoon transfer>", c"_ratoon_transfer")?;
-    module.call_method0("boot").map(drop)
-}
+/// The Python part, loaded in the root.
+#[derive(Debug)]
+pub(super) struct Transfer(Py<PyModule>);
 
-/// Writes variables into a pipe. The process must be a throw-away: it is not what it was afterwards.
-pub(super) fn send(py: Python<'_>, pipe: OwnedFd, wanted: &Wanted) {
-    let wanted = serde_json::to_string(wanted).unwrap_or_default();
-    let module = py.import("_ratoon_transfer");
-    // What went wrong the other end finds: the pipe ends too early.
-    let _ = module.and_then(|m| m.call_method1("send", (pipe.as_raw_fd(), wanted)));
-}
-
-/// Gives the cell that is about to run the pipes that came with it.
-pub(super) fn deliver(py: Python<'_>, deliveries: &[Delivery], pipes: Vec<OwnedFd>) {
-    if deliveries.is_empty() {
-        return;
+impl Transfer {
+    /// Loads the Python part, after those that it imports.
+    pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
+        let text = std::ffi::CString::new(include_str!("transfer.py"))?;
+        let module = PyModule::from_code(py, &text, c"<ratoon transfer>", c"_ratoon_transfer")?;
+        module.call_method0("boot")?;
+        Ok(Self(module.unbind()))
     }
-    let mut pipes = pipes.into_iter();
-    let mut next = |delivery: &Delivery| -> Option<RawFd> {
-        let pipe = if delivery.comes { pipes.next() } else { None };
-        super::raise(pipe?).ok().map(IntoRawFd::into_raw_fd)
-    };
-    let all: Vec<_> = deliveries.iter().map(|d| (d.alias.clone(), d.state.clone(), next(d))).collect();
-    // Without it the cell says that what it reads is not there.
-    let _ = py.import("_ratoon_transfer").and_then(|m| m.setattr("deliveries", all));
+
+    /// Writes variables into a pipe. The process must be a throw-away: it is not what it was afterwards.
+    pub(super) fn send(&self, py: Python<'_>, pipe: OwnedFd, wanted: &Wanted) {
+        let wanted = serde_json::to_string(wanted).unwrap_or_default();
+        // What went wrong the other end finds: the pipe ends too early.
+        let _ = self.0.call_method1(py, "send", (pipe.as_raw_fd(), wanted));
+    }
+
+    /// Gives the cell that is about to run the pipes that came with it.
+    pub(super) fn deliver(&self, py: Python<'_>, deliveries: &[Delivery], pipes: Vec<OwnedFd>) {
+        if deliveries.is_empty() {
+            return;
+        }
+        let mut pipes = pipes.into_iter();
+        let mut next = |delivery: &Delivery| -> Option<RawFd> {
+            let pipe = if delivery.comes { pipes.next() } else { None };
+            super::raise(pipe?).ok().map(IntoRawFd::into_raw_fd)
+        };
+        let all: Vec<_> = deliveries.iter().map(|d| (d.alias.clone(), d.state.clone(), next(d))).collect();
+        // Without it the cell says that what it reads is not there.
+        let _ = self.0.setattr(py, "deliveries", all);
+    }
 }

@@ -78,6 +78,8 @@ pub struct Seen {
     pub cpu_ticks: u64,
     /// Whether it waits for a lock, and for no child process.
     pub waits_for_lock: bool,
+    /// Whether it has threads beside its main thread.
+    pub has_threads: bool,
     /// Libraries in it that have threads of their own.
     pub libraries: Vec<String>,
 }
@@ -399,6 +401,7 @@ impl Tree {
         let ticks = |number| stat_field(pid.as_raw(), number)?.parse::<u64>().ok();
         Some(Seen {
             cpu_ticks: ticks(11)? + ticks(12)?,
+            has_threads: stat_field(pid.as_raw(), 17).is_some_and(|count| count != "1"),
             waits_for_lock: hung::waits_for_lock(pid) && memory::children(pid.as_raw()).is_empty(),
             libraries: hung::libraries(pid),
         })

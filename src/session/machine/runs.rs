@@ -527,6 +527,11 @@ impl Machine {
             }
         }
         self.end_senders(exec_id);
+        if status != RunStatus::Ok
+            && let Base::State(state) = &on
+        {
+            self.distrust_after(exec_id, state);
+        }
         if self.notebook.is_passing(exec_id) {
             self.notebook.forget_passing(exec_id);
             self.requests.forget(std::slice::from_ref(exec_id));
@@ -535,9 +540,6 @@ impl Machine {
             let why = if has_state { "the run before it failed" } else { "the run before it left no state" };
             for next in self.waiting_for(exec_id) {
                 self.end(&next, RunStatus::Interrupted, Some(aborted(why)));
-            }
-            if let Base::State(state) = &on {
-                self.distrust_after(exec_id, state);
             }
             self.let_go_after(&on);
         }

@@ -50,6 +50,8 @@ impl Machine {
         }
         let now_ms = self.now_ms;
         let suspects = self.suspects(run, seen.map(|s| s.libraries.as_slice()).unwrap_or_default());
+        // It may well wait for a thread that its own cell has started, which waits for the network.
+        let may_be_woken = suspects.is_none() && seen.is_some_and(|seen| seen.has_threads);
         let Some(watch) = self.requests.get_mut(run).map(|request| &mut request.watch) else { return };
         let still = seen.filter(|seen| seen.waits_for_lock).map(|seen| seen.cpu_ticks);
         watch.still = match (still, watch.still) {
@@ -57,11 +59,13 @@ impl Machine {
             (now, _) => now.map(|ticks| (ticks, now_ms)),
         };
         let is_long = |(_, since): (u64, f64)| now_ms - since >= STANDSTILL.as_secs_f64() * 1000.0;
-        if watch.still.is_some_and(is_long) && !suspects.is_empty() {
+        if watch.still.is_some_and(is_long) && !may_be_woken {
             watch.is_told = true;
+            let suspects =
+                suspects.unwrap_or_else(|| "Nothing of the kind is known of this state".to_owned());
             let warning = format!(
                 "the cell has used no processor time for {} s and waits for a lock. In a branch, code that waits for \
-                 threads of its state waits for ever. Suspected: {suspects}. If nothing else is to wake it, interrupt \
+                 threads of its state waits for ever. {suspects}. If nothing else is to wake it, interrupt \
                  it and run it again: branches of this state then come from its checkpoint",
                 STANDSTILL.as_secs(),
             );
@@ -73,8 +77,8 @@ impl Machine {
         self.watch_on(run);
     }
 
-    /// What of a run's state and process may have been lost by a fork.
-    fn suspects(&self, run: &ExecId, libraries: &[String]) -> String {
+    /// A sentence about what of a run's state and process may have been lost by a fork.
+    fn suspects(&self, run: &ExecId, libraries: &[String]) -> Option<String> {
         let state = self.notebook.run(run).and_then(|run| match &run.on {
             Base::State(state) => self.notebook.state(state),
             Base::Run(_) => None,
@@ -84,7 +88,7 @@ impl Machine {
             suspects
                 .push(format!("libraries with threads of their own are loaded: {}", libraries.join(", ")));
         }
-        suspects.join("; ")
+        (!suspects.is_empty()).then(|| format!("Suspected: {}", suspects.join("; ")))
     }
 
     /// A run has ended that was stopped. If it had stood still before, its state is not forked any more.

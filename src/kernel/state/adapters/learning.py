@@ -4,6 +4,7 @@ import os
 import tempfile
 
 import _ratoon_pickling as pickling
+import _ratoon_pools as pools
 
 
 # -- XGBoost ----------------------------------------------------------------------------------------------------------
@@ -53,8 +54,6 @@ def set_data_set(made, kept):
 
 
 def _session(value):
-    import _ratoon_pools as pools
-
     model = value._model_bytes if value._model_bytes is not None else value._model_path
     providers = value.get_providers()
     settings = [value.get_provider_options().get(one, {}) for one in providers]

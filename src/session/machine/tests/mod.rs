@@ -294,7 +294,12 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             let seen = Seen {
                 cpu_ticks: ticks.parse().expect("ticks"),
                 waits_for_lock: !rest.contains(&"busy"),
-                libraries: rest.iter().filter(|word| **word != "busy").map(|word| (*word).into()).collect(),
+                has_threads: rest.contains(&"threads"),
+                libraries: rest
+                    .iter()
+                    .filter(|word| !["busy", "threads"].contains(word))
+                    .map(|word| (*word).into())
+                    .collect(),
             };
             Input::Observed(exec(run), serial(run, &[]), Some(seen))
         }

@@ -897,11 +897,30 @@ fn a_cell_of_a_branch_that_stands_still_is_told_and_its_state_is_not_forked_agai
 }
 
 #[test]
-fn a_cell_that_computes_or_has_nothing_to_wait_for_is_not_told() {
+fn a_cell_that_stands_still_is_told_also_when_nothing_is_suspected() {
+    let still = "c used 7\n".repeat(21);
+    let story = watched(&format!("{still} interrupt c\n p4 raises KeyboardInterrupt\n run d on s1"));
+    assert!(
+        story.contains("waits for ever. Nothing of the kind is known of this state. If nothing"),
+        "{story}"
+    );
+    assert!(
+        story.contains("p3 forks p5, save(environment)") && !story.contains("p3 forks p6, head"),
+        "{story}"
+    );
+}
+
+#[test]
+fn a_cell_that_computes_or_waits_for_something_else_is_not_told() {
     let busy: String = (0..30).map(|n| format!("c used {n} polars\n")).collect();
     let elsewhere = "c used 7 busy polars\n".repeat(30);
-    let plain = "c used 7\n".repeat(30);
-    for then in [busy, elsewhere, plain, "STILL".replace("STILL", &"c used 7 polars\n".repeat(19))] {
+    for then in [
+        busy,
+        elsewhere,
+        "c used 7 polars\n".repeat(19),
+        "c used 7\n".repeat(19),
+        "c used 7 threads\n".repeat(30),
+    ] {
         assert!(!watched(&then).contains("is told"), "{then}");
     }
     // Who stops it before that does not accuse its state.
