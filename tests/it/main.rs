@@ -14,6 +14,7 @@ mod compat;
 mod connections;
 mod crashes;
 mod disk;
+mod docs;
 mod exchange;
 mod floods;
 mod formats;
