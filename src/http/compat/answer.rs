@@ -197,6 +197,12 @@ mod tests {
         MimeBundle::from_iter([(mime.to_owned(), Value::String(text))])
     }
 
+    fn outputs(item: Output) -> Outputs {
+        let mut outputs = Outputs::default();
+        outputs.push(item);
+        outputs
+    }
+
     #[test]
     fn the_display_id_is_not_passed_on() {
         let shown = Output::DisplayData {
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
         let error = RunError::new("ValueError", "no");
-        let printed = vec![Output::stream(StreamName::Stdout, "before\n")];
+        let printed = outputs(Output::stream(StreamName::Stdout, "before\n"));
         let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, printed);
         let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
         let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
@@ -231,12 +237,14 @@ mod tests {
     fn the_parts_of_a_traceback_can_be_joined() {
         let mut error = RunError::new("ValueError", "no");
         error.traceback = vec!["Traceback".into(), "line 1\n".into(), "ValueError: no".into()];
-        let outputs = vec![Output::Error(error.clone())];
-        let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, outputs);
+        let shown = outputs(Output::Error(error.clone()));
+        let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, shown);
         let whole = "Traceback\nline 1\nValueError: no\n";
         let parts: String = failed.error.iter().flat_map(|error| error.traceback.clone()).collect();
         assert_eq!(parts, whole);
-        assert!(matches!(&failed.output[..], [Output::Error(item)] if item.traceback.concat() == whole));
+        let shown = serde_json::to_value(&failed).expect("JSON");
+        let parts = shown["output"][0]["traceback"].as_array().expect("parts");
+        assert_eq!(parts.iter().filter_map(Value::as_str).collect::<String>(), whole);
     }
 
     #[test]
@@ -248,9 +256,10 @@ mod tests {
             Some(error.clone()),
             None,
             false,
-            vec![Output::Error(error)],
+            outputs(Output::Error(error)),
         );
-        assert_eq!(ended.output.len(), 1);
+        let shown = serde_json::to_value(&ended).expect("JSON");
+        assert_eq!(shown["output"].as_array().map(Vec::len), Some(1));
     }
 
     #[test]
