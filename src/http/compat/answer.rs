@@ -213,7 +213,8 @@ mod tests {
     #[test]
     fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
         let error = RunError::new("ValueError", "no");
-        let printed = vec![Output::stream(StreamName::Stdout, "before\n")];
+        let mut printed = Outputs::default();
+        printed.push(Output::stream(StreamName::Stdout, "before\n"));
         let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, printed);
         let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
         let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
@@ -231,26 +232,24 @@ mod tests {
     fn the_parts_of_a_traceback_can_be_joined() {
         let mut error = RunError::new("ValueError", "no");
         error.traceback = vec!["Traceback".into(), "line 1\n".into(), "ValueError: no".into()];
-        let outputs = vec![Output::Error(error.clone())];
+        let mut outputs = Outputs::default();
+        outputs.push_last(error.clone());
         let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, outputs);
         let whole = "Traceback\nline 1\nValueError: no\n";
         let parts: String = failed.error.iter().flat_map(|error| error.traceback.clone()).collect();
         assert_eq!(parts, whole);
-        assert!(matches!(&failed.output[..], [Output::Error(item)] if item.traceback.concat() == whole));
+        let shown = serde_json::to_value(&failed.output).unwrap_or_default();
+        assert_eq!(shown[0]["traceback"], json!(["Traceback\n", "line 1\n", "ValueError: no\n"]));
     }
 
     #[test]
     fn an_error_item_that_is_there_is_not_doubled() {
         let error = RunError::new("KeyboardInterrupt", "");
-        let ended = Executed::new(
-            RunStatus::Interrupted,
-            None,
-            Some(error.clone()),
-            None,
-            false,
-            vec![Output::Error(error)],
-        );
-        assert_eq!(ended.output.len(), 1);
+        let mut outputs = Outputs::default();
+        outputs.push_last(error.clone());
+        let ended = Executed::new(RunStatus::Interrupted, None, Some(error), None, false, outputs);
+        let shown = serde_json::to_value(&ended.output).unwrap_or_default();
+        assert_eq!(shown.as_array().map(Vec::len), Some(1));
     }
 
     #[test]
