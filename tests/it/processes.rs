@@ -163,7 +163,7 @@ const STARTS: &str = "import subprocess, sys\n\
 #[test]
 fn what_a_failed_cell_has_started_ends_with_it_in_whatever_session() {
     let server = TestServer::start();
-    let base = server.run("initial", &STARTS);
+    let base = server.run("initial", STARTS);
     let pids =
         |text: &str| text.split_whitespace().map(|pid| pid.parse::<u32>().unwrap()).collect::<Vec<_>>();
     let of = |pids: &[u32]| -> Vec<Process> {
