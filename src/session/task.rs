@@ -598,8 +598,24 @@ mod tests {
         Command::PutDraft { draft, after: None, in_place: false, base: None }
     }
 
+    /// Set in the process that this test starts of itself: a process tree waits for every child of its process, so other
+    /// tests could not wait for theirs.
+    const ALONE: &str = "RATOON_TEST_ALONE";
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk() {
+        if std::env::var(ALONE).is_err() {
+            let name = "session::task::tests::a_panic_closes_the_notebook_and_the_next_request_opens_it_again_from_disk";
+            let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+            let ended = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+            assert!(
+                ended.status.success() && said.contains("1 passed"),
+                "{said}{}",
+                String::from_utf8_lossy(&ended.stderr)
+            );
+            return;
+        }
         let dir = std::env::temp_dir().join(format!("ratoon-task-{}", std::process::id()));
         let keeping = NotebookConfig::new(dir.clone(), &dir.join("config"), Budget::default(), true).unwrap();
         let launch = Launch {
