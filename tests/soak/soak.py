@@ -292,9 +292,10 @@ class Soak:
         wish.ename = error and error["ename"]
         wish.printed = "".join(o["text"] for o in said["output"] if o.get("name") == "stdout")
         wish.state_name = said["state_name"]
-        wish.status = {None: "ok", "KeyboardInterrupt": "interrupted", "RunTimeout": "interrupted"}.get(
-            wish.ename, "crashed" if wish.ename in ("KernelDied", "StateLost") else "error"
-        )
+        # `RunAborted`: its state was deleted while it waited for a process.
+        by_name = {None: "ok", **dict.fromkeys(("KeyboardInterrupt", "RunTimeout", "RunAborted"), "interrupted")}
+        by_name |= dict.fromkeys(("KernelDied", "StateLost"), "crashed")
+        wish.status = by_name.get(wish.ename, "error")
         if wish.ename in ("StateNotFound", "StateLost") and not said["output"]:
             wish.status = "refused"
 
