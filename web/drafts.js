@@ -61,7 +61,7 @@ export class Drafts {
             return local ? { ...draft, source: local.draft.source, kind: local.draft.kind } : draft;
         });
         for (const { draft, after } of this.local.values()) {
-            if (draft.on !== state || this.#known(draft.id)) continue;
+            if (draft.on !== state || this.model.draft(draft.id)) continue;
             const behind = drafts.findIndex((other) => other.id === after);
             drafts.splice(after === null ? 0 : behind < 0 ? drafts.length : behind + 1, 0, draft);
         }
@@ -70,7 +70,7 @@ export class Drafts {
 
     /** A draft by id, as this page shows it. @param {string} id @returns {Draft | undefined} */
     get(id) {
-        const known = this.#known(id);
+        const known = this.model.draft(id);
         return this.#allOn(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
     }
 
@@ -122,7 +122,7 @@ export class Drafts {
 
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
     #begin(draft, after) {
-        const known = this.#known(draft.id);
+        const known = this.model.draft(draft.id);
         const local = { draft: known ?? { ...draft, source: '' }, after, base: known ? baseOf(known) : null, sent: null, end: this.ends.get(draft.id) ?? -1, unsent: true, sending: 0, timer: null };
         this.local.set(draft.id, local);
         return local;
@@ -147,7 +147,7 @@ export class Drafts {
         local.sending += 1;
         local.sent = { kind: local.draft.kind, source: local.draft.source, end: local.end };
         const { sent } = local;
-        const known = this.#known(id);
+        const known = this.model.draft(id);
         // A run may have moved it on to the next state meanwhile.
         const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: local.draft.source };
         this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then((reply) => {
@@ -184,7 +184,7 @@ export class Drafts {
     /** @param {Local} local @param {import('./protocol.js').Reply} reply @param {Base & {end: number}} sent what it is the reply to */
     #answered(local, reply, sent) {
         const { id } = local.draft;
-        const known = this.#known(id);
+        const known = this.model.draft(id);
         if (reply.kind === 'refused' && reply.code === 'conflict') {
             const { base } = local;
             if (known) this.#meet(local, known);
@@ -236,7 +236,7 @@ export class Drafts {
     /** Where our typing has come to moves with the text. @param {Draft} theirs */
     #moveEnd(theirs) {
         const end = this.ends.get(theirs.id);
-        const before = this.#known(theirs.id);
+        const before = this.model.draft(theirs.id);
         if (end !== undefined && before && before.source !== theirs.source) this.ends.set(theirs.id, placeAfter(end, edits(before.source, theirs.source)));
     }
 
@@ -267,7 +267,7 @@ export class Drafts {
     rescue(on) {
         this.gone.clear();
         for (const local of this.local.values()) {
-            const known = this.#known(local.draft.id);
+            const known = this.model.draft(local.draft.id);
             if (known) this.#meetAgain(local, known);
             else if (this.model.states.has(local.draft.on)) local.base = null;
             else if (local.draft.source.trim()) {
@@ -298,7 +298,7 @@ export class Drafts {
     remove(id) {
         const isOnItsWay = this.local.get(id)?.sending;
         this.forget(id);
-        if (this.#known(id) || isOnItsWay) {
+        if (this.model.draft(id) || isOnItsWay) {
             this.gone.add(id);
             this.send({ do: 'delete_draft', draft: id }).then((reply) => {
                 if (reply.kind === 'refused') this.gone.delete(id);
@@ -324,16 +324,11 @@ export class Drafts {
      */
     follow(from, to, isAsked) {
         for (const [id, local] of this.local) {
-            if (local.draft.on !== from || this.#known(id) || isAsked(id)) continue;
+            if (local.draft.on !== from || this.model.draft(id) || isAsked(id)) continue;
             Object.assign(local.draft, { on: to, before: null });
             local.unsent = true;
             this.flush(id);
         }
-    }
-
-    /** The server's record of a draft. @param {string} id @returns {Draft | undefined} */
-    #known(id) {
-        return this.model.draft(id);
     }
 }
 

@@ -142,10 +142,12 @@ impl Document {
     pub fn of(notebook: &Notebook, state: &StateId) -> Self {
         let mut cells = Vec::new();
         let shown = shown_by_drafts(notebook);
+        let places = notebook.drafts_by_place();
+        let drafts_at = |on, before| places.get(&(on, before)).into_iter().flatten().copied();
         for state in notebook.lineage(state) {
             if let Some(parent) = &state.parent {
-                let above = notebook.drafts_at(parent, Some(&state.id)).into_iter();
-                let above = above.filter(|draft| !draft.source.trim().is_empty());
+                let above =
+                    drafts_at(parent, Some(&state.id)).filter(|draft| !draft.source.trim().is_empty());
                 cells.extend(above.map(|draft| cell_of_draft(draft, &shown)));
             }
             let run = state.exec_id.as_ref().and_then(|id| notebook.run(id));
@@ -163,8 +165,7 @@ impl Document {
                 ..Cell::new(DraftKind::Code, &run.code)
             });
         }
-        let waiting = notebook.drafts_at(state, None).into_iter();
-        cells.extend(waiting.map(|draft| cell_of_draft(draft, &shown)));
+        cells.extend(drafts_at(state, None).map(|draft| cell_of_draft(draft, &shown)));
         with_ids(&mut cells);
         Self { name: notebook.name().to_owned(), cells, left_out: Vec::new() }
     }
@@ -249,13 +250,13 @@ fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     of_draft.collect()
 }
 
-fn cell_of_draft(draft: Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
+fn cell_of_draft(draft: &Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
     let run = shown.get(&draft.id);
     Cell {
         id: draft.id.as_str().to_owned(),
         outputs: run.map(|run| outputs_of(run)).unwrap_or_default(),
         exec_count: run.and_then(|run| run.exec_count),
-        ..Cell::new(draft.kind, draft.source)
+        ..Cell::new(draft.kind, &draft.source)
     }
 }
 

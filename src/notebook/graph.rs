@@ -8,7 +8,7 @@ use super::{
     StateId, TaskCheckpoint,
 };
 use indexmap::IndexMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A notebook: states, the names by which clients know them, runs and drafts.
 #[derive(Clone, Debug)]
@@ -357,6 +357,16 @@ impl Notebook {
     pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
         let is_there = |draft: &&Draft| draft.on == *on && self.child_below(draft) == before;
         self.drafts.iter().filter(is_there).cloned().collect()
+    }
+
+    /// All drafts by their place, those of one place in order. For a whole line: going through all drafts for each of its
+    /// states would take long.
+    pub fn drafts_by_place(&self) -> HashMap<(&StateId, Option<&StateId>), Vec<&Draft>> {
+        let mut places: HashMap<_, Vec<&Draft>> = HashMap::new();
+        for draft in &self.drafts {
+            places.entry((&draft.on, self.child_below(draft))).or_default().push(draft);
+        }
+        places
     }
 
     /// The child above whose cell a draft stands, if that is still there.

@@ -57,7 +57,7 @@ struct Pipe {
 }
 
 impl HeadIo {
-    /// Ears for a head that is about to be made.
+    /// Those of a head that is about to be made.
     pub(super) fn new(ring: Ring, out: OwnedFd, err: OwnedFd) -> io::Result<Self> {
         Ok(Self { ring, out: Pipe::new(StreamName::Stdout, out)?, err: Pipe::new(StreamName::Stderr, err)? })
     }
@@ -140,7 +140,7 @@ impl Pipe {
 pub(super) fn spawn(
     id: ProcId,
     socket: OwnedFd,
-    ears: Option<HeadIo>,
+    head_io: Option<HeadIo>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
 ) -> io::Result<mpsc::UnboundedSender<OutgoingFrame>> {
     set_nonblocking(&socket)?;
@@ -150,7 +150,7 @@ pub(super) fn spawn(
     let listener = Listener {
         id,
         socket,
-        ears,
+        head_io,
         inbox,
         buffer: Vec::new(),
         heard: 0,
@@ -197,7 +197,7 @@ async fn send(socket: &UnixStream, parcel: OutgoingFrame) -> io::Result<()> {
 struct Listener {
     id: ProcId,
     socket: Arc<UnixStream>,
-    ears: Option<HeadIo>,
+    head_io: Option<HeadIo>,
     inbox: mpsc::Sender<(ProcId, Heard)>,
     buffer: Vec<u8>,
     /// How many reports were heard; the count goes round at 2³².
@@ -250,9 +250,9 @@ impl Listener {
         let mut last = Vec::new();
         self.take();
         self.drain_ring(self.heard.wrapping_add(u32::MAX / 4), &mut last);
-        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
-            ears.take();
-            ears.pass_settled(&mut last);
+        if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
+            head_io.take();
+            head_io.pass_settled(&mut last);
         }
         self.finish_text(&mut last);
         self.pass_on(last).await;
@@ -262,7 +262,7 @@ impl Listener {
 
     async fn wait(&mut self, tick: &mut Interval) -> Woken {
         let pipes = async {
-            match &mut self.ears {
+            match &mut self.head_io {
                 Some(HeadIo { out, err, .. }) if self.is_running && !self.is_looking => {
                     tokio::select! { () = out.readable() => (), () = err.readable() => () }
                 }
@@ -292,8 +292,8 @@ impl Listener {
         }
         let mut rest = Vec::new();
         self.drain_ring(self.heard, &mut rest);
-        let ears = self.ears.as_mut().filter(|_| self.is_running);
-        if ears.is_some_and(|ears| ears.pass_settled(&mut rest)) {
+        let head_io = self.head_io.as_mut().filter(|_| self.is_running);
+        if head_io.is_some_and(|head_io| head_io.pass_settled(&mut rest)) {
             self.look_from_now_on(tick);
         }
         if !rest.is_empty() {
@@ -334,7 +334,7 @@ impl Listener {
         }
         self.buffer.drain(..at);
         // A frozen process says little, and there may be thousands.
-        let room = if self.ears.is_none() { 0 } else { MAX_BUFFER_KEPT };
+        let room = if self.head_io.is_none() { 0 } else { MAX_BUFFER_KEPT };
         if self.buffer.is_empty() && self.buffer.capacity() > room {
             self.buffer = Vec::new();
         }
@@ -345,8 +345,8 @@ impl Listener {
         let mut before = Vec::new();
         self.drain_ring(self.heard, &mut before);
         self.heard = self.heard.wrapping_add(1);
-        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
-            ears.pass_up_to(envelope.written, &mut before);
+        if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
+            head_io.pass_up_to(envelope.written, &mut before);
         }
         match &envelope.report {
             Report::Started => self.is_running = true,
@@ -373,34 +373,34 @@ impl Listener {
 
     /// Whether the ring is looked at anyway, so that text in it need not ring.
     fn arm(&self, is_looked_at: bool) {
-        match &self.ears {
-            Some(ears) if is_looked_at => ears.ring.arm(),
-            Some(ears) => ears.ring.disarm(),
+        match &self.head_io {
+            Some(head_io) if is_looked_at => head_io.ring.arm(),
+            Some(head_io) => head_io.ring.disarm(),
             None => {}
         }
     }
 
     fn take(&mut self) {
-        if let Some(ears) = self.ears.as_mut().filter(|_| self.is_running) {
-            ears.take();
+        if let Some(head_io) = self.head_io.as_mut().filter(|_| self.is_running) {
+            head_io.take();
         }
     }
 
     /// The text that stands before or right behind so many reports, with what was in the pipes before it.
     fn drain_ring(&mut self, reports: u32, into: &mut Vec<Output>) {
-        let Some(ears) = &mut self.ears else { return };
-        for text in ears.ring.drain(reports) {
+        let Some(head_io) = &mut self.head_io else { return };
+        for text in head_io.ring.drain(reports) {
             if self.is_running {
-                ears.pass_up_to(text.stamp.written, into);
+                head_io.pass_up_to(text.stamp.written, into);
             }
             push_text(into, text.name, whole(text.bytes));
         }
     }
 
     fn finish_text(&mut self, into: &mut Vec<Output>) {
-        if let Some(ears) = &mut self.ears {
-            push_text(into, StreamName::Stdout, ears.out.decoder.finish());
-            push_text(into, StreamName::Stderr, ears.err.decoder.finish());
+        if let Some(head_io) = &mut self.head_io {
+            push_text(into, StreamName::Stdout, head_io.out.decoder.finish());
+            push_text(into, StreamName::Stderr, head_io.err.decoder.finish());
         }
     }
 

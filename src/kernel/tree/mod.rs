@@ -192,17 +192,17 @@ impl Tree {
         let (ours, theirs) = socket_pair()?;
         self.leave_some(&ours)?;
         let mut descriptors = vec![theirs];
-        let mut ears = None;
+        let mut head_io = None;
         if role == Role::Head {
             let memory = ring::create()?;
             let (out, out_end) = pipe()?;
             let (err, err_end) = pipe()?;
             let watch = watch(&[&out, &err])?;
             self.note_files(child, HeadFiles::of(&memory, [&out, &err])?);
-            ears = Some(connection::HeadIo::new(ring::Ring::map(&memory)?, out, err)?);
+            head_io = Some(connection::HeadIo::new(ring::Ring::map(&memory)?, out, err)?);
             descriptors.extend([out_end, err_end, memory, watch]);
         }
-        self.add(child, Some(from), role, ours, ears)?;
+        self.add(child, Some(from), role, ours, head_io)?;
         let blobs = (load.is_some() || matches!(role, Role::Save(_))).then(|| self.blobs.clone());
         self.send(from, &Order::Fork { child, role, load, blobs, wanted: None }, descriptors);
         Ok(())
@@ -496,9 +496,9 @@ impl Tree {
         parent: Option<ProcId>,
         role: Role,
         socket: OwnedFd,
-        ears: Option<connection::HeadIo>,
+        head_io: Option<connection::HeadIo>,
     ) -> io::Result<()> {
-        let orders = connection::spawn(id, socket, ears, self.inbox.clone())?;
+        let orders = connection::spawn(id, socket, head_io, self.inbox.clone())?;
         let process = Process {
             parent,
             role,

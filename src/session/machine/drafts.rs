@@ -144,31 +144,33 @@ impl Machine {
         let path: Vec<StateId> = self.notebook.lineage(&line.tip).iter().map(|s| s.id.clone()).collect();
         let Some(at) = path.iter().position(|id| *id == line.state) else { return };
         let Some(parent) = self.notebook.state(state).and_then(|s| s.parent.clone()) else { return };
-        if parent != line.state {
-            let above = path[..at].last().map(|before| self.texts_between(before, &line.state));
-            self.lay(&parent, Some(state), above.unwrap_or_default());
-            let prose = self.notebook.state(&line.state).map(|s| s.prose.clone());
-            if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
-                self.change_state(state, |s| s.prose = prose);
-            }
-        }
+        let places = self.notebook.drafts_by_place();
+        let texts_at = |on, before| {
+            let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
+            drafts.iter().map(|d| (d.kind, d.source.clone()))
+        };
+        // The page shows those alone that are not empty.
+        let texts_between =
+            |above, below| texts_at(above, Some(below)).filter(|(_, text)| !text.trim().is_empty());
+        let above: Vec<_> =
+            path[..at].last().into_iter().flat_map(|before| texts_between(before, &line.state)).collect();
         let mut texts = Vec::new();
         for step in path[at..].windows(2) {
-            texts.extend(self.texts_between(&step[0], &step[1]));
+            texts.extend(texts_between(&step[0], &step[1]));
             let Some(old) = self.notebook.state(&step[1]) else { continue };
             texts.extend(old.prose.iter().map(|p| (DraftKind::Markdown, p.clone())));
             let run = old.exec_id.as_ref().and_then(|run| self.notebook.run(run));
             texts.extend(run.map(|r| (DraftKind::Code, r.code.clone())));
         }
-        let waiting = self.notebook.drafts_at(&line.tip, None).into_iter();
-        texts.extend(waiting.map(|d| (d.kind, d.source)));
+        texts.extend(texts_at(&line.tip, None));
+        if parent != line.state {
+            self.lay(&parent, Some(state), above);
+            let prose = self.notebook.state(&line.state).map(|s| s.prose.clone());
+            if let Some(prose) = prose.filter(|prose| !prose.is_empty()) {
+                self.change_state(state, |s| s.prose = prose);
+            }
+        }
         self.lay(state, None, texts);
-    }
-
-    /// What the drafts between a state and its child read; the page shows those alone that are not empty.
-    fn texts_between(&self, above: &StateId, below: &StateId) -> Vec<(DraftKind, String)> {
-        let drafts = self.notebook.drafts_at(above, Some(below)).into_iter();
-        drafts.filter(|d| !d.source.trim().is_empty()).map(|d| (d.kind, d.source)).collect()
     }
 
     /// Makes drafts of texts, behind those that are at this place, as far as there is room.
