@@ -1,12 +1,12 @@
 // @ts-check
 // The entry of the list of notebooks.
 
-import { isOwner } from './links.js';
-import { list } from './notebooks.js';
+import { isOwner } from './share/share-links.js';
+import { list } from './home/notebooks-api.js';
 import { h, render } from './vendor/preact.js';
-import { Home } from './view/home.js';
-import { HOME_WORDS } from './words/home.js';
-import { WORDS } from './words.js';
+import { Home } from './home/notebook-list.js';
+import { HOME_WORDS } from './home/home-words.js';
+import { WORDS } from './shell/words.js';
 
 const place = /** @type {HTMLElement} */ (document.getElementById('home'));
 

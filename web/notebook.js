@@ -1,14 +1,14 @@
 // @ts-check
 // The entry of the notebook page: joins socket, model, page and view.
 
-import { calledBy } from './called.js';
-import { Model } from './model.js';
-import { Page } from './page.js';
-import { Socket } from './socket.js';
+import { calledBy } from './presence/display-name.js';
+import { Model } from './shell/model.js';
+import { Page } from './notebook/page.js';
+import { Socket } from './shell/socket.js';
 import { h, render } from './vendor/preact.js';
-import { App } from './view/app.js';
-import { ask } from './view/dialog.js';
-import { keepInSight } from './view/viewport.js';
+import { App } from './notebook/app.js';
+import { ask } from './ui/dialog.js';
+import { keepInSight } from './ui/keyboard-inset.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
@@ -24,7 +24,7 @@ let rev = 0;
 let isDue = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let hushing;
-/** @type {import('./page.js').Notice | null} */
+/** @type {import('./notebook/page.js').Notice | null} */
 let hushed = null;
 
 /** Paints once per frame, however much has happened. */
@@ -36,7 +36,7 @@ function changed() {
 
 let isAhead = false;
 
-/** What somebody may be waiting for is painted without waiting for the frame, but once per frame. @param {import('./protocol.js').Event} event */
+/** What somebody may be waiting for is painted without waiting for the frame, but once per frame. @param {import('./shell/protocol.js').Event} event */
 function happened(event) {
     page.happened(event);
     const isNews = event.event === 'run_ended' || (event.event === 'output_added' && event.output.output_type !== 'stream');

@@ -162,18 +162,18 @@ mod tests {
                 "early.js",
                 "exchange.js",
                 "home.js",
+                "home/home.css",
                 "notebook-later.js",
                 "notebook.js",
                 "signin.js",
                 "style/base.css",
-                "style/home.css",
                 "style/notebook.css",
                 "style/plain.css",
             ]
         );
         assert_eq!(*NEEDED, ["vendor/codemirror.js", "vendor/preact.js"]);
-        assert!(files["notebook.js"].contains("// view/cell.js\n"));
-        assert!(files["notebook-later.js"].contains("// view/palette.js\n"));
+        assert!(files["notebook.js"].contains("// cell/cell.js\n"));
+        assert!(files["notebook-later.js"].contains("// commands/palette.js\n"));
         assert!(!files["style/notebook.css"].contains("@import"));
     }
 }

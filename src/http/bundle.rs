@@ -14,7 +14,7 @@ pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "e
 const EARLY: &str = "early.js";
 /// The styles of pages.
 pub(crate) const STYLES: [&str; 4] =
-    ["style/notebook.css", "style/home.css", "style/plain.css", "style/base.css"];
+    ["style/notebook.css", "home/home.css", "style/plain.css", "style/base.css"];
 /// The folder of modules that are not ours.
 const VENDOR: &str = "vendor/";
 

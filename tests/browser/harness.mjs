@@ -124,6 +124,6 @@ export async function drafts(...sources) {
 export const allParts = (on = page) => on.evaluate(async () => {
     const entry = document.querySelector('script[type="module"]').src;
     const joined = Object.values(await import(entry)).find((module) => module.fetched);
-    const { fetched } = joined ?? await import(new URL('view/later.js', entry).href);
+    const { fetched } = joined ?? await import(new URL('shell/lazy-parts.js', entry).href);
     for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables', 'markdown']) await fetched(part);
 });

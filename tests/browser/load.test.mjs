@@ -127,7 +127,7 @@ test('what comes joined is every module and style once, without its comments and
     assert.deepEqual(all.filter((path) => !known.has(path)).sort(), ['early.js'], 'no module is left out');
     assert.ok(after < before * 0.85, `${after} of ${before}`);
     assert.equal(await meaning(await served('early.js'), 'js'), await meaning(await readFile(join(web, 'early.js'), 'utf8'), 'js'));
-    for (const path of ['style/notebook.css', 'style/home.css', 'style/plain.css', 'style/base.css']) assert.equal(await meaning(await served(path), 'css'), await meaning(await wholeStyle(path), 'css'), path);
+    for (const path of ['style/notebook.css', 'home/home.css', 'style/plain.css', 'style/base.css']) assert.equal(await meaning(await served(path), 'css'), await meaning(await wholeStyle(path), 'css'), path);
     for (const path of ['vendor/codemirror.js', 'vendor/preact.js', 'vendor/markdown.js']) assert.ok(await served(path) === await readFile(join(web, path), 'utf8'), path);
 });
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addCommands, addOffer, allCommands, choosable, Keys, keysOf, namesOf, shownKey } from '../../web/commands.js';
-import { Selection } from '../../web/selection.js';
+import { addCommands, addOffer, allCommands, choosable, Keys, keysOf, namesOf, shownKey } from '../../web/commands/commands.js';
+import { Selection } from '../../web/cell/selection.js';
 import { fit, rank } from '../../web/text/fuzzy.js';
-import { EDITOR_WORDS } from '../../web/words/editor.js';
+import { EDITOR_WORDS } from '../../web/editor/editor-words.js';
 
 const press = (key, more = {}) => ({ key, code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
 const at = { view: null };

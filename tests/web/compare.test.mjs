@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, textOf } from '../../web/compare.js';
-import { addressOf, Comparing, pairOf } from '../../web/comparing.js';
-import { Model } from '../../web/model.js';
-import { Page } from '../../web/page.js';
+import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, textOf } from '../../web/compare/differences.js';
+import { addressOf, Comparing, pairOf } from '../../web/compare/compared-pair.js';
+import { Model } from '../../web/shell/model.js';
+import { Page } from '../../web/notebook/page.js';
 import { difference, grouped, numberOf, shortly } from '../../web/text/number.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Asking, stateBehind } from '../../web/asking.js';
-import { Editing, isRest } from '../../web/editing.js';
-import { Model } from '../../web/model.js';
-import { Page } from '../../web/page.js';
+import { Asking, stateBehind } from '../../web/editor/code-assist.js';
+import { Editing, isRest } from '../../web/cell/cell-edits.js';
+import { Model } from '../../web/shell/model.js';
+import { Page } from '../../web/notebook/page.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });

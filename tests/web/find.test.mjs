@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { patternOf, placeFrom, placesIn, replaceIn } from '../../web/find.js';
+import { patternOf, placeFrom, placesIn, replaceIn } from '../../web/find/matches.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
 import { asksByItself, callAt, closesTriple, isInCode, leavesBlock, magicLines } from '../../web/text/python.js';
 

@@ -1,6 +1,6 @@
 // Notebooks that grow at random, the same each time, for the tests of the graph.
 
-import { Model } from '../../web/model.js';
+import { Model } from '../../web/shell/model.js';
 
 const STATE = { prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, label: null };
 const RUN = { draft: null, outputs: [], error: null, prompt: null, duration_ms: null, state: null };

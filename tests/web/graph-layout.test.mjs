@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Layout, layout } from '../../web/graph-layout.js';
+import { Layout, layout } from '../../web/graph/layout.js';
 
 /** 'a a>b b>c b>!x' → rows; `!` marks a failed attempt, `*` the trunk. */
 function nodes(text) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Scene } from '../../web/graph-scene.js';
-import { nodesOf, Nodes } from '../../web/graph-nodes.js';
+import { Scene } from '../../web/graph/scene.js';
+import { nodesOf, Nodes } from '../../web/graph/nodes.js';
 import { dice, grown, Growing } from './graph-growing.mjs';
 
 const look = (here, more = {}) => ({ here, standing: [], seen: [0, 0], ...more });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Nodes } from '../../web/graph-nodes.js';
-import { search, termsOf } from '../../web/graph-search.js';
+import { Nodes } from '../../web/graph/nodes.js';
+import { search, termsOf } from '../../web/graph/node-search.js';
 import { Growing } from './graph-growing.mjs';
 
 const changes = (added, changed = []) => ({ changes: { added, changed, removed: [], more: 0 } });

@@ -17,33 +17,49 @@ async function modules() {
 
 const importsOf = (text) => [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map((found) => found[1] ?? found[2]);
 
+/** The modules that never touch the page, by folder; all of text/ and all words are pure, too. */
+const PURE = {
+    cell: ['cell-edits', 'clipboard-history', 'selection'],
+    checkpoints: ['checkpoint-controller', 'residency'],
+    commands: ['commands'],
+    compare: ['compared-pair', 'differences'],
+    editor: ['code-assist'],
+    find: ['matches'],
+    graph: ['folding', 'layout', 'node-names', 'node-search', 'nodes', 'scene'],
+    notebook: ['cell-list', 'deletion', 'drafts', 'orphaned-edits'],
+    outputs: ['libraries', 'mime'],
+    presence: ['presence'],
+    shell: ['model', 'protocol', 'run-completion-buffer', 'words'],
+    variables: ['variables'],
+};
+const isPure = (path) => /^text\/|words\.js$/.test(path) || PURE[path.split('/')[0]]?.includes(path.split('/')[1]?.replace('.js', ''));
+
 test('what is pure imports no view, no library and no socket', async () => {
-    const pure = ['model.js', 'asking.js', 'editing.js', 'find.js', 'selection.js', 'commands.js', 'graph-layout.js', 'line.js', 'drafts.js', 'cuttings.js', 'variables.js', 'compare.js', 'comparing.js', 'graph-names.js', 'graph-nodes.js', 'graph-folds.js', 'graph-search.js', 'graph-scene.js', 'living.js', 'keeping.js', 'protocol.js', 'words.js', 'people.js', 'deleting.js', 'outlived.js', 'together.js'];
-    for (const [path, text] of await modules()) {
-        if (!pure.includes(path) && !/^(text|words)\b/.test(path)) continue;
-        for (const name of importsOf(text)) assert.doesNotMatch(name, /view\/|vendor\/|socket/, `${path} imports ${name}`);
+        for (const [path, text] of await modules()) {
+        if (!isPure(path)) continue;
+        for (const name of importsOf(text)) assert.ok(isPure(join(path, '..', name)), `${path} imports ${name}`);
         assert.doesNotMatch(text, /\b(document|window|localStorage|setTimeout|Date\.now)\b/, `${path} is not pure`);
     }
 });
 
-test('only socket.js opens a socket, or early.js for it; only links.js, notebooks.js and view/libraries.js ask over HTTP', async () => {
+test('only socket.js opens a socket, or early.js for it; only share-links.js, notebooks-api.js and library-scripts.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
-        if (!['socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['socket.js', 'links.js', 'notebooks.js', join('view', 'libraries.js')].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (!['shell/socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
+        if (!['shell/socket.js', 'share/share-links.js', 'home/notebooks-api.js', 'outputs/library-scripts.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 
 test('HTML of others enters the page in one place, cleaned', async () => {
     for (const [path, text] of await modules()) {
         const sinks = text.match(/innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write/g) ?? [];
-        assert.equal(sinks.length, path === join('view', 'markdown.js') ? 1 : 0, path);
+        assert.equal(sinks.length, path === 'outputs/markdown.js' ? 1 : 0, path);
     }
 });
 
 test('frames of outputs may run scripts and nothing else', async () => {
     for (const [path, text] of await modules()) {
         for (const [, value] of text.matchAll(/sandbox="([^"]*)"/g)) assert.equal(value, 'allow-scripts', path);
-        if (path !== join('view', 'frame.js')) assert.doesNotMatch(text, /<iframe|srcdoc/, path);
+        if (path !== 'outputs/frame.js') assert.doesNotMatch(text, /<iframe|srcdoc/, path);
     }
 });
 

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { Session } from 'node:inspector/promises';
 import { test } from 'node:test';
-import { withLinks } from '../../web/text/links.js';
-import { canBeSet, withFormulas } from '../../web/text/math.js';
+import { withLinks } from '../../web/text/urls.js';
+import { canBeSet, withFormulas } from '../../web/text/formulas.js';
 import { Terminal } from '../../web/text/terminal.js';
 import { taken } from '../../web/text/traceback.js';
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellsToReplay, isForeign, lacksNames, partsOf, saidOf, signOf } from '../../web/living.js';
-import { Model } from '../../web/model.js';
+import { cellsToReplay, isForeign, lacksNames, partsOf, saidOf, signOf } from '../../web/checkpoints/residency.js';
+import { Model } from '../../web/shell/model.js';
 import { bytes } from '../../web/text/format.js';
-import { WORDS } from '../../web/words.js';
+import { WORDS } from '../../web/shell/words.js';
 
 const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, forks: true, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
 const MISSING = [{ name: 'g', type: 'generator', reason: 'it holds a place' }, { name: 'l', type: 'lock', reason: 'it is locked' }];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodesOf } from '../../web/graph-nodes.js';
-import { Model } from '../../web/model.js';
+import { nodesOf } from '../../web/graph/nodes.js';
+import { Model } from '../../web/shell/model.js';
 
 const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
 const run = (id, more) => ({ exec_id: id, on: { state: 'initial' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null, ...more });

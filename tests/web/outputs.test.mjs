@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { libraryOf, plotlyHtml, vegaHtml } from '../../web/text/libraries.js';
-import { withLinks } from '../../web/text/links.js';
-import { formulaAt, withFormulas } from '../../web/text/math.js';
-import { asBytes, choose, endingOf, imageAddress } from '../../web/text/mime.js';
+import { libraryOf, plotlyHtml, vegaHtml } from '../../web/outputs/libraries.js';
+import { withLinks } from '../../web/text/urls.js';
+import { formulaAt, withFormulas } from '../../web/text/formulas.js';
+import { asBytes, choose, endingOf, imageAddress } from '../../web/outputs/mime.js';
 import { lineOfCell, shownAtFirst, taken } from '../../web/text/traceback.js';
 
 test('the richest representation is shown', () => {

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Cuttings } from '../../web/cuttings.js';
-import { runOf } from '../../web/line.js';
-import { Editing } from '../../web/editing.js';
-import { Model } from '../../web/model.js';
-import { Page } from '../../web/page.js';
-import { WORDS } from '../../web/words.js';
+import { Cuttings } from '../../web/cell/clipboard-history.js';
+import { runOf } from '../../web/notebook/cell-list.js';
+import { Editing } from '../../web/cell/cell-edits.js';
+import { Model } from '../../web/shell/model.js';
+import { Page } from '../../web/notebook/page.js';
+import { WORDS } from '../../web/shell/words.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });

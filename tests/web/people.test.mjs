@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Drafts } from '../../web/drafts.js';
-import { countBelow, subtreeOf, UNDO_MS } from '../../web/deleting.js';
-import { Model } from '../../web/model.js';
-import { Page } from '../../web/page.js';
-import { colourOf, COLOURS, initialsOf, others, placeOf } from '../../web/people.js';
+import { Drafts } from '../../web/notebook/drafts.js';
+import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
+import { Model } from '../../web/shell/model.js';
+import { Page } from '../../web/notebook/page.js';
+import { colourOf, COLOURS, initialsOf, others, placeOf } from '../../web/presence/presence.js';
 import { edits, merge, placeAfter } from '../../web/text/merge.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });

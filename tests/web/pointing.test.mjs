@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
-import { Pointing } from '../../web/view/graph/pointing.js';
+import { Pointing } from '../../web/graph/hover.js';
 
 const at = (x, y) => ({ screenX: x, screenY: y, pointerType: 'mouse', buttons: 0 });
 const ON_ROW = at(100, 100);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { COMMANDS, EVENTS, REPLIES } from '../../web/protocol.js';
+import { COMMANDS, EVENTS, REPLIES } from '../../web/shell/protocol.js';
 
 /** The variants of an enum, as serde writes them. */
 async function variants(file, name) {

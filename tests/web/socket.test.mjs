@@ -20,7 +20,7 @@ const woken = [];
 globalThis.addEventListener = (name, act) => name === 'focus' && woken.push(act);
 globalThis.document = { addEventListener: () => {} };
 globalThis.location = new URL('http://127.0.0.1/n/main');
-const { Socket } = await import('../../web/socket.js');
+const { Socket } = await import('../../web/shell/socket.js');
 
 function open() {
     const heard = [];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Names, namesOf } from '../../web/graph-names.js';
+import { Names, namesOf } from '../../web/graph/node-names.js';
 import { merge } from '../../web/text/merge.js';
 
 test('changes in different places are laid together, whoever made which', () => {

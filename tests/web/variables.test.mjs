@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Model } from '../../web/model.js';
-import { Page } from '../../web/page.js';
-import { changedBy, filtered, sorted } from '../../web/variables.js';
+import { Model } from '../../web/shell/model.js';
+import { Page } from '../../web/notebook/page.js';
+import { changedBy, filtered, sorted } from '../../web/variables/variables.js';
 
 const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
 const variable = (name, type, repr, more = {}) => ({ name, type, repr, size: null, bytes: null, ...more });

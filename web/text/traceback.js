@@ -22,7 +22,7 @@ function withoutLastEnds(text) {
     return text.slice(0, end);
 }
 
-/** @param {import('../protocol.js').RunError} error @returns {Trace} */
+/** @param {import('../shell/protocol.js').RunError} error @returns {Trace} */
 export function taken({ ename, evalue, traceback }) {
     const title = evalue ? `${ename}: ${evalue}` : ename;
     const items = traceback.map(withoutLastEnds).filter((item) => !LEAD.test(withoutColours(item).trim()));

@@ -1,0 +1,100 @@
+// @ts-check
+// Drafts are dragged by the handle on their rail, with mouse, pen or finger. The keys do the same (see commands/key-bindings.js).
+
+import { html } from '../vendor/preact.js';
+import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { GripIcon } from '../ui/icons.js';
+
+/** How close to an edge, in px, dragging scrolls, and by how much per frame at most. */
+const EDGE = 60;
+const FASTEST = 14;
+
+/** The handle. */
+export const Grip = () => html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
+
+export class Dragging {
+    /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').Acts} acts */
+    constructor(main, acts) {
+        this.main = main;
+        this.acts = acts;
+        this.y = 0;
+        /** What is dragged, and the drafts of its state as they stood. @type {{ids: string[], order: {id: string, element: Element}[]} | null} */
+        this.drag = null;
+        this.line = document.createElement('div');
+        this.line.className = 'drop';
+        main.addEventListener('pointerdown', (event) => this.#begin(event));
+    }
+
+    /** @param {PointerEvent} event */
+    #begin(event) {
+        const grip = /** @type {Element} */ (event.target).closest('[data-grip]');
+        const view = this.acts.views.get(grip?.closest('.cell')?.getAttribute('data-cell') ?? '');
+        if (!grip || !view || event.button !== 0 || view.props.cell.kind !== 'draft') return;
+        const ids = this.acts.gestures.dragged(view);
+        const { on } = view.props.cell.draft;
+        const order = this.acts.page.cells().flatMap((cell) => {
+            const element = document.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`);
+            return cell.kind === 'draft' && !cell.isFresh && cell.draft.on === on && element ? [{ id: cell.draft.id, element }] : [];
+        });
+        event.preventDefault();
+        this.drag = { ids, order };
+        this.y = event.clientY;
+        this.#mark(true);
+        document.body.append(this.line);
+        const move = (/** @type {PointerEvent} */ now) => (this.y = now.clientY);
+        const over = new AbortController();
+        const end = (/** @type {boolean} */ isDropped) => {
+            over.abort();
+            if (isDropped) this.#drop();
+            this.#mark(false);
+            this.line.remove();
+            this.drag = null;
+        };
+        const whileDragging = { signal: over.signal, capture: true };
+        addEventListener('pointermove', move, whileDragging);
+        addEventListener('pointerup', () => end(true), whileDragging);
+        addEventListener('pointercancel', () => end(false), whileDragging);
+        addEventListener('keydown', (now) => {
+            if (now.key !== 'Escape') return;
+            now.preventDefault();
+            now.stopPropagation();
+            end(false);
+        }, whileDragging);
+        this.#follow();
+    }
+
+    /** @param {boolean} isOn */
+    #mark(isOn) {
+        for (const { id, element } of this.drag?.order ?? []) element.toggleAttribute('data-dragged', isOn && this.drag?.ids.includes(id));
+        document.documentElement.toggleAttribute('data-dragging', isOn);
+    }
+
+    /** Once per frame: scrolls near the edges, and shows where the drafts would go. */
+    #follow() {
+        if (!this.drag) return;
+        const { top, bottom, left, width } = this.main.getBoundingClientRect();
+        const by = this.y < top + EDGE ? this.y - top - EDGE : this.y > bottom - EDGE ? this.y - bottom + EDGE : 0;
+        this.main.scrollTop += Math.max(-FASTEST, Math.min(FASTEST, by / 4));
+        const { order } = this.drag;
+        const next = this.#next();
+        const edge = next < order.length ? order[next].element.getBoundingClientRect().top : order[order.length - 1].element.getBoundingClientRect().bottom;
+        const box = order[0].element.getBoundingClientRect();
+        Object.assign(this.line.style, { top: `${Math.max(top, Math.min(bottom, edge)) - 1}px`, left: `${Math.max(left, box.left)}px`, width: `${Math.min(width, box.width)}px` });
+        requestAnimationFrame(() => this.#follow());
+    }
+
+    /** The number of the draft above which they would go. */
+    #next() {
+        const order = this.drag?.order ?? [];
+        const at = order.findIndex(({ element }) => {
+            const { top, height } = element.getBoundingClientRect();
+            return this.y < top + height / 2;
+        });
+        return at < 0 ? order.length : at;
+    }
+
+    #drop() {
+        const { ids, order } = /** @type {NonNullable<Dragging['drag']>} */ (this.drag);
+        this.acts.gestures.dropped(ids, order[this.#next() - 1]?.id ?? null);
+    }
+}

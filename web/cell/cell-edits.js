@@ -1,0 +1,284 @@
+// @ts-check
+// What can be done to cells besides typing: inserted, moved, split, merged, left out, replaced in. Pure.
+//
+// Only drafts can be changed in their order. A cell that ran stays what it is: beside it a branch is begun, or the line
+// goes on without it.
+
+import { newId } from '../text/format.js';
+import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { WORDS as ALL } from '../shell/words.js';
+
+/** @typedef {import('../notebook/cell-list.js').Cell} Cell */
+/** @typedef {Extract<Cell, {kind: 'draft'}>} DraftCell */
+/** @typedef {Extract<Cell, {kind: 'ran'}>} RanCell */
+/** @typedef {import('../shell/protocol.js').Draft} Draft */
+/** @typedef {{kind: Draft['kind'], source: string}} Piece */
+/** @typedef {Pick<Draft, 'on' | 'before'>} Place */
+
+export class Editing {
+    /** @param {import('../notebook/page.js').Page} page */
+    constructor(page) {
+        this.page = page;
+    }
+
+    /** A draft above a cell; above one that ran it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
+    above(cell, piece = EMPTY) {
+        const { drafts, model } = this.page;
+        if (cell.kind === 'ran') {
+            const on = cell.state.parent ?? 'initial';
+            return model.states.get(on)?.living === 'deleted' ? this.page.insertBelow(cell, piece.kind, piece.source) : this.#begin({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
+        }
+        if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece.kind, piece.source);
+        return this.#begin(cell.draft, cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft), piece);
+    }
+
+    /** A draft below a cell; in the midst of the line it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
+    below(cell, piece = EMPTY) {
+        if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted') return this.#begin({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
+        if (cell.kind === 'draft' && cell.isInside) return this.#begin(cell.draft, cell.draft.id, piece);
+        return this.page.insertBelow(cell, piece.kind, piece.source);
+    }
+
+    /** The state that follows one in the line that is shown. @param {string} state @returns {string | null} */
+    #nextOf(state) {
+        const line = this.page.model.lineage(this.page.here);
+        return line[line.findIndex(({ id }) => id === state) + 1]?.id ?? null;
+    }
+
+    /** @param {Place} place @param {string | null} after @param {Piece} piece */
+    #begin({ on, before }, after, { kind, source }) {
+        const id = newId();
+        if (on !== this.page.here) this.page.begun.add(id);
+        return this.page.drafts.add({ id, on, before, kind, source }, after);
+    }
+
+    /** The drafts among some cells that can be moved and removed. @param {Cell[]} cells @returns {DraftCell[]} */
+    movable(cells) {
+        return cells.filter((cell) => cell.kind === 'draft').filter((cell) => !cell.isFresh);
+    }
+
+    /** Moves drafts of one place by one step. @param {string[]} ids @param {1 | -1} step @returns {boolean} whether anything moved */
+    step(ids, step) {
+        const order = this.#orderOf(ids[0]);
+        const places = order.flatMap((id, i) => (ids.includes(id) ? [i] : []));
+        const beside = order[step === 1 ? (places.at(-1) ?? 0) + 1 : (places[0] ?? 0) - 1];
+        if (beside === undefined || !places.length) return false;
+        return this.place(ids, step === 1 ? beside : order[order.indexOf(beside) - 1] ?? null);
+    }
+
+    /** Puts drafts of one place behind another, or before all. @param {string[]} ids @param {string | null} after @returns {boolean} whether anything moved */
+    place(ids, after) {
+        const { page } = this;
+        const order = this.#orderOf(ids[0]);
+        const moved = order.filter((id) => ids.includes(id));
+        const others = order.filter((id) => !ids.includes(id));
+        const behind = after === null || moved.includes(after) ? others[others.indexOf(order.slice(0, order.indexOf(after ?? '') + 1).findLast((id) => others.includes(id)) ?? '')] : after;
+        const at = behind === undefined ? 0 : others.indexOf(behind) + 1;
+        const wanted = others.toSpliced(at, 0, ...moved);
+        if (!moved.length || wanted.every((id, i) => id === order[i])) return false;
+        page.drafts.flushAll();
+        let last = behind ?? null;
+        for (const id of moved) {
+            const draft = page.drafts.get(id);
+            if (draft) page.around.send({ do: 'put_draft', draft, after: last, in_place: false }).then((reply) => page.refused(reply));
+            last = id;
+        }
+        return true;
+    }
+
+    /** @param {string} id @returns {string[]} the drafts at the same place */
+    #orderOf(id) {
+        const draft = this.page.drafts.get(id);
+        return draft ? this.page.drafts.beside(draft).map((one) => one.id) : [];
+    }
+
+    /** Cuts a draft into several, at places of its text. @param {DraftCell} cell @param {string} text @param {number[]} at @returns {string[]} the ids of those that are new */
+    split(cell, text, at) {
+        const cuts = [0, ...at.toSorted((a, b) => a - b), text.length];
+        const parts = cuts.slice(1).map((end, i) => {
+            const part = i > 0 ? text.slice(cuts[i], end).replace(/^\n/, '') : text.slice(0, end);
+            return end < text.length ? part.replace(/\n+$/, '') : part;
+        });
+        this.page.type(cell, parts[0]);
+        this.page.drafts.flush(cell.draft.id);
+        /** @type {string[]} */
+        const made = [];
+        for (const source of parts.slice(1)) made.push(this.page.drafts.add({ ...cell.draft, id: newId(), source }, made.at(-1) ?? cell.draft.id));
+        return made;
+    }
+
+    /** Makes one draft of several. @param {DraftCell[]} cells at least two, in order @param {() => void} putBack shows where it was undone @returns {() => boolean} undoes it; whether that was to be done still */
+    merge(cells, putBack) {
+        const { page } = this;
+        const [first, ...others] = cells;
+        const before = cells.map(({ draft }) => page.drafts.now(draft));
+        page.type(first, before.map(({ source }) => source).filter((source) => source.trim()).join('\n\n'));
+        page.drafts.flush(first.draft.id);
+        for (const { draft } of others) page.drafts.remove(draft.id);
+        let isUndone = false;
+        const undo = () => {
+            if (isUndone) return false;
+            isUndone = true;
+            const now = page.drafts.get(first.draft.id);
+            if (now) page.drafts.put({ ...now, source: before[0].source });
+            let last = first.draft.id;
+            const { on, before: child } = now ?? before[0];
+            for (const draft of before.slice(1)) last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
+            putBack();
+            return true;
+        };
+        page.say(WORDS.merged(cells.length), false, { act: { text: WORDS.undo, act: undo } });
+        return undo;
+    }
+
+    /**
+     * Goes on without cells that ran: what stands behind the state before the first of them waits there as drafts. Nothing is deleted.
+     * @param {RanCell[]} out
+     */
+    leaveOut(out) {
+        const { page } = this;
+        const parent = out[0]?.state.parent;
+        if (!parent || !page.mayRun) return;
+        const gone = new Set(out.map(({ key }) => key));
+        const cells = page.cells();
+        const behind = cells.slice(cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1);
+        const { made, back } = this.#layAnew(parent, behind.filter(({ key }) => !gone.has(key)));
+        page.say(WORDS.leftOut(made.length), false, { act: { text: WORDS.undo, act: back } });
+    }
+
+    /**
+     * Begins the line anew: what its cells read now waits as drafts on the start. Nothing is deleted.
+     * @returns {string | null} the id of the first
+     */
+    restart() {
+        const { page } = this;
+        if (page.here === ROOT) {
+            page.say(ALL.atStart, false);
+            return page.drafts.on(ROOT)[0]?.id ?? null;
+        }
+        const { made, back } = this.#layAnew(ROOT, page.cells());
+        const others = page.drafts.on(ROOT).filter(({ id, source }) => source.trim() && !made.includes(id)).length;
+        page.say(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
+        return made[0] ?? null;
+    }
+
+    /**
+     * Lays what cells read now on a state, as drafts above those that wait there, and goes there. What waits there and can be read
+     * elsewhere too is replaced: it is what an earlier restart has laid.
+     * @param {string} on @param {Cell[]} cells @returns {{made: string[], back: () => void}} the ids of the drafts, and what undoes it
+     */
+    #layAnew(on, cells) {
+        const { page } = this;
+        const { drafts, here } = page;
+        const pieces = cells.flatMap((cell) => shownPieces(cell));
+        const replaced = this.#copiesAt(on);
+        const before = replaced.map((draft) => ({ draft: drafts.now(draft), after: drafts.before(draft) }));
+        for (const { id } of replaced) drafts.remove(id);
+        /** @type {string[]} */
+        const made = [];
+        for (const piece of pieces) made.push(drafts.add({ id: newId(), on, ...piece }, made.at(-1) ?? null));
+        page.goTo(on);
+        const back = () => {
+            for (const id of made) drafts.remove(id);
+            /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
+            const ids = new Map();
+            for (const { draft, after } of before) ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
+            page.goTo(here);
+        };
+        return { made, back };
+    }
+
+    /** The drafts at the end of the line to a state that read like a cell that ran or a draft elsewhere: nothing is lost with them. @param {string} on @returns {Draft[]} */
+    #copiesAt(on) {
+        const { model, drafts } = this.page;
+        const waiting = drafts.on(on).filter(({ source }) => source.trim());
+        const here = new Set(waiting.map(({ id }) => id));
+        const others = [...model.drafts.values()].flat().filter(({ id }) => !here.has(id));
+        const known = new Set(others.map(textOfPiece));
+        for (const state of model.states.values()) for (const piece of piecesOf(model, state)) known.add(textOfPiece(piece));
+        const isOpen = (/** @type {string} */ id) => model.openRuns().some(({ draft }) => draft === id) || this.page.asked.has(id);
+        return waiting.filter((draft) => known.has(textOfPiece(draft)) && !isOpen(draft.id));
+    }
+
+    /**
+     * Gives cells other texts, in one step that can be undone. Cells that ran are changed as by typing.
+     * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before its code
+     * @param {boolean} [isSaid] @returns {number} how many cells were changed
+     */
+    rewrite(changes, isSaid = true) {
+        const before = changes.map(({ key }) => this.#textsOf(key));
+        const done = changes.flatMap((change, i) => (this.#write(change, before[i]) ? [i] : []));
+        const undo = () => {
+            for (const i of done) {
+                const was = before[i];
+                if (was) this.#write({ key: changes[i].key, ...was }, this.#textsOf(changes[i].key), changes[i]);
+            }
+        };
+        if (done.length && isSaid) this.page.say(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
+        return done.length;
+    }
+
+    /** @param {string} key @returns {{text: string, prose?: string[]} | null} */
+    #textsOf(key) {
+        const cell = this.page.cells().find((one) => one.key === key);
+        return cell ? { text: sourceOf(cell), prose: cell.kind === 'ran' ? cell.state.prose : undefined } : null;
+    }
+
+    /**
+     * @param {{key: string, text: string, prose?: string[]}} change @param {{text: string, prose?: string[]} | null} now
+     * @param {{text: string}} [expected] what the code must read for it to be changed @returns {boolean} whether something changed
+     */
+    #write({ key, text, prose }, now, expected) {
+        const cell = this.page.cells().find((one) => one.key === key);
+        if (!cell || !now || cell.kind === 'attempt') return false;
+        const writes = now.text !== text && isOpenToChange(cell) && (!expected || now.text === expected.text);
+        const writesProse = cell.kind === 'ran' && prose !== undefined && JSON.stringify(prose) !== JSON.stringify(now.prose);
+        if (writes) this.page.type(cell, text);
+        if (writesProse) this.page.setProse(cell.state.id, prose);
+        return writes || writesProse;
+    }
+}
+
+/** The state from which every notebook grows. */
+const ROOT = 'initial';
+
+/** @type {Piece} */
+const EMPTY = { kind: 'code', source: '' };
+
+/** What a cell reads, for drafts elsewhere. @param {Cell} cell @returns {Piece[]} */
+function shownPieces(cell) {
+    if (cell.kind === 'ran') return [...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: sourceOf(cell) }];
+    const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.source.trim();
+    return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
+}
+
+/** A state's cell, with the text before it, as pieces for drafts. @param {import('../shell/model.js').Model} model @param {import('../shell/protocol.js').State} state @returns {Piece[]} */
+const piecesOf = (model, state) => [...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: model.runOf(state)?.code ?? '' }];
+
+/** Equal for pieces that read the same. @param {Piece} piece */
+const textOfPiece = ({ kind, source }) => `${kind} ${source}`;
+
+/** @param {Cell} cell */
+export function sourceOf(cell) {
+    if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
+    return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
+}
+
+/** Whether its text may be changed now. @param {Cell} cell */
+export const isOpenToChange = (cell) => cell.kind === 'draft' || (cell.kind === 'ran' && (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
+
+/**
+ * Whether the drafts that wait here are what followed the earlier version of a cell, or one that was left out: then the
+ * page offers to replay the rest.
+ * @param {import('../notebook/page.js').Page} page @param {DraftCell[]} waiting
+ */
+export function isRest({ model, here }, waiting) {
+    const [first] = waiting;
+    if (!first) return false;
+    const parent = model.states.get(here)?.parent;
+    const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
+    const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) => model.runOf(state)?.code === first.draft.source;
+    // Behind an inserted cell waits what grew beside it.
+    if (siblings.some(isFirst)) return true;
+    return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));
+}

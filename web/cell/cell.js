@@ -1,0 +1,250 @@
+// @ts-check
+// One cell: its rail with the state's node, its text, its code, its outputs. The same component shows a draft and what
+// the draft became, so that nothing jumps when it has run.
+
+import { Component, html } from '../vendor/preact.js';
+import { isText, runOf, textOf } from '../notebook/cell-list.js';
+import { partialOf } from '../checkpoints/residency.js';
+import { hasEnded } from '../shell/protocol.js';
+import { duration } from '../text/format.js';
+import { WORDS } from '../shell/words.js';
+import { COMPARE_WORDS } from '../compare/compare-words.js';
+import { Crash } from './crash.js';
+import { Grip } from './cell-drag.js';
+import { Editor } from '../editor/editor.js';
+import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from '../ui/icons.js';
+import { Living, Where } from '../checkpoints/residency-view.js';
+import { Menu } from '../ui/menu.js';
+import { Outputs } from '../outputs/outputs.js';
+import { Markdown } from '../outputs/rich-text.js';
+
+/** @typedef {import('../notebook/cell-list.js').Cell} CellData */
+/** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('./cell-controller.js').Acts} Acts */
+
+/**
+ * @typedef {object} CellProps
+ * @property {CellData} cell
+ * @property {string} stamp changes whenever anything of the cell looks different
+ * @property {boolean} mayRun
+ * @property {boolean} mayType
+ * @property {boolean} isStopping
+ * @property {Acts} acts
+ */
+
+/** @extends {Component<CellProps, {isEditing: boolean}>} */
+export class Cell extends Component {
+    state = { isEditing: false };
+    /** @type {Editor | null} */
+    editor = null;
+    asks = {
+        complete: (/** @type {string} */ code, /** @type {number} */ cursor) => this.props.acts.asking.complete(this.props.cell.key, code, cursor),
+        inspect: (/** @type {string} */ code, /** @type {number} */ cursor) => this.props.acts.asking.inspect(this.props.cell.key, code, cursor),
+        isQuick: () => this.props.acts.asking.isQuick,
+    };
+
+    /** @param {CellProps} next @param {{isEditing: boolean}} state */
+    shouldComponentUpdate(next, state) {
+        return next.stamp !== this.props.stamp || state.isEditing !== this.state.isEditing;
+    }
+
+    componentDidMount() {
+        this.props.acts.mounted(this.props.cell.key, this);
+        this.#tick();
+    }
+
+    componentWillUnmount() {
+        this.props.acts.unmounted(this.props.cell.key, this);
+        clearInterval(this.clock);
+    }
+
+    componentDidUpdate() {
+        this.#tick();
+    }
+
+    /** While its run goes on, the time it has taken goes on too. */
+    #tick() {
+        const ticks = runOf(this.props.cell)?.status === 'running';
+        if (ticks && !this.clock) this.clock = setInterval(() => this.forceUpdate(), 1000);
+        if (!ticks) {
+            clearInterval(this.clock);
+            this.clock = undefined;
+        }
+    }
+
+    /** Puts the cursor into the cell. @param {'start' | 'end' | 'keep'} [where] */
+    focus(where) {
+        if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, () => this.editor?.focus(where));
+        else this.editor?.focus(where);
+        document.querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+    }
+
+    /** Its code as it reads now. */
+    get text() {
+        return this.editor?.text ?? textOf(this.props.cell);
+    }
+
+    /** @param {'next' | 'stay' | 'insert'} then */
+    run(then) {
+        this.setState({ isEditing: false });
+        this.props.acts.run(this, then);
+    }
+
+    /** @param {string} text @param {string} before */
+    #onType(text, before) {
+        if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
+        this.props.acts.type(this.props.cell, text, before);
+    }
+
+    #onLeave() {
+        const { cell, acts } = this.props;
+        if (cell.kind === 'draft') acts.flush(cell.draft.id);
+        if (isText(cell) && this.text.trim()) this.setState({ isEditing: false });
+    }
+
+    /** @param {CellProps} props @param {{isEditing: boolean}} state */
+    render({ cell, mayRun, mayType, isStopping, acts }, { isEditing }) {
+        const run = runOf(cell);
+        const isOpen = run !== undefined && !hasEnded(run.status);
+        const status = cell.isAsked ? 'queued' : run?.status ?? 'new';
+        const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
+        const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
+        return html`
+            <article class="cell" tabindex="0" aria-label=${nameOf(cell)} data-cell=${cell.key} data-kind=${cell.kind} data-status=${status}
+                data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null} data-text=${isText(cell) ? '' : null}
+                data-outdated=${cell.kind === 'ran' && cell.isOutdated ? '' : null} data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
+                data-living=${cell.kind === 'ran' ? cell.state.living : null}>
+                <div class="rail">
+                    <span class="count">${cell.kind === 'ran' && cell.state.exec_count}</span>
+                    <span class="node" aria-hidden="true"></span>
+                    ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${Grip} />`}
+                </div>
+                <div class="stack">
+                    ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
+                    ${cell.kind === 'ran' && cell.state.prose.map((text, i) => html`
+                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => acts.setProse(cell.state, i, changed)}
+                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : acts.focusCell(cell.key))} />`)}
+                    <div class="source" key="source" onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
+                        ${asText
+                            ? html`<${Markdown} text=${textOf(cell)} />`
+                            : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
+                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} asks=${this.asks}
+                                onKey=${(/** @type {KeyboardEvent} */ event) => this.props.acts.editorKey(this, event)} onLeave=${() => this.#onLeave()}
+                                onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
+                                held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`}
+                        ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
+                    </div>
+                    <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
+                    ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
+                    ${run?.keepable && html`<p class="taken-back">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => acts.page.keeping.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
+                    ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
+                </div>
+            </article>`;
+    }
+}
+
+/** The buttons at the cell's corner. @param {{cell: CellData, isOpen: boolean, isStopping: boolean, acts: Acts, of: Cell}} props */
+function Tools({ cell, isOpen, isStopping, acts, of }) {
+    const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
+    return html`
+        <div class="tools">
+            ${isOpen
+                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => acts.stopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
+                : !isText(cell) && cell.kind !== 'attempt' && html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`}
+            ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => acts.menuOf(of)} />`}
+            ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => acts.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
+        </div>`;
+}
+
+/** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
+function Notes({ cell, run, acts, mayRun }) {
+    // Until the server tells of it, which it mostly does at once.
+    if (cell.isAsked) return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
+    const parts = [];
+    if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
+    if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
+    if (cell.kind === 'ran' && cell.state.partial && run === cell.run) parts.push(html`<span class="bad">${partialOf(cell.state, run)}</span>`);
+    else if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null && !run.keepable ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
+    if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
+        parts.push(html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`);
+    }
+    if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
+    if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, acts));
+    if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
+        parts.push(html`<span>${WORDS.edited}</span>`, mayRun && html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`);
+    }
+    if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
+    parts.push(...(run?.warnings ?? []).map((warning) => html`<span class="warning">${warning}</span>`));
+    if (cell.kind === 'ran') parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
+    if (cell.kind === 'draft' && cell.isInside && !isText(cell)) parts.push(html`<span>${WORDS.inside}</span>`);
+    if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);
+    return parts.length > 0 && html`<div class="notes">${parts}</div>`;
+}
+
+/** The switch between the versions of a cell. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} acts */
+function versions({ state, versions: all }, acts) {
+    const at = all.indexOf(state.id);
+    const to = (/** @type {number} */ i) => () => acts.goToLineOf(all[i]);
+    return html`
+        <span class="versions">
+            <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion} title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
+            ${WORDS.version(at + 1, all.length)}
+            <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion} title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
+            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint} onClick=${() => acts.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>${COMPARE_WORDS.compareVersions}</button>
+        </span>`;
+}
+
+/**
+ * @typedef {object} ProseProps
+ * @property {string} text
+ * @property {boolean} isEditable
+ * @property {(text: string) => void} onChange
+ * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or to leave
+ */
+
+/** Text that stands before a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */
+class Prose extends Component {
+    state = { isEditing: false };
+    text = '';
+
+    /** @param {ProseProps} props @param {{isEditing: boolean}} state */
+    render({ text, isEditable, onChange, onDone }, { isEditing }) {
+        const end = (/** @type {() => void} */ then = () => {}) => {
+            if (!this.state.isEditing) return;
+            this.setState({ isEditing: false }, then);
+            if (this.text !== text) onChange(this.text);
+        };
+        const begin = () => {
+            this.text = text;
+            this.setState({ isEditing: true });
+        };
+        if (!isEditing) return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
+        const done = (/** @type {boolean} */ goesOn) => () => end(() => onDone(goesOn));
+        const onKey = (/** @type {KeyboardEvent} */ { key, shiftKey, ctrlKey, metaKey }) => {
+            const isDone = key === 'Escape' || (key === 'Enter' && (shiftKey || ctrlKey || metaKey));
+            if (isDone) done(key === 'Enter' && shiftKey)();
+            return isDone;
+        };
+        return html`<div class="source"><${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text} hint=${WORDS.textPlaceholder} onKey=${onKey}
+            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
+    }
+}
+
+/** @param {CellData} cell */
+function nameOf(cell) {
+    if (cell.kind === 'ran') return WORDS.cellRan(cell.state.exec_count);
+    return cell.kind === 'draft' ? WORDS.cellDraft : WORDS.cellAttempt;
+}
+
+/** What the cell that we stand at shows of its state. @param {Extract<CellData, {kind: 'ran'}>} cell */
+const livingOf = ({ state, progress }) => [state.pinned, state.saving, state.memory_bytes, state.revival, state.checkpoint, progress];
+
+/** Equal for two cells that look the same. @param {CellData} cell @param {boolean} mayRun @param {boolean} isStopping */
+export function stampOf(cell, mayRun, isStopping) {
+    const run = runOf(cell);
+    const own = cell.kind === 'ran'
+        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
+        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
+    return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, cell.isAsked, ...own]);
+}

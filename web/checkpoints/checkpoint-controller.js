@@ -1,0 +1,99 @@
+// @ts-check
+// What this browser asks about where states live: to keep, save, replay and trust them, and what has to be asked before a
+// cell runs at a state that is not there. No DOM: questions go through `around.ask`.
+
+import { cellsToReplay } from './residency.js';
+import { bytes, firstLine } from '../text/format.js';
+import { WORDS } from '../shell/words.js';
+
+export class Keeping {
+    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around */
+    constructor(page, around) {
+        this.page = page;
+        this.around = around;
+        /** States that were asked to come back here, until that is answered. @type {Set<string>} */
+        this.coming = new Set();
+        /** Those of them whose replay was stopped here: that it ended is no news. @type {Set<string>} */
+        this.stopped = new Set();
+    }
+
+    /** How far the replay of a state has come. @param {string} state @returns {import('./residency.js').Progress | undefined} */
+    progressOf(state) {
+        return this.page.model.replays.get(state) ?? (this.coming.has(state) ? { done: 0, total: 0 } : undefined);
+    }
+
+    /** Whether a run at a state has to bring it back by a replay. @param {string} state */
+    needsReplay(state) {
+        return this.page.model.states.get(state)?.living === 'replay';
+    }
+
+    /** Does something that runs at a state, at once or, where cells have to run again for it, when the user agrees. @param {string | undefined} state @param {() => void} then */
+    async first(state, then) {
+        if (state !== undefined && this.needsReplay(state) && !this.progressOf(state)) {
+            const cells = cellsToReplay(this.page.model, state);
+            if (!(await this.#ask(cells, WORDS.replayFirst(cells.length), WORDS.replayRunDo))) return;
+        }
+        then();
+    }
+
+    /** @param {string} state */
+    async replay(state) {
+        const cells = cellsToReplay(this.page.model, state);
+        if (cells.length && !(await this.#ask(cells, WORDS.replayAsk(cells.length), WORDS.replayDo(cells.length)))) return;
+        this.coming.add(state);
+        this.around.changed();
+        const reply = await this.around.send({ do: 'replay', state });
+        this.coming.delete(state);
+        this.page.model.replays.delete(state);
+        if (this.stopped.delete(state) && reply.kind === 'refused') this.page.say(WORDS.replayStopped, false);
+        else this.page.refused(reply);
+        this.around.changed();
+    }
+
+    /** @param {string} state */
+    async stopReplay(state) {
+        if (this.coming.has(state)) this.stopped.add(state);
+        this.page.refused(await this.around.send({ do: 'interrupt', exec_id: `replay:${state}` }));
+    }
+
+    /** @param {import('../shell/protocol.js').State[]} cells @param {string} title @param {string} act */
+    #ask(cells, title, act) {
+        const [first] = cells;
+        const line = firstLine((first && this.page.model.runOf(first)?.code) ?? '');
+        return this.around.ask({ title, why: WORDS.replayWhy(cells.length, line), act });
+    }
+
+    /** Keeps what a cell had set until it failed, as a state: like one whose run ended now, we stand on it then. @param {string} exec_id */
+    async keepPartial(exec_id) {
+        const { page } = this;
+        page.mine.set(exec_id, page.here);
+        const reply = await this.around.send({ do: 'keep_partial', exec_id });
+        if (reply.kind === 'refused') page.mine.delete(exec_id);
+        page.refused(reply);
+    }
+
+    /** @param {string} state @param {boolean} pinned */
+    async pin(state, pinned) {
+        this.page.refused(await this.around.send({ do: 'pin', state, pinned }));
+    }
+
+    /** @param {string} state @param {boolean} anyway */
+    async forkAnyway(state, anyway) {
+        this.page.refused(await this.around.send({ do: 'fork_anyway', state, anyway }));
+    }
+
+    /** @param {string} state */
+    async save(state) {
+        const reply = await this.around.send({ do: 'checkpoint', state });
+        if (reply.kind !== 'checkpointed') return this.page.refused(reply);
+        const { compressed_size_bytes, missing } = reply.checkpoint;
+        return this.page.say(WORDS.savedNow(bytes(compressed_size_bytes), missing.length), false);
+    }
+
+    async trust() {
+        if (!(await this.around.ask({ title: WORDS.trustAsk, why: WORDS.trustWhy, act: WORDS.trustDo, isBad: true }))) return;
+        const reply = await this.around.send({ do: 'trust' });
+        if (reply.kind === 'trusted') this.page.say(WORDS.trusted(reply.count), false);
+        else this.page.refused(reply);
+    }
+}

@@ -1,0 +1,127 @@
+// @ts-check
+// Everything that can be done by a key or from the palette: one list, from which the keys are bound, the palette is filled
+// and the sheet of shortcuts is printed. Pure.
+//
+// A part of the page adds its own when it is loaded:
+//
+//     import { addCommands } from './commands.js';
+//     addCommands([{ id: 'graph.search', title: 'Search the graph', group: 'graph', key: 'Mod-g', act: () => search.open() }]);
+//
+// `key` is one key or several that do the same: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two presses one after the other,
+// `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower case; of other signs, Shift is no part (`'?'`, `'Mod-/'`), unless
+// the key itself is meant (`'Mod-Shift-Minus'`). `mode` says where the key works: `'cell'` while a cell has the focus and
+// not its editor, `'editor'` in an editor, `'anywhere'` (unless something else has taken it). From the palette it is done
+// in the cell that had the focus last. `act` may answer `false`: nothing was done, and the key is the browser's.
+
+/** @typedef {'cell' | 'editor' | 'anywhere'} Mode */
+/** @typedef {'run' | 'move' | 'cells' | 'write' | 'find' | 'graph' | 'notebook'} Group */
+/** @typedef {{view: import('../cell/cell.js').Cell | null}} Place The cell that an action is meant for. */
+
+/**
+ * @typedef {object} Entry
+ * @property {string} id
+ * @property {string} title
+ * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are one line there
+ * @property {string} [words] what else it is called: it is found by these, too
+ * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
+ * @property {string | string[]} [key]
+ * @property {Mode | Mode[]} [mode] `anywhere` unless said
+ * @property {(at: Place) => boolean | void} act
+ * @property {(at: Place) => boolean} [when] whether it can be done now; always unless said
+ * @property {boolean} [isQuiet] only a key: not in the palette
+ * @property {boolean} [isOnce] a key that is held down does it once
+ */
+
+/** Two presses within this time are one key. In milliseconds. */
+const DOUBLE_MS = 800;
+
+/** @type {Entry[]} */
+const entries = [];
+
+/** Adds entries; one with the same id takes the place of the earlier. @param {Entry[]} more */
+export function addCommands(more) {
+    for (const entry of more) {
+        const at = entries.findIndex(({ id }) => id === entry.id);
+        if (at < 0) entries.push(entry);
+        else entries[at] = entry;
+    }
+}
+
+/** What can only be said for a place: it is in the palette besides the entries. @type {((at: Place) => Entry[])[]} */
+const offers = [];
+
+/** @param {(at: Place) => Entry[]} offer */
+export const addOffer = (offer) => void offers.push(offer);
+
+/** @returns {readonly Entry[]} */
+export const allCommands = () => entries;
+
+/** @param {Entry} entry @returns {string[]} */
+export const keysOf = ({ key }) => (key === undefined ? [] : Array.isArray(key) ? key : [key]);
+
+/** @param {Entry} entry @param {Mode} where */
+const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.includes(where) : mode === where);
+
+/** What can be chosen from the palette now, those used last first. @param {Place} at @param {string[]} recent ids @returns {Entry[]} */
+export function choosable(at, recent) {
+    const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
+    const names = new Set(own.map(({ title }) => title));
+    // What menus of several places call the same is there once: for the place that comes first.
+    const can = [...own, ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title))];
+    const rank = (/** @type {Entry} */ { id }) => (recent.includes(id) ? recent.indexOf(id) : recent.length);
+    return can.sort((a, b) => rank(a) - rank(b));
+}
+
+/** Turns presses into entries; remembers the first press of two. */
+export class Keys {
+    /** @type {{name: string, mode: Mode, at: number} | null} */
+    first = null;
+
+    /** What a press means, the most wanted first. @param {Mode} mode @param {string[]} names of the same press @param {number} now in milliseconds @param {Place} at @returns {Entry[]} */
+    press(mode, names, now, at) {
+        const { first } = this;
+        this.first = null;
+        const isSecond = first !== null && first.mode === mode && now - first.at < DOUBLE_MS;
+        const can = entries.filter((entry) => isFor(entry, mode) && (entry.when?.(at) ?? true));
+        const doubles = isSecond ? names.map((name) => `${first.name} ${name}`) : [];
+        const found = [...doubles, ...names].flatMap((name) => can.filter((entry) => keysOf(entry).includes(name)));
+        const begins = names.find((name) => can.some((entry) => keysOf(entry).some((key) => key.startsWith(`${name} `))));
+        if (begins !== undefined && !found.some((entry) => keysOf(entry).some((key) => doubles.includes(key)))) this.first = { name: begins, mode, at: now };
+        return found;
+    }
+
+    /** Whether a second press is waited for. */
+    get isWaiting() {
+        return this.first !== null;
+    }
+}
+
+/**
+ * The names of a press: as it is printed on the key, and by where the key lies (for keyboards with other letters).
+ * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean, shiftKey: boolean}} event @returns {string[]}
+ */
+export function namesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
+    const held = [ctrlKey || metaKey ? 'Mod-' : '', altKey ? 'Alt-' : ''].join('');
+    const shift = shiftKey ? 'Shift-' : '';
+    const letter = code.match(/^Key([A-Z])$/)?.[1].toLowerCase();
+    const names = [];
+    if (key === ' ') names.push(`${held}${shift}Space`);
+    else if (/^[a-z]$/i.test(key)) names.push(`${held}${shift}${key.toLowerCase()}`);
+    else if (key.length === 1) names.push(`${held}${key}`);
+    else names.push(`${held}${shift}${key}`);
+    if (letter && !/^[\x20-\x7e]$/.test(key)) names.push(`${held}${shift}${letter}`);
+    if (/^(Minus|Slash)$/.test(code)) names.push(`${held}${shift}${code}`);
+    return names;
+}
+
+const SHOWN = new Map(Object.entries({ ArrowUp: '↑', ArrowDown: '↓', Escape: 'Esc', Minus: '−', Slash: '/', Space: 'Space', Backspace: '⌫' }));
+
+/** A key as people read it: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P". @param {string} key @param {boolean} isMac */
+export function shownKey(key, isMac) {
+    return key.split(' ').map((press) => {
+        const parts = press.match(/^((?:Mod-|Alt-|Shift-)*)(.+)$/);
+        const name = SHOWN.get(parts?.[2] ?? '') ?? (parts?.[2] ?? '').replace(/^[a-z]$/, (letter) => letter.toUpperCase());
+        const held = (parts?.[1] ?? '').split('-').filter(Boolean);
+        return isMac ? `${held.map((one) => ({ Mod: '⌘', Alt: '⌥', Shift: '⇧' })[one] ?? '').join('')}${name}` : [...held.map((one) => one.replace('Mod', 'Ctrl')), name].join('-');
+    }).join(' ');
+}

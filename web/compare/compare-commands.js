@@ -1,0 +1,21 @@
+// @ts-check
+// What the palette knows of comparing.
+
+import { COMPARE_WORDS as SAY } from './compare-words.js';
+import { withPart } from '../shell/lazy-parts.js';
+
+/** Asks for another state and shows both. @param {import('../notebook/page.js').Page} page @param {string} id */
+export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
+
+/** @param {{page: import('../notebook/page.js').Page}} does @returns {import('../commands/commands.js').Entry[]} */
+export function comparing({ page }) {
+    const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) => (view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null);
+    return [
+        {
+            id: 'compare.with', title: SAY.command, words: SAY.commandWords, group: 'graph', when: () => page.model.states.size > 1,
+            act: (at) => void compareWith(page, ranIn(at) ?? page.here),
+        },
+        { id: 'compare.swap', title: SAY.swapCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.swap() },
+        { id: 'compare.close', title: SAY.closeCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.close() },
+    ];
+}

@@ -1,0 +1,320 @@
+// @ts-check
+// What two states have in common and where they differ: their cells, variables and outputs. Pure: from the model and two
+// lists of variables to lists that compare-view.js paints.
+
+import { difference, grouped, numberOf, shortly } from '../text/number.js';
+import { diff, diffLines, likeness } from '../text/diff.js';
+import { firstLine } from '../text/format.js';
+import { choose } from '../outputs/mime.js';
+import { Terminal } from '../text/terminal.js';
+
+/** @typedef {import('../shell/model.js').Model} Model */
+/** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('../shell/protocol.js').State} State */
+/** @typedef {import('../shell/protocol.js').Variable} Variable */
+/** @typedef {import('../shell/protocol.js').Column} Column */
+/** @typedef {import('../shell/protocol.js').Stats} Stats */
+/** @typedef {Extract<import('../shell/protocol.js').Summary, {kind: 'frame'}>} Frame */
+/** @typedef {import('../text/diff.js').Row} Row */
+/** @typedef {import('./compared-pair.js').Pair} Pair */
+
+/** Two cells that share less than this were not one that changed. */
+const ALIKE = 0.35;
+/** Pairs of cells that are weighed against each other at most, in one gap between equal cells. */
+const MOST_PAIRS = 2500;
+/** Lines of an output that are compared. */
+export const MOST_LINES = 2000;
+
+// Cells
+
+/**
+ * @typedef {{sign: '=', a: State, b: State}
+ *   | {sign: '~', a: State, b: State, rows: Row[]}
+ *   | {sign: '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it, `+` only the second
+ */
+
+/** The cells of two lineages, from where they part. @param {Model} model @param {Pair} pair @returns {{ancestor: State | null, shared: number, cells: CellPair[]}} */
+export function compareCells(model, { a, b }) {
+    const [lineA, lineB] = [model.lineage(a), model.lineage(b)];
+    let common = 0;
+    while (common < Math.min(lineA.length, lineB.length) && lineA[common] === lineB[common]) common += 1;
+    const ancestor = lineA[common - 1] ?? null;
+    // The root is no cell.
+    return { ancestor, shared: Math.max(0, common - 1), cells: align(model, lineA.slice(common), lineB.slice(common)) };
+}
+
+/** @param {Model} model @param {State[]} a @param {State[]} b @returns {CellPair[]} */
+function align(model, a, b) {
+    const code = (/** @type {State} */ state) => model.runOf(state)?.code ?? '';
+    /** @type {CellPair[]} */
+    const cells = [];
+    /** @type {State[]} */
+    let gone = [];
+    /** @type {State[]} */
+    let come = [];
+    const flush = () => {
+        cells.push(...pairUp(gone, come, code));
+        [gone, come] = [[], []];
+    };
+    for (const { sign, a: i, b: j } of diff(a.map(code), b.map(code))) {
+        if (sign === '-') gone.push(a[i]);
+        else if (sign === '+') come.push(b[j]);
+        else {
+            flush();
+            cells.push({ sign, a: a[i], b: b[j] });
+        }
+    }
+    flush();
+    return cells;
+}
+
+/** What a state is called beside another: its first line, or, where that is the same, the first that differs. @param {string} code @param {string} other */
+export function nameBeside(code, other) {
+    const name = firstLine(code);
+    if (code === other || name !== firstLine(other)) return name;
+    const line = diffLines(other, code).find(({ sign, parts }) => sign === '+' && parts.some(({ text }) => text.trim()));
+    return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
+}
+
+/** Which of the cells that went became which of those that came, in order, so that as much as possible is alike. @param {State[]} gone @param {State[]} come @param {(state: State) => string} code @returns {CellPair[]} */
+function pairUp(gone, come, code) {
+    const only = (/** @type {'-' | '+'} */ sign) => (/** @type {State} */ state) => /** @type {CellPair} */ ({ sign, state, code: code(state) });
+    if (!gone.length || !come.length || gone.length * come.length > MOST_PAIRS) return [...gone.map(only('-')), ...come.map(only('+'))];
+    const weights = gone.map((one) => come.map((other) => likeness(code(one), code(other))));
+    // best[i][j]: how much the cells from i and j on can have in common.
+    const best = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
+    const ifPaired = (/** @type {number} */ i, /** @type {number} */ j) => (weights[i][j] >= ALIKE ? weights[i][j] + best[i + 1][j + 1] : -1);
+    for (let i = gone.length - 1; i >= 0; i -= 1) {
+        for (let j = come.length - 1; j >= 0; j -= 1) best[i][j] = Math.max(best[i + 1][j], best[i][j + 1], ifPaired(i, j));
+    }
+    /** @type {CellPair[]} */
+    const cells = [];
+    let [i, j] = [0, 0];
+    while (i < gone.length && j < come.length) {
+        if (ifPaired(i, j) === best[i][j]) {
+            cells.push({ sign: '~', a: gone[i], b: come[j], rows: diffLines(code(gone[i]), code(come[j])) });
+            [i, j] = [i + 1, j + 1];
+        } else if (best[i + 1][j] >= best[i][j + 1]) cells.push(only('-')(gone[i++]));
+        else cells.push(only('+')(come[j++]));
+    }
+    return [...cells, ...gone.slice(i).map(only('-')), ...come.slice(j).map(only('+'))];
+}
+
+// Variables
+
+/** @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' | 'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs: boolean}} Fact */
+/** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
+/**
+ * @typedef {object} Columns The columns of two frames that differ.
+ * @property {ColumnChange[]} columns those that are known to differ
+ * @property {number} equal how many are known to be equal
+ * @property {string[]} unknown the names of those that were not compared
+ * @property {number} more how many others were not compared
+ * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column is known to: in what was not compared, in
+ *   the order of the columns, or in nothing that is inside a column
+ */
+/** @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns} Detail */
+/** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
+/** @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared */
+
+/** @param {Variable[]} before @param {Variable[]} after @returns {Variables} each by name, in the order of `after` */
+export function compareVariables(before, after) {
+    const known = new Map(before.map((variable) => [variable.name, variable]));
+    /** @type {Variables} */
+    const found = { added: [], removed: [], changed: [], equal: [], alike: [] };
+    for (const variable of after) {
+        const was = known.get(variable.name);
+        known.delete(variable.name);
+        if (!was) found.added.push(variable);
+        else {
+            const how = equality(was, variable);
+            if (how === 'differs') found.changed.push({ name: variable.name, before: was, after: variable, detail: detailOf(was, variable) });
+            else found[how].push(variable.name);
+        }
+    }
+    found.removed = [...known.values()];
+    return found;
+}
+
+/** Equal fingerprints are equal values, unless they are of samples; without them only what can be seen is compared. @param {Variable} before @param {Variable} after @returns {'equal' | 'alike' | 'differs'} */
+function equality(before, after) {
+    if (before.type !== after.type) return 'differs';
+    if (before.fingerprint != null && after.fingerprint != null) {
+        if (before.fingerprint !== after.fingerprint) return 'differs';
+        return before.sampled || after.sampled ? 'alike' : 'equal';
+    }
+    const seen = (/** @type {Variable} */ { repr, size }) => JSON.stringify([withoutPlace(repr), size ?? null]);
+    if (seen(before) !== seen(after) || summariesDiffer(before.summary, after.summary)) return 'differs';
+    return isWhole(before) ? 'equal' : 'alike';
+}
+
+/** @param {Variable['summary']} from @param {Variable['summary']} to */
+function summariesDiffer(from, to) {
+    if (from?.kind === 'frame' && to?.kind === 'frame') {
+        const { columns, elsewhere } = compareColumns(from, to);
+        return from.rows !== to.rows || columns.length > 0 || elsewhere === 'order';
+    }
+    if (from?.kind === 'array' && to?.kind === 'array') return from.dtype !== to.dtype || String(from.shape) !== String(to.shape) || statsDiffer(from, to);
+    return from?.kind !== to?.kind;
+}
+
+/** Whether something that is known of both differs: there may have been no time to look at one of them. @param {Stats} from @param {Stats} to */
+const statsDiffer = (from, to) => statsOf(from, to).some(([, a, b]) => a != null && b != null && a !== b);
+
+/** Where an object lies in memory is no part of its value. @param {string} repr */
+const withoutPlace = (repr) => repr.replaceAll(/\bat 0x[0-9a-f]+/gi, 'at …');
+
+/** Numbers, truth values and short texts are told whole by their representation. @param {Variable} variable */
+const isWhole = ({ type, repr }) => ['int', 'float', 'complex', 'bool', 'NoneType', 'module'].includes(type) || (type === 'str' && repr.length < 80 && !/(\.\.\.|…)/.test(repr));
+
+/** @param {Variable} before @param {Variable} after @returns {Detail} */
+function detailOf(before, after) {
+    const [from, to] = [before.summary, after.summary];
+    if (from?.kind === 'frame' && to?.kind === 'frame') {
+        const facts = factsOf([['rows', from.rows, to.rows], ['columns', from.columns.length + from.more, to.columns.length + to.more], ['bytes', before.bytes, after.bytes]]);
+        return { kind: 'frame', facts, ...compareColumns(from, to) };
+    }
+    if (from?.kind === 'array' && to?.kind === 'array') {
+        const shape = (/** @type {number[]} */ sides) => `(${sides.join(', ')}${sides.length === 1 ? ',' : ''})`;
+        return { kind: 'facts', facts: factsOf([['shape', shape(from.shape), shape(to.shape)], ['dtype', from.dtype, to.dtype], ...statsOf(from, to), ['bytes', before.bytes, after.bytes]]) };
+    }
+    const [was, is] = [numberOf(before), numberOf(after)];
+    if (was !== null && is !== null) return { kind: 'number', before: grouped(was), after: grouped(is), difference: difference(was, is) };
+    return { kind: 'lines', rows: diffLines(textOf(before), textOf(after)) };
+}
+
+/** @param {Stats} from @param {Stats} to @returns {[Fact['what'], any, any][]} */
+const statsOf = (from, to) => [['min', from.min, to.min], ['max', from.max, to.max], ['mean', from.mean, to.mean], ['nulls', from.nulls, to.nulls]];
+
+/** What a fact looks like: statistics that differ by the rounding of their sums look the same. @param {string | number | null | undefined} fact */
+const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : fact ?? '');
+
+/** What is known of both or of one, as text. @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]} all @returns {Fact[]} */
+function factsOf(all) {
+    // Sizes in bytes get their units where they are shown.
+    const told = (/** @type {Fact['what']} */ what, /** @type {any} */ fact) => (what === 'bytes' ? String(fact ?? '') : reads(fact));
+    return all.filter(([, before, after]) => before != null || after != null).map(([what, before, after]) => ({
+        what, before: told(what, before), after: told(what, after), differs: reads(before) !== reads(after),
+        difference: typeof before === 'number' && typeof after === 'number' && reads(before) !== reads(after) && what !== 'bytes' ? difference(before, after) : '',
+    }));
+}
+
+/** @param {Frame} from @param {Frame} to @returns {Columns} */
+function compareColumns(from, to) {
+    const [before, after] = [byName(from.columns), byName(to.columns)];
+    /** @type {ColumnChange[]} */
+    const columns = [];
+    /** @type {string[]} */
+    const unknown = [];
+    for (const [key, column] of after) {
+        const was = before.get(key);
+        const how = was ? columnEquality(was, column, from.rows === to.rows) : 'differs';
+        if (how === 'differs') columns.push({ sign: was ? '~' : '+', name: column.name, facts: columnFacts(was, column) });
+        else if (how === 'unknown') unknown.push(column.name);
+    }
+    const equal = after.size - columns.length - unknown.length;
+    for (const [key, column] of before) if (!after.has(key)) columns.push({ sign: '-', name: column.name, facts: columnFacts(column, undefined) });
+    const more = Math.max(from.more, to.more);
+    const isReordered = String([...before.keys()]) !== String([...after.keys()]);
+    const elsewhere = columns.length > 0 ? null : isReordered ? 'order' : unknown.length + more > 0 ? 'unknown' : 'index';
+    return { columns, equal, unknown, more, elsewhere };
+}
+
+/** Two columns may have one name: then they are counted. @param {Column[]} columns @returns {Map<string, Column>} */
+function byName(columns) {
+    /** @type {Map<string, Column>} */
+    const all = new Map();
+    for (const column of columns) {
+        let key = column.name;
+        for (let n = 2; all.has(key); n += 1) key = `${column.name} ${n}`;
+        all.set(key, column);
+    }
+    return all;
+}
+
+/** @param {Column} a @param {Column} b @param {boolean} areAsLong @returns {'equal' | 'differs' | 'unknown'} */
+function columnEquality(a, b, areAsLong) {
+    // Columns of wide frames are sampled sooner: then the fingerprint of the same column is another.
+    const areComparable = a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
+    if (areComparable && a.fingerprint === b.fingerprint && a.dtype === b.dtype && !a.sampled) return 'equal';
+    return areComparable && a.fingerprint !== b.fingerprint || !areAsLong || a.dtype !== b.dtype || statsDiffer(a, b) ? 'differs' : 'unknown';
+}
+
+/** @param {Column | undefined} from @param {Column | undefined} to */
+const columnFacts = (from, to) => factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
+
+/** What a variable reads like: a text as it was written, anything else as Python shows it. @param {Variable} variable */
+export function textOf({ type, repr }) {
+    const quote = repr[0];
+    if (type !== 'str' || (quote !== "'" && quote !== '"')) return withoutPlace(repr);
+    const inner = repr.endsWith(quote) && repr.length > 1 ? repr.slice(1, -1) : repr.slice(1);
+    if (!/\\n/.test(inner)) return repr;
+    return inner.replaceAll(/\\(n|t|r|\\|'|")/g, (_, sign) => ({ n: '\n', t: '\t', r: '\r' })[/** @type {string} */ (sign)] ?? sign);
+}
+
+// Outputs
+
+/**
+ * @typedef {object} OutputPair What two cells showed.
+ * @property {State} a
+ * @property {State} b
+ * @property {Run | undefined} runA
+ * @property {Run | undefined} runB
+ * @property {boolean} isTip whether these are the two states themselves
+ * @property {boolean} isSame
+ * @property {Row[] | null} rows where both showed nothing but text that differs
+ * @property {boolean} isCut whether there was more text than is compared
+ */
+
+/** The outputs of the cells that differ, of those that are the same and showed something else, and of the two last. @param {Model} model @param {Pair} pair @param {CellPair[]} cells @returns {OutputPair[]} */
+export function compareOutputs(model, pair, cells) {
+    /** @type {OutputPair[]} */
+    const pairs = [];
+    for (const cell of cells) {
+        if (cell.sign !== '~' && cell.sign !== '=') continue;
+        const one = outputPair(model, cell.a, cell.b, pair);
+        if (one.isTip || (!one.isSame && (one.runA?.outputs.length || one.runB?.outputs.length))) pairs.push(one);
+    }
+    const [a, b] = [model.states.get(pair.a), model.states.get(pair.b)];
+    if (a && b && !pairs.some(({ isTip }) => isTip)) pairs.push(outputPair(model, a, b, pair));
+    return pairs;
+}
+
+/** @param {Model} model @param {State} a @param {State} b @param {Pair} pair @returns {OutputPair} */
+function outputPair(model, a, b, pair) {
+    const [runA, runB] = [model.runOf(a), model.runOf(b)];
+    const isSame = shownBy(runA) === shownBy(runB);
+    const [before, after] = isSame ? [null, null] : [outputText(runA), outputText(runB)];
+    const hasText = before !== null && after !== null && (before.length > 0 || after.length > 0);
+    const cut = (/** @type {string[]} */ lines) => lines.slice(0, MOST_LINES).join('\n');
+    return {
+        a, b, runA, runB, isTip: a.id === pair.a && b.id === pair.b, isSame,
+        rows: hasText ? diffLines(cut(before), cut(after)) : null,
+        isCut: hasText && Math.max(before.length, after.length) > MOST_LINES,
+    };
+}
+
+/** All that a run showed, as something that can be compared. @param {Run | undefined} run */
+function shownBy(run) {
+    return JSON.stringify((run?.outputs ?? []).map((item) => {
+        if (item.output_type === 'stream') return [item.name, item.pieces.join('')];
+        if (item.output_type === 'error') return [item.ename, item.evalue];
+        return item.data;
+    }));
+}
+
+/** What a run showed as lines, if it was nothing but text. @param {Run | undefined} run @returns {string[] | null} */
+function outputText(run) {
+    /** @type {string[]} */
+    const lines = [];
+    for (const item of run?.outputs ?? []) {
+        if (item.output_type === 'error') return null;
+        const shown = item.output_type === 'stream' ? { how: 'text', data: item.pieces.join('') } : choose(item.data);
+        if (shown.how !== 'text') return null;
+        const terminal = new Terminal();
+        terminal.feed(shown.data);
+        lines.push(...terminal.lines.map((line) => line.map(({ text }) => text).join('')));
+        if (lines.at(-1) === '') lines.pop();
+    }
+    return lines;
+}

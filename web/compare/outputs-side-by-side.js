@@ -1,0 +1,48 @@
+// @ts-check
+// What two cells showed, side by side. Pictures stand at the same scale, so that a larger one is seen to be larger.
+
+import { Component, html } from '../vendor/preact.js';
+import { COMPARE_WORDS as SAY } from './compare-words.js';
+import { Outputs } from '../outputs/outputs.js';
+
+/** @extends {Component<{pair: import('./differences.js').OutputPair, acts: import('../cell/cell-controller.js').Acts}, {}>} */
+export class Beside extends Component {
+    /** @type {HTMLElement | null} */
+    place = null;
+    fit = () => fit(this.place);
+
+    componentDidMount() {
+        if (!this.place) return;
+        this.watch = new ResizeObserver(this.fit);
+        this.watch.observe(this.place);
+        // The event of a picture does not bubble.
+        this.place.addEventListener('load', this.fit, true);
+    }
+
+    componentWillUnmount() {
+        this.watch?.disconnect();
+    }
+
+    /** @param {{pair: import('./differences.js').OutputPair, acts: import('../cell/cell-controller.js').Acts}} props */
+    render({ pair: { runA, runB, isSame }, acts }) {
+        const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
+        if (isSame && !runB?.outputs.length) return html`<p class="hint">${SAY.noOutput}</p>`;
+        const column = (/** @type {'a' | 'b'} */ side, /** @type {import('../shell/model.js').Run | undefined} */ run) => html`
+            <div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
+                <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
+                ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
+            </div>`;
+        if (isSame) return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="beside" data-one ref=${keep}>${column('b', runB)}</div>`;
+        return html`<div class="beside" ref=${keep}>${column('a', runA)}${column('b', runB)}</div>`;
+    }
+}
+
+/** One scale for all pictures of a pair: that at which the widest fits into its column. @param {HTMLElement | null} place */
+function fit(place) {
+    const images = [...(place?.querySelectorAll('img') ?? [])].filter((image) => image.naturalWidth > 0);
+    // A program may ask for another size than the picture has.
+    const width = (/** @type {HTMLImageElement} */ image) => Number(image.getAttribute('width')) || image.naturalWidth;
+    const scale = Math.min(1, ...images.map((image) => (image.closest('.output')?.clientWidth ?? 0) / width(image)));
+    if (!(scale > 0)) return;
+    for (const image of images) image.style.width = `${Math.floor(width(image) * scale)}px`;
+}

@@ -1,0 +1,70 @@
+// @ts-check
+// Choosing a state: the newest first, narrowed down by what is typed.
+
+import { Component, html } from '../vendor/preact.js';
+import { COMPARE_WORDS as SAY } from './compare-words.js';
+import { WORDS } from '../shell/words.js';
+import { nameOf } from './compare-view.js';
+import { show } from '../ui/dialog.js';
+
+/** @typedef {import('../notebook/page.js').Page} Page */
+/** @typedef {import('../shell/protocol.js').State} State */
+
+/** How many are listed at once. */
+const LISTED = 50;
+
+/** Asks for another state and shows both, the older one first. @param {Page} page @param {string} id */
+export async function compareWith(page, id) {
+    const state = page.model.states.get(id);
+    if (!state) return;
+    const other = await show((done) => html`<${Picker} page=${page} than=${state} done=${done} />`);
+    if (other === null) return;
+    const order = [...page.model.states.keys()];
+    const [a, b] = order.indexOf(other) < order.indexOf(id) ? [other, id] : [id, other];
+    page.compare(a, b);
+}
+
+/** @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text: string}>} */
+class Picker extends Component {
+    state = { text: '' };
+    /** @type {HTMLElement | null} */
+    place = null;
+
+    /** What grew from the same state comes first: that is what one mostly wants. */
+    #found() {
+        const { page, than } = this.props;
+        const wanted = this.state.text.trim().toLowerCase();
+        const isBeside = (/** @type {State} */ state) => Number(state.parent === than.parent);
+        return [...page.model.states.values()].reverse()
+            .filter((state) => state !== than && [nameOf(page, state), page.model.runOf(state)?.code ?? '', SAY.cell(state.exec_count)].some((text) => text.toLowerCase().includes(wanted)))
+            .sort((one, other) => isBeside(other) - isBeside(one));
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const buttons = /** @type {HTMLElement[]} */ ([...(this.place?.querySelectorAll('.picks button') ?? [])]);
+        const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+        if (event.key === 'ArrowDown') buttons[Math.min(at + 1, buttons.length - 1)]?.focus();
+        else if (event.key === 'ArrowUp' && at === 0) this.place?.querySelector('input')?.focus();
+        else if (event.key === 'ArrowUp') buttons[at - 1]?.focus();
+        else if (event.key === 'Enter' && at < 0 && !event.isComposing && buttons[0]) buttons[0].click();
+        else return;
+        event.preventDefault();
+    }
+
+    /** @param {{page: Page, than: State, done: (id: string | null) => void}} props */
+    render({ page, than, done }) {
+        const found = this.#found();
+        return html`
+            <div class="picker" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+                <h2>${SAY.pick(nameOf(page, than))}</h2>
+                <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
+                    onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
+                <ul class="picks">${found.slice(0, LISTED).map((state) => html`<li key=${state.id}>
+                    <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page, state, than)}</span></button>
+                </li>`)}</ul>
+                <p class="hint" role="status">${found.length === 0 ? SAY.pickNone : found.length > LISTED ? SAY.pickMore(found.length - LISTED) : ''}</p>
+                <div class="answers"><button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button></div>
+            </div>`;
+    }
+}

@@ -1,0 +1,96 @@
+// @ts-check
+// The list of completions in an editor. Asked for (Tab, Ctrl-Space), its first entry is chosen and Enter takes it; opened by
+// typing, nothing is chosen: Enter stays a new line until an arrow or Tab chose something.
+
+import {
+    acceptCompletion, autocompletion, closeCompletion, completionStatus, currentCompletions, EditorView, selectedCompletionIndex, setSelectedCompletion,
+} from '../vendor/codemirror.js';
+import { asksByItself, isInCode } from '../text/python.js';
+import { EDITOR_WORDS as WORDS } from './editor-words.js';
+
+/** @typedef {import('../shell/protocol.js').Completion} Completion */
+
+/**
+ * @typedef {object} Asks What an editor can ask about its text; places in UTF-16 units.
+ * @property {(code: string, cursor: number) => Promise<import('./code-assist.js').Completions | null>} complete
+ * @property {(code: string, cursor: number) => Promise<import('../shell/protocol.js').Inspection | null | undefined>} inspect undefined: no answer
+ * @property {() => boolean} isQuick whether answers come fast enough to ask while somebody types
+ */
+
+/** How long somebody pauses while typing before it is asked. In milliseconds. */
+const PAUSE_MS = 80;
+/** Entries that are painted at once. */
+const PAINTED = 60;
+
+/** @param {Asks} asks */
+export function completing(asks) {
+    /** Whether the list was asked for, not opened by typing. */
+    let isAsked = false;
+    return [
+        autocompletion({
+            override: [async (context) => {
+                isAsked = context.explicit;
+                const code = context.state.doc.toString();
+                const line = context.state.doc.lineAt(context.pos);
+                const before = line.text.slice(0, context.pos - line.from);
+                if (!context.explicit && !(asks.isQuick() && asksByItself(before) && isInCode(code, context.pos))) return null;
+                const answer = await asks.complete(code, context.pos);
+                if (!answer || context.aborted || answer.items.length === 0 || answer.from > context.pos || isLate(context)) return null;
+                // A name that is written out needs no list.
+                const written = code.slice(answer.from, context.pos);
+                if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
+                return { from: answer.from, to: answer.to, options: optionsOf(answer.items, code.slice(answer.to)), validFor: validFor(written) };
+            }],
+            icons: false, selectOnOpen: false, interactionDelay: 0, activateOnTypingDelay: PAUSE_MS, maxRenderedOptions: PAINTED,
+            tooltipClass: () => 'completions',
+            addToOptions: [{ render: ({ type }) => signOf(type ?? ''), position: 20 }],
+        }),
+        EditorView.updateListener.of(({ view, state, startState }) => {
+            if (!isAsked || completionStatus(state) !== 'active' || (selectedCompletionIndex(state) ?? -1) >= 0) return;
+            const isNew = completionStatus(startState) !== 'active';
+            const [first, ...others] = currentCompletions(state);
+            if (!first) return;
+            view.dispatch({ effects: setSelectedCompletion(0) });
+            // Nothing to choose between: it is what was meant.
+            if (isNew && others.length === 0 && !acceptCompletion(view)) closeCompletion(view);
+        }),
+    ];
+}
+
+/** Whether an answer came for a text that is another one by now; a name that was only typed on is the same. @param {import('@codemirror/autocomplete').CompletionContext} asked */
+function isLate({ view, state, pos }) {
+    if (!view) return false;
+    const { doc, selection } = view.state;
+    const { head } = selection.main;
+    const isSame = head >= pos && doc.sliceString(0, pos) === state.doc.sliceString(0, pos) && doc.sliceString(head) === state.doc.sliceString(pos);
+    return !view.hasFocus || !isSame || !/^[\p{L}\p{N}_]*$/u.test(doc.sliceString(pos, head));
+}
+
+/** While a name is typed on, the same list is narrowed; anything else is asked for anew. @param {string} typed */
+const validFor = (typed) => (/^[\p{L}\p{N}_]*$/u.test(typed) ? /^[\p{L}\p{N}_]*$/u : undefined);
+
+/** @param {Completion[]} items in the server's order, which they keep @param {string} behind the text behind the cursor */
+function optionsOf(items, behind) {
+    return items.map(({ text, kind, signature }, i) => {
+        // Quotes and brackets that the editor closed already do not come twice.
+        const closing = text.match(/['"\])]+$/)?.[0] ?? '';
+        const apply = closing && behind.startsWith(closing) ? text.slice(0, -closing.length) : text;
+        return { label: text, apply, type: kind, detail: signature ?? undefined, boost: 50 - (99 * i) / items.length };
+    });
+}
+
+/** @param {string} kind */
+function signOf(kind) {
+    const sign = document.createElement('span');
+    sign.className = 'kind';
+    sign.dataset.kind = kind;
+    sign.ariaHidden = 'true';
+    sign.textContent = kind in WORDS.kinds ? WORDS.kinds[/** @type {keyof typeof WORDS.kinds} */ (kind)] : WORDS.otherKind;
+    return sign;
+}
+
+const OF_LIST = new Set(['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Enter', 'Escape']);
+
+/** Whether a key is the open list's. @param {EditorView} view @param {KeyboardEvent} event */
+export const isOfList = (view, { key, ctrlKey, metaKey, altKey, shiftKey }) =>
+    OF_LIST.has(key) && !ctrlKey && !metaKey && !altKey && !shiftKey && completionStatus(view.state) === 'active';

@@ -1,0 +1,30 @@
+// @ts-check
+// What the keys of an editor do besides typing.
+
+import { acceptCompletion, completionStatus, indentLess, indentMore, selectedCompletionIndex, setSelectedCompletion, startCompletion } from '../vendor/codemirror.js';
+import { isBlank } from '../text/python.js';
+import { inspectHere } from './inspection.js';
+
+export { indentLess, indentMore, selectNextOccurrence, selectSelectionMatches, startCompletion, toggleComment } from '../vendor/codemirror.js';
+export { toggleNumbers } from './line-numbers.js';
+
+/** @typedef {import('../vendor/codemirror.js').EditorView} EditorView */
+
+/** Whether the cursor stands behind something, with nothing selected. @param {EditorView} view */
+function isBehindText({ state }) {
+    const { empty, head } = state.selection.main;
+    const line = state.doc.lineAt(head);
+    return empty && !isBlank(line.text.slice(0, head - line.from));
+}
+
+/** Tab: takes the completion that is shown, asks for some, or indents. @param {EditorView} view */
+export function complete(view) {
+    if (completionStatus(view.state) === 'active') {
+        if ((selectedCompletionIndex(view.state) ?? -1) < 0) view.dispatch({ effects: setSelectedCompletion(0) });
+        if (acceptCompletion(view)) return true;
+    }
+    return isBehindText(view) ? startCompletion(view) : indentMore(view);
+}
+
+/** Shift-Tab: shows what stands here, or indents less. @param {EditorView} view */
+export const inspect = (view) => (isBehindText(view) ? inspectHere(view) : indentLess(view));

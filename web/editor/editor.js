@@ -1,0 +1,187 @@
+// @ts-check
+// One CodeMirror editor as a component. Tab does not lead into it: it leads to the cell. It is made when the cell comes near
+// the screen; before that, the text stands there as plain text of the same size.
+
+import {
+    Annotation, bracketMatching, closeBrackets, closeBracketsKeymap, Compartment, crosshairCursor, defaultKeymap, drawSelection, EditorState, EditorView,
+    highlightSpecialChars, history, historyKeymap, indentOnInput, indentUnit, keymap, placeholder, Prec, pythonLanguage, rectangularSelection, tooltips,
+} from '../vendor/codemirror.js';
+import { Component, html } from '../vendor/preact.js';
+import { edits } from '../text/merge.js';
+import { completing, isOfList } from './completion.js';
+import { findMarks } from '../find/match-highlights.js';
+import { closeTip, inspecting, scrollTip } from './inspection.js';
+import { colours, look, magics } from './highlighting.js';
+import { whenNear } from '../ui/near-viewport.js';
+import { numbered, numbers } from './line-numbers.js';
+import { typing } from './typing.js';
+
+/**
+ * @typedef {object} EditorProps
+ * @property {string} text
+ * @property {'code' | 'markdown'} kind
+ * @property {boolean} isEditable
+ * @property {string} label
+ * @property {string} hint
+ * @property {(text: string, before: string) => void} onType what it reads now, and read before
+ * @property {() => void} onLeave
+ * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
+ * @property {(event: KeyboardEvent) => boolean} onKey whether its owner has used the key
+ * @property {import('./completion.js').Asks} [asks] about its code
+ */
+
+const fromOutside = Annotation.define();
+
+/** @extends {Component<EditorProps, {}>} */
+export class Editor extends Component {
+    /** @type {HTMLElement | null} */
+    place = null;
+    /** @type {EditorView | null} */
+    view = null;
+    editable = new Compartment();
+    unnumbered = () => {};
+
+    componentDidMount() {
+        if (this.place) whenNear(this.place, () => this.make());
+        this.props.held(this);
+    }
+
+    shouldComponentUpdate() {
+        return false;
+    }
+
+    /** @param {EditorProps} next */
+    componentWillReceiveProps(next) {
+        const before = this.props;
+        if (!this.view) {
+            if (this.place && before.text !== next.text) this.place.textContent = next.text;
+            return;
+        }
+        const own = this.view.state.doc.toString();
+        if (own !== next.text) {
+            // Only what is different, piece by piece: the cursor stays where it is in its text.
+            this.view.dispatch({ changes: edits(own, next.text), annotations: fromOutside.of(true) });
+        }
+        if (before.isEditable !== next.isEditable || before.kind !== next.kind || before.label !== next.label) {
+            this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
+        }
+    }
+
+    componentWillUnmount() {
+        this.props.held(null);
+        this.unnumbered();
+        this.view?.destroy();
+        this.view = null;
+    }
+
+    /** Makes the editor, unless it is there. */
+    make() {
+        if (this.view || !this.place) return;
+        this.place.textContent = '';
+        this.view = new EditorView({ parent: this.place, state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }) });
+        this.unnumbered = numbered(this.view);
+    }
+
+    /** @param {'start' | 'end' | 'keep'} [where] where the cursor goes */
+    focus(where = 'keep') {
+        this.make();
+        const { view } = this;
+        if (!view) return;
+        view.focus();
+        if (where !== 'keep') view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
+    }
+
+    get text() {
+        return this.view ? this.view.state.doc.toString() : this.props.text;
+    }
+
+    #extensions() {
+        return [
+            Prec.highest(keymap.of([{ any: (_view, event) => this.#key(event) }])),
+            keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
+            history(), closeBrackets(), bracketMatching(), indentOnInput(), indentUnit.of('    '), highlightSpecialChars(),
+            EditorState.allowMultipleSelections.of(true), drawSelection(), rectangularSelection(), crosshairCursor(),
+            // Outside of the cells, which are scrolled, and faded where they are outdated.
+            tooltips({ parent: document.getElementById('tips') ?? document.body }),
+            numbers(), findMarks, this.props.asks ? [completing(this.props.asks), inspecting(this.props.asks)] : [],
+            colours, look, placeholder(this.props.hint),
+            this.editable.of(variable(this.props)),
+            EditorView.updateListener.of((update) => {
+                if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
+                this.props.onType(update.state.doc.toString(), update.startState.doc.toString());
+            }),
+            EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
+        ];
+    }
+
+    /** A long line is read from its beginning again, unless only the window lost the focus. */
+    #left() {
+        this.#scrollBack();
+        // The editor may have the cursor of the last key still to show; it does so with the next picture.
+        requestAnimationFrame(() => requestAnimationFrame(() => this.#scrollBack()));
+        this.props.onLeave();
+    }
+
+    #scrollBack() {
+        if (!this.view || !this.place || document.activeElement === this.view.contentDOM) return;
+        this.view.scrollDOM.scrollLeft = 0;
+        this.place.scrollLeft = 0;
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const { view } = this;
+        if (!view || event.isComposing || isOfList(view, event)) return false;
+        const isEscape = event.key === 'Escape';
+        const { main, ranges } = view.state.selection;
+        if (isEscape && ranges.length > 1) view.dispatch({ selection: main });
+        else if (!(isEscape && closeTip(view)) && !scrollTip(view, event) && !this.props.onKey(event)) return false;
+        event.preventDefault();
+        return true;
+    }
+
+    /** Pressed before it was made, as in a page that is busy or was scrolled fast: the next keys are typed here. @param {MouseEvent} event */
+    #pressed(event) {
+        if (this.view || event.button !== 0) return;
+        event.preventDefault();
+        this.focus();
+        this.#putCursor({ x: event.clientX, y: event.clientY });
+    }
+
+    /** @param {{x: number, y: number}} at on the screen */
+    #putCursor(at) {
+        this.view?.dispatch({ selection: { anchor: this.view.posAtCoords(at, false) } });
+    }
+
+    render() {
+        return html`<div class="editor" onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
+    }
+}
+
+/**
+ * Typing over a selection is not left to the browser: Chromium would keep the look of the old text in a `style` attribute,
+ * which the page's policy refuses, loudly.
+ * @param {InputEvent} event @param {EditorView} view
+ */
+function replaceBySelf(event, view) {
+    const { from, to, empty } = view.state.selection.main;
+    const text = event.data;
+    if (event.inputType !== 'insertText' || !text || event.isComposing || empty) return false;
+    const replace = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+    const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, replace));
+    if (!isHandled) view.dispatch(replace());
+    event.preventDefault();
+    return true;
+}
+
+/** What of an editor may change after it was made. @param {EditorProps} props */
+function variable({ isEditable, kind, label }) {
+    return [
+        EditorState.readOnly.of(!isEditable),
+        EditorView.editable.of(isEditable),
+        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '-1', spellcheck: String(kind === 'markdown') }),
+        kind === 'code' ? [pythonLanguage, magics, typing] : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
+    ];
+}
+
+const MARKDOWN = { commentTokens: { block: { open: '<!--', close: '-->' } }, closeBrackets: { brackets: ['(', '[', '{', '`'] } };

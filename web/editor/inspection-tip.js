@@ -1,0 +1,55 @@
+// @ts-check
+// What a tooltip about an object shows. Everything in it is text.
+
+import { EDITOR_WORDS as WORDS } from './editor-words.js';
+
+/** @typedef {import('../shell/protocol.js').Inspection} Inspection */
+
+/** @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip @returns {{dom: HTMLElement, said: string}} and what is read out of it */
+export function tipDom({ size, object }) {
+    const dom = box('div', 'tip');
+    // What is longer than its box can be scrolled by whoever has no pointer, too.
+    Object.assign(dom, { id: 'tip', role: 'tooltip', tabIndex: 0 });
+    dom.dataset.size = size;
+    // A click in it leaves the cursor where it is.
+    dom.addEventListener('mousedown', (event) => event.preventDefault());
+    if (!object) {
+        dom.append(box('p', 'tip-none', WORDS.unknown));
+        return { dom, said: WORDS.unknown };
+    }
+    dom.append(headOf(object));
+    const active = object.signature?.parameters[object.signature.active ?? -1];
+    const said = WORDS.signatureOf(object.name, active);
+    if (size === 'signature') {
+        const first = object.doc?.trim().split('\n')[0];
+        if (first) dom.append(box('p', 'tip-line', first));
+        return { dom, said };
+    }
+    dom.append(box('p', 'tip-type', [object.type, object.place].filter(Boolean).join(' · ')));
+    if (object.repr) dom.append(box('pre', 'tip-repr', object.repr));
+    if (object.doc) dom.append(box('pre', 'tip-doc', object.doc.trim()));
+    dom.append(box('p', 'tip-hint', size === 'short' ? WORDS.moreHint : WORDS.pinnedHint));
+    return { dom, said: [said, object.type, object.doc?.trim().split('\n')[0]].filter(Boolean).join('. ') };
+}
+
+/** Name and signature, the parameter that is being written in bold. @param {Inspection} object */
+function headOf({ name, signature }) {
+    const head = box('div', 'tip-head');
+    head.append(box('span', 'tip-name', name));
+    if (!signature) return head;
+    head.append('(');
+    signature.parameters.forEach((text, i) => {
+        if (i > 0) head.append(', ');
+        head.append(i === signature.active ? box('b', 'tip-active', text) : box('span', '', text));
+    });
+    head.append(signature.returns ? `) → ${signature.returns}` : ')');
+    return head;
+}
+
+/** @param {string} tag @param {string} className @param {string} [text] */
+function box(tag, className, text = '') {
+    const made = document.createElement(tag);
+    made.className = className;
+    made.textContent = text;
+    return made;
+}

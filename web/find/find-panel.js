@@ -1,0 +1,219 @@
+// @ts-check
+// Find and replace across all cells: what is found, where one stands in it, and the panel.
+
+import { sourceOf } from '../cell/cell-edits.js';
+import { patternOf, placeFrom, placesIn, replaceIn } from './matches.js';
+import { Component, html } from '../vendor/preact.js';
+import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { mark } from './match-highlights.js';
+import { CloseIcon, DownIcon, OnIcon, UpIcon } from '../ui/icons.js';
+
+/** @typedef {import('../notebook/cell-list.js').Cell} CellData */
+/** @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found `prose`: which text before the code, null for the code. */
+
+/** What is selected is looked for, up to so many characters. */
+const LONGEST_SEED = 200;
+
+export class Finder {
+    /** @param {import('../cell/cell-controller.js').Acts} acts @param {import('../cell/cell-edits.js').Editing} editing */
+    constructor(acts, editing) {
+        this.acts = acts;
+        this.editing = editing;
+        this.isOpen = false;
+        this.replaces = false;
+        this.query = { text: '', isCase: false, isWord: false, isRegex: false };
+        this.by = '';
+        /** @type {RegExp | string | null} */
+        this.pattern = null;
+        /** @type {Found[]} */
+        this.found = [];
+        /** Which of them one stands on; -1 for none. */
+        this.at = -1;
+        /** Where the search goes on from. */
+        this.here = { cell: 0, at: 0 };
+    }
+
+    /** @param {boolean} replaces */
+    open(replaces) {
+        const { view } = this.acts.gestures.place();
+        const editor = view?.editor?.view;
+        const own = editor && document.activeElement === editor.contentDOM ? editor.state.sliceDoc(editor.state.selection.main.from, editor.state.selection.main.to) : String(getSelection() ?? '');
+        if (own && own.length <= LONGEST_SEED && !own.includes('\n') && !document.activeElement?.closest('.finder')) this.query = { ...this.query, text: own };
+        if (!this.isOpen) {
+            const cells = this.acts.page.cells();
+            this.here = { cell: Math.max(0, cells.findIndex((cell) => cell.key === view?.props.cell.key)), at: editor && document.activeElement === editor.contentDOM ? editor.state.selection.main.from : 0 };
+        }
+        this.isOpen = true;
+        this.replaces = replaces || this.replaces;
+        this.look(this.query);
+        this.acts.page.around.now();
+        const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.finder input'));
+        field?.focus();
+        field?.select();
+    }
+
+    /** Shows or hides what replaces, and leads to where one types next. */
+    toggleReplace() {
+        this.replaces = !this.replaces;
+        this.acts.page.around.now();
+        /** @type {HTMLElement | null} */ (document.querySelector(this.replaces ? '.find-by' : '.find-text'))?.focus();
+    }
+
+    close() {
+        const here = this.found[this.at];
+        this.isOpen = false;
+        this.replaces = false;
+        mark(null);
+        this.#outline(null);
+        this.acts.page.around.now();
+        const key = here?.key ?? this.acts.focused?.key ?? '';
+        const view = this.acts.views.get(key);
+        if (here && here.prose === null && view?.editor?.view) view.focus();
+        else this.acts.focusCell(key);
+    }
+
+    /** Looks for something, from where one was. @param {Finder['query']} query */
+    look(query) {
+        this.query = query;
+        this.pattern = patternOf(query);
+        this.#find(this.acts.page.cells());
+        this.at = placeFrom(this.found, this.here, 1);
+        this.#reveal();
+        this.acts.page.around.changed();
+    }
+
+    /** @param {1 | -1} step */
+    go(step) {
+        const now = this.found[this.at];
+        this.at = placeFrom(this.found, now ? { cell: now.cell, at: step === 1 ? now.from + 1 : now.from } : this.here, step);
+        this.#reveal();
+        this.acts.page.around.changed();
+    }
+
+    /** @param {CellData[]} cells */
+    #find(cells) {
+        const { pattern } = this;
+        this.found = pattern instanceof RegExp ? cells.flatMap((cell, i) => textsOf(cell).flatMap(({ text, prose }) => placesIn(text, pattern).map((span) => ({ ...span, cell: i, key: cell.key, prose })))) : [];
+    }
+
+    /** After each paint: what is found may have changed. @param {CellData[]} cells */
+    painted(cells) {
+        if (!this.isOpen) return;
+        const now = this.found[this.at];
+        const count = this.found.length;
+        this.#find(cells);
+        this.at = now ? this.found.findIndex((one) => one.key === now.key && one.prose === now.prose && one.from === now.from) : -1;
+        this.#mark();
+        if (this.found.length !== count) this.acts.page.around.changed();
+    }
+
+    #mark() {
+        const now = this.found[this.at];
+        const view = now?.prose === null ? this.acts.views.get(now.key)?.editor?.view ?? null : null;
+        mark(this.pattern instanceof RegExp ? this.pattern : null, view, now?.from);
+        this.#outline(now && !view ? now.key : null);
+    }
+
+    /** A text that is not being edited shows no places: its cell is outlined. @param {string | null} key */
+    #outline(key) {
+        for (const cell of document.querySelectorAll('.cell')) cell.toggleAttribute('data-found', cell.getAttribute('data-cell') === key);
+    }
+
+    #reveal() {
+        const now = this.found[this.at];
+        if (now) {
+            this.here = { cell: now.cell, at: now.from };
+            const editor = this.acts.views.get(now.key)?.editor;
+            if (now.prose === null) editor?.make();
+            const view = now.prose === null ? editor?.view : null;
+            if (view && now.to <= view.state.doc.length) view.dispatch({ selection: { anchor: now.from, head: now.to } });
+            this.#mark();
+            const place = `[data-cell="${CSS.escape(now.key)}"]`;
+            (view ? view.dom.querySelector('.found-here') ?? view.dom : document.querySelector(place))?.scrollIntoView({ block: 'nearest' });
+        } else this.#mark();
+    }
+
+    /** Replaces where one stands, and goes on. */
+    replaceOne() {
+        const now = this.found[this.at];
+        if (!now || !(this.pattern instanceof RegExp)) return;
+        this.#rewrite([now.key], false, now);
+        this.here = { cell: now.cell, at: now.from + this.by.length };
+        this.#find(this.acts.page.cells());
+        this.at = placeFrom(this.found, this.here, 1);
+        this.acts.page.around.now();
+        this.#reveal();
+    }
+
+    replaceAll() {
+        if (!(this.pattern instanceof RegExp)) return;
+        this.#rewrite([...new Set(this.found.map(({ key }) => key))], true, null);
+        this.at = -1;
+    }
+
+    /** @param {string[]} keys @param {boolean} isSaid @param {Found | null} only */
+    #rewrite(keys, isSaid, only) {
+        const { by, query } = this;
+        const pattern = /** @type {RegExp} */ (this.pattern);
+        const change = (/** @type {string} */ text, /** @type {number | null} */ prose) =>
+            (only && only.prose !== prose ? text : replaceIn(text, pattern, by, query.isRegex, only?.from));
+        const cells = this.acts.page.cells().filter(({ key }) => keys.includes(key));
+        this.editing.rewrite(cells.map((cell) => ({
+            key: cell.key,
+            text: change(sourceOf(cell), null),
+            prose: cell.kind === 'ran' ? cell.state.prose.map((text, i) => change(text, i)) : undefined,
+        })), isSaid);
+    }
+}
+
+/** The texts of a cell in the order in which they stand. @param {CellData} cell @returns {{text: string, prose: number | null}[]} */
+const textsOf = (cell) => [...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []), { text: sourceOf(cell), prose: null }];
+
+/** @extends {Component<{finder: Finder}, {}>} */
+export class FindPanel extends Component {
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const { finder } = this.props;
+        const { query } = finder;
+        const isField = /** @type {Element} */ (event.target).matches('.find-text');
+        const isBy = /** @type {Element} */ (event.target).matches('.find-by');
+        const toggle = event.altKey && { KeyC: 'isCase', KeyW: 'isWord', KeyR: 'isRegex' }[event.code];
+        if (event.isComposing) return;
+        if (event.key === 'Escape') finder.close();
+        else if (toggle) finder.look({ ...query, [toggle]: !query[/** @type {'isCase'} */ (toggle)] });
+        else if (event.key === 'Enter' && isField) finder.go(event.shiftKey ? -1 : 1);
+        else if (event.key === 'Enter' && isBy) event.ctrlKey || event.metaKey ? finder.replaceAll() : finder.replaceOne();
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+    }
+
+    render() {
+        const { finder } = this.props;
+        if (!finder.isOpen) return null;
+        const { query, pattern, found, at, replaces, acts } = finder;
+        const isWrong = typeof pattern === 'string';
+        const count = isWrong ? WORDS.wrongPattern : !query.text ? '' : found.length ? WORDS.matchOf(at + 1, found.length) : WORDS.noMatch;
+        const typed = (/** @type {any} */ event) => finder.look({ ...query, text: event.target.value });
+        const toggle = (/** @type {'isCase' | 'isWord' | 'isRegex'} */ which, /** @type {string} */ face, /** @type {string} */ hint) => html`
+            <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.look({ ...query, [which]: !query[which] })}>${face}</button>`;
+        const none = found.length === 0;
+        return html`
+            <div class="finder" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+                <div class="find-row">
+                    ${acts.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
+                    <input class="field find-text" type="text" value=${query.text} aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel} aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null} spellcheck="false" autocomplete="off" onInput=${typed} />
+                    <span class="find-how">${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle('isWord', 'ab', WORDS.wordHint)}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
+                    <span class="find-count" role="status">${count}</span>
+                    <button class="tool" disabled=${none} aria-label=${WORDS.findBefore} title=${`${WORDS.findBefore} (Shift-Enter)`} onClick=${() => finder.go(-1)}><${UpIcon} /></button>
+                    <button class="tool" disabled=${none} aria-label=${WORDS.findNext} title=${`${WORDS.findNext} (Enter)`} onClick=${() => finder.go(1)}><${DownIcon} /></button>
+                    <button class="tool" aria-label=${WORDS.close} title=${`${WORDS.close} (Esc)`} onClick=${() => finder.close()}><${CloseIcon} /></button>
+                </div>
+                ${replaces && acts.page.mayRun && html`<div class="find-row" data-by>
+                    <input class="field find-by" type="text" value=${finder.by} aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false" autocomplete="off" onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
+                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>
+                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceAll()}>${WORDS.replaceAll}</button>
+                </div>`}
+            </div>`;
+    }
+}

@@ -1,0 +1,48 @@
+// @ts-check
+// The lines between nodes: only those of which something is near the screen.
+
+import { html } from '../vendor/preact.js';
+import { statusOf } from './node-mark.js';
+import { ROW, spot } from './geometry.js';
+
+/** @typedef {import('./scene.js').Row} Row */
+
+/** From here on lanes are too narrow for lines that only pass by. */
+const LEGIBLE = 12;
+
+/** @param {Row[]} rows @param {number} first @param {number} last rows that are painted @param {(row: Row) => boolean} isOnLine */
+export function edgesOf(rows, first, last, isOnLine) {
+    /** @type {any[]} */
+    const other = [];
+    /** @type {any[]} */
+    const own = [];
+    for (let at = first; at < rows.length; at += 1) {
+        const row = rows[at];
+        const { from, lane } = row.place;
+        if (from < 0 || from > last) continue;
+        const passes = at > last && from < first;
+        const isOwn = isOnLine(row);
+        if (passes && lane > LEGIBLE && !isOwn) continue;
+        (isOwn ? own : other).push(html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null} data-beside=${row.place.beside ? '' : null} data-status=${row.fold ? null : statusOf(row.node)} d=${pathTo(row, rows[from], first, last)} />`);
+    }
+    // The line we stand on lies above the others.
+    return [...other, ...own];
+}
+
+/**
+ * From a parent into the child's lane at once, then straight down. What is far out of sight is cut off. All paths have the same parts, so
+ * that they can slide.
+ * @param {Row} row @param {Row} parent @param {number} first @param {number} last
+ */
+function pathTo(row, parent, first, last) {
+    const from = spot(parent.place);
+    const to = spot(row.place);
+    const end = Math.min(to.y, (last + 2) * ROW);
+    if (row.place.beside) {
+        const bend = to.y - ROW / 2;
+        const start = Math.max(from.y, Math.min(bend, (first - 2) * ROW));
+        return `M${from.x} ${start}L${from.x} ${bend}C${from.x} ${to.y - 4} ${from.x + 2} ${to.y} ${to.x} ${to.y}`;
+    }
+    if (parent.place.row < first - 2) return `M${to.x} ${(first - 2) * ROW}C${to.x} ${(first - 2) * ROW} ${to.x} ${(first - 1) * ROW} ${to.x} ${(first - 1) * ROW}L${to.x} ${end}`;
+    return `M${from.x} ${from.y}C${from.x} ${from.y + ROW * 0.6} ${to.x} ${from.y + ROW * 0.4} ${to.x} ${from.y + ROW}L${to.x} ${end}`;
+}

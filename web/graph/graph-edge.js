@@ -1,0 +1,70 @@
+// @ts-check
+// The edge of the graph, by which it is made wider or narrower. What was chosen is kept in this browser.
+
+import { Component, html } from '../vendor/preact.js';
+import { GRAPH_WORDS } from './graph-words.js';
+
+const KEY = 'ratoon.graphWidth';
+/** In px. */
+const LEAST = 200;
+const STEP = 16;
+/** The cells keep at least so much of the window. */
+const MOST = 0.6;
+
+/** @extends {Component<{}, {width: number}>} */
+export class Grip extends Component {
+    state = { width: Number(localStorage.getItem(KEY)) || 0 };
+    /** @type {HTMLElement | null} */
+    place = null;
+
+    componentDidMount() {
+        if (this.state.width) this.#paint(this.state.width);
+        else this.setState({ width: this.#panel()?.offsetWidth ?? LEAST });
+    }
+
+    #panel() {
+        return this.place?.parentElement ?? null;
+    }
+
+    /** @param {number} width */
+    #paint(width) {
+        this.#panel()?.style.setProperty('--graph-width', `${width}px`);
+    }
+
+    /** @param {number} wanted */
+    #set(wanted) {
+        const width = Math.round(Math.max(LEAST, Math.min(wanted, innerWidth * MOST)));
+        this.#paint(width);
+        this.setState({ width });
+        localStorage.setItem(KEY, String(width));
+    }
+
+    #reset() {
+        localStorage.removeItem(KEY);
+        this.#panel()?.style.removeProperty('--graph-width');
+        this.setState({ width: this.#panel()?.offsetWidth ?? LEAST });
+    }
+
+    /** @param {PointerEvent} event */
+    #drag(event) {
+        if (!this.place?.hasPointerCapture(event.pointerId)) return;
+        this.#set(event.clientX - (this.#panel()?.getBoundingClientRect().left ?? 0));
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const { width } = this.state;
+        if (event.key === 'ArrowLeft') this.#set(width - STEP);
+        else if (event.key === 'ArrowRight') this.#set(width + STEP);
+        else if (event.key === 'Home') this.#set(LEAST);
+        else if (event.key === 'End') this.#set(innerWidth * MOST);
+        else return;
+        event.preventDefault();
+    }
+
+    render() {
+        return html`<div class="graph-grip" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
+            ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onDblClick=${() => this.#reset()}
+            onPointerDown=${(/** @type {PointerEvent} */ event) => (event.preventDefault(), this.place?.setPointerCapture(event.pointerId))} onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
+    }
+}

@@ -1,0 +1,56 @@
+// @ts-check
+// Above the graph: what is searched for in it, and whether every state has its row.
+
+import { Component, html } from '../vendor/preact.js';
+import { GRAPH_WORDS } from './graph-words.js';
+import { DownIcon, FoldIcon, SearchIcon, UnfoldIcon, UpIcon } from '../ui/icons.js';
+
+/** @typedef {{held: (head: Head) => void, query: string, count: number, at: number, canFold: boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 | -1) => void, onLeave: () => void, onWhole: () => void}} HeadProps `held` hands the head itself to its owner; `at`: the hit that is looked at, from 0 */
+
+/** @extends {Component<HeadProps, {}>} */
+export class Head extends Component {
+    /** @type {HTMLInputElement | null} */
+    field = null;
+
+    componentDidMount() {
+        this.props.held(this);
+    }
+
+    focus() {
+        this.field?.focus();
+        this.field?.select();
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        const { onStep, onQuery, onLeave, query } = this.props;
+        if (event.isComposing) return;
+        if (event.key === 'Enter') onStep(event.shiftKey ? -1 : 1);
+        else if (event.key === 'ArrowDown') onStep(1);
+        else if (event.key === 'ArrowUp') onStep(-1);
+        else if (event.key === 'Escape' && query) onQuery('');
+        else if (event.key === 'Escape') onLeave();
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+    }
+
+    /** @param {HeadProps} props */
+    render({ query, count, at, canFold, isWhole, onQuery, onStep, onWhole }) {
+        const asks = query.trim() !== '';
+        const fold = isWhole ? GRAPH_WORDS.showLess : GRAPH_WORDS.showAll;
+        return html`
+            <div class="graph-head">
+                <div class="graph-search" role="search">
+                    <${SearchIcon} />
+                    <input type="text" aria-label=${GRAPH_WORDS.search} placeholder=${GRAPH_WORDS.search} title=${GRAPH_WORDS.searchHint} value=${query} spellcheck="false" autocomplete="off" ref=${(/** @type {HTMLInputElement | null} */ field) => (this.field = field)}
+                        onInput=${(/** @type {any} */ event) => onQuery(event.target.value)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
+                    ${asks && html`<span class="graph-found" aria-hidden="true">${count ? GRAPH_WORDS.found(at + 1, count) : GRAPH_WORDS.foundNone}</span>
+                        <button class="tool" aria-label=${GRAPH_WORDS.previous} title=${GRAPH_WORDS.previous} disabled=${count < 2} onClick=${() => onStep(-1)}><${UpIcon} /></button>
+                        <button class="tool" aria-label=${GRAPH_WORDS.next} title=${GRAPH_WORDS.next} disabled=${count < 2} onClick=${() => onStep(1)}><${DownIcon} /></button>`}
+                </div>
+                ${(canFold || isWhole) && html`<button class="tool" aria-label=${fold} title=${fold} onClick=${onWhole}>${isWhole ? html`<${FoldIcon} />` : html`<${UnfoldIcon} />`}</button>`}
+                <span class="unseen" role="status">${asks ? GRAPH_WORDS.foundSaid(count) : ''}</span>
+            </div>`;
+    }
+}

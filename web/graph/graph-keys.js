@@ -1,0 +1,69 @@
+// @ts-check
+// What the keys do while the graph has the focus.
+
+import { compareWithHere, goOn, label, look, remove, select, togglePin } from './node-actions.js';
+
+/** @typedef {import('./graph.js').Graph} Graph */
+/** @typedef {import('./scene.js').Row} Row */
+
+/** Rows that a page key walks. */
+const PAGE = 10;
+
+/** @param {Graph} graph @param {KeyboardEvent} event @returns {boolean} whether it meant something */
+export function pressed(graph, event) {
+    if (event.ctrlKey || event.metaKey) return false;
+    const { rows } = graph.scene;
+    const at = graph.cursorRow();
+    const row = rows[at];
+    if (!row) return false;
+    const to = walks(rows, graph, at)[`${event.altKey ? 'Alt-' : ''}${event.key}`]?.();
+    if (to !== undefined) {
+        graph.walk(rows[to] ? to : at);
+        return true;
+    }
+    const act = event.altKey ? undefined : deeds(graph, row)[`${event.shiftKey && event.key.length > 1 ? 'Shift-' : ''}${event.key}`];
+    act?.();
+    return act !== undefined;
+}
+
+/** Where keys lead to. @param {Row[]} rows @param {Graph} graph @param {number} at @returns {Record<string, () => number>} */
+function walks(rows, graph, at) {
+    const { list } = graph.scene.nodes;
+    const { node, place } = rows[at];
+    const rowOf = (/** @type {number | undefined} */ of) => (of === undefined ? -1 : graph.scene.rowOf[of]);
+    const child = () => rowOf((rows[at].fold?.at(-1) ?? node).children[0]);
+    const sibling = (/** @type {number} */ step) => () => {
+        const all = list[node.from]?.children ?? [];
+        return rowOf(all[all.indexOf(node.at) + step]);
+    };
+    return {
+        ArrowUp: () => at - 1, ArrowDown: () => at + 1, ArrowLeft: () => place.from, ArrowRight: child, Home: () => 0, End: () => rows.length - 1,
+        PageUp: () => Math.max(0, at - PAGE), PageDown: () => Math.min(rows.length - 1, at + PAGE),
+        'Alt-ArrowUp': sibling(-1), 'Alt-ArrowDown': sibling(1), '[': sibling(-1), ']': sibling(1),
+    };
+}
+
+/** @param {Graph} graph @param {Row} row @returns {Record<string, () => void>} */
+function deeds(graph, row) {
+    const { hands } = graph;
+    const { node, fold } = row;
+    const general = { '/': () => graph.head?.focus(), Escape: () => graph.hideCard() };
+    if (fold) return { ...general, Enter: () => graph.unfold(row), ' ': () => graph.unfold(row) };
+    const isHere = node.id === (hands.page.attempt ?? hands.page.here);
+    return {
+        ...general,
+        Enter: () => enter(graph, node, isHere), 'Shift-Enter': () => compareWithHere(hands, node), ' ': () => graph.showCard(row.place.row, true),
+        Delete: () => remove(hands, node), Backspace: () => remove(hands, node), p: () => togglePin(hands, node), l: () => label(hands, node),
+        'Shift-F10': () => graph.showMenu(row.place.row), ContextMenu: () => graph.showMenu(row.place.row),
+    };
+}
+
+/** The first Enter stands on a state, the second goes on from it: so it is also where one stood already. @param {Graph} graph @param {Row['node']} node @param {boolean} isHere */
+function enter(graph, node, isHere) {
+    const { hands } = graph;
+    const isSecond = graph.entered === node.id;
+    graph.entered = isHere ? null : node.id;
+    if (!isHere) look(hands, node);
+    else if (isSecond) goOn(hands, node);
+    else select(hands, node);
+}

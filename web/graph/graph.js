@@ -1,0 +1,381 @@
+// @ts-check
+// The graph of states beside the cells: paints the scene's rows, only those near the screen, and says what of it is
+// pointed at, searched for and chosen.
+
+import { Scene } from './scene.js';
+import { search } from './node-search.js';
+import { Component, html } from '../vendor/preact.js';
+import { WORDS } from '../shell/words.js';
+import { GRAPH_WORDS } from './graph-words.js';
+import { actionsOf, compareWithHere, goOn, look, shortActionsOf } from './node-actions.js';
+import { Card } from './state-card.js';
+import { Grip } from './graph-edge.js';
+import { Head } from './graph-header.js';
+import { pressed } from './graph-keys.js';
+import { comparedIn, standingOf } from './row-annotations.js';
+import { pictureOf } from './rows.js';
+import { Pointing } from './hover.js';
+import { rowId, titleOf } from './graph-row.js';
+import { ROW } from './geometry.js';
+import { List } from '../ui/menu.js';
+
+/** Rows painted beyond the visible ones, so that a fast scroll meets no gap. */
+const MARGIN = 16;
+/** Rows that may scroll by before others are painted. */
+const STEP = 8;
+/** How long a node is new, and how long lines slide, in milliseconds. */
+const NEW = 1200;
+const SLIDE = 300;
+
+/** @typedef {import('./scene.js').Row} Row */
+/** @typedef {{page: import('../notebook/page.js').Page, acts: import('../cell/cell-controller.js').Acts, stamp: string}} GraphProps */
+/** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
+
+/** Changes with whatever the graph shows. @param {import('../notebook/page.js').Page} page */
+export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, page.presence.id, [...page.going], comparedIn(page)].join(' ');
+
+/** @extends {Component<GraphProps, GraphState>} */
+export class Graph extends Component {
+    /** @type {GraphState} */
+    state = { cursor: null, card: null, menu: null, query: '', hit: 0 };
+    scene = new Scene({ isWhole: this.props.page.around.recall('graphWhole') ?? false, opened: this.props.page.around.recall('graphOpened') ?? [] });
+    pointing = new Pointing({ show: (row) => this.showCard(row), hide: () => this.hideCard(), isShown: () => this.state.card !== null });
+    /** @type {HTMLElement | null} */
+    box = null;
+    /** @type {Head | null} */
+    head = null;
+    top = 0;
+    /** Where the box has to be scrolled to with the next picture. @type {number | undefined} */
+    restored = undefined;
+    height = 600;
+    isAtEnd = true;
+    rev = -1;
+    here = '';
+    /** What is searched for, as of which change. */
+    searched = '';
+    /** @type {import('./node-search.js').Hit[]} */
+    hits = [];
+    /** When nodes that have just come did so, by their runs. @type {Map<string, number>} */
+    born = new Map();
+    slidAt = -SLIDE;
+    said = '';
+    /** What the next picture has to bring into sight: a row, or the end. @type {number | 'end' | null} */
+    wanted = null;
+    /** @type {string | null} */
+    shownHere = null;
+    /** The node on which Enter was pressed last: pressed again, it leads on. @type {string | null} */
+    entered = null;
+    /** Whether the next picture's card takes the focus. */
+    wantsCard = false;
+
+    get hands() {
+        return { page: this.props.page, acts: this.props.acts };
+    }
+
+    componentDidMount() {
+        if (!this.box) return;
+        this.resized = new ResizeObserver(() => {
+            this.height = this.box?.clientHeight ?? 600;
+            this.#seeHere();
+            this.forceUpdate(() => this.#settle());
+        });
+        this.resized.observe(this.box);
+        this.#settle();
+    }
+
+    componentDidUpdate() {
+        this.#settle();
+        this.wantsCard = false;
+    }
+
+    componentWillUnmount() {
+        this.resized?.disconnect();
+        this.pointing.stop();
+    }
+
+    /** @param {GraphProps} next @param {GraphState} state */
+    shouldComponentUpdate(next, state) {
+        return next.stamp !== this.props.stamp || state !== this.state;
+    }
+
+    // What is drawn
+
+    /** Follows the model if it has changed. */
+    #arrange() {
+        const { page } = this.props;
+        const { model, here } = page;
+        if (this.rev === model.graphRev && this.here === here) return;
+        const isFirst = this.scene.rows.length === 0;
+        const anchor = this.#anchor();
+        const change = this.scene.update(model, { here, standing: standingOf(page).keys(), seen: this.#seen() });
+        this.rev = model.graphRev;
+        this.here = here;
+        if (change.isAnew) this.#restore(anchor);
+        if (change.slid) this.slidAt = performance.now();
+        if (change.followed) this.shownHere = here;
+        if (isFirst) return;
+        for (const { node } of this.scene.rows.slice(change.from)) {
+            if (!node.run) continue;
+            this.born.set(node.run.exec_id, performance.now());
+            // A quick one began and ended between two pictures.
+            this.#tell(node);
+            if (this.isAtEnd && page.mine.has(node.run.exec_id)) this.wanted = 'end';
+        }
+        if (change.followed && this.isAtEnd) this.wanted = 'end';
+        for (const node of change.ended) this.#tell(node);
+    }
+
+    /** A branch is told of; what goes straight on is not. @param {Row['node']} node */
+    #tell(node) {
+        const parent = this.scene.nodes.list[node.from];
+        if (node.state && parent && parent.children.length > 1) this.said = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
+    }
+
+    /** The row at the upper edge, and how far it is scrolled. @returns {{id: string, by: number} | null} */
+    #anchor() {
+        const at = Math.floor(this.#scroll() / ROW);
+        const row = this.scene.rows[at];
+        return row ? { id: row.node.id, by: this.#scroll() - at * ROW } : null;
+    }
+
+    /** What was in sight stays where it was, wherever its row is now. @param {{id: string, by: number} | null} anchor */
+    #restore(anchor) {
+        const row = anchor ? this.scene.rowAt(anchor.id) : -1;
+        if (!anchor || row < 0) return;
+        this.top = this.restored = Math.max(0, row * ROW + anchor.by);
+    }
+
+    #scroll() {
+        return this.box?.scrollTop ?? 0;
+    }
+
+    /** The rows in sight. @returns {[number, number]} */
+    #seen() {
+        return [Math.floor(this.#scroll() / ROW), Math.ceil((this.#scroll() + this.height) / ROW)];
+    }
+
+    /** After each picture: scrolls to where it has to be. */
+    #settle() {
+        const { box } = this;
+        if (!box) return;
+        if (this.restored !== undefined) box.scrollTop = this.restored;
+        this.restored = undefined;
+        const at = this.props.page.attempt ?? this.props.page.here;
+        if (at !== this.shownHere && this.scene.rows.length > 0) {
+            this.shownHere = at;
+            this.#seeHere();
+        }
+        const { wanted } = this;
+        this.wanted = null;
+        if (wanted === 'end') box.scrollTop = box.scrollHeight;
+        else if (wanted !== null) this.#reveal(wanted);
+    }
+
+    #seeHere() {
+        this.wanted = this.scene.rowAt(this.props.page.attempt ?? this.props.page.here);
+    }
+
+    /** @param {number} row */
+    #reveal(row) {
+        const { box } = this;
+        if (!box || row < 0) return;
+        const top = row * ROW;
+        if (top < box.scrollTop + ROW) box.scrollTop = top - ROW;
+        else if (top + 2 * ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * ROW - box.clientHeight;
+    }
+
+    #scrolled() {
+        const { box } = this;
+        if (!box) return;
+        this.isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - ROW;
+        const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
+        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card')) this.hideCard();
+        if (top === this.top) return;
+        this.top = top;
+        this.forceUpdate();
+    }
+
+    // What is pointed at
+
+    /** The row with the keyboard's cursor, else the one we stand on. */
+    cursorRow() {
+        return this.scene.rowAt(this.state.cursor ?? this.props.page.attempt ?? this.props.page.here);
+    }
+
+    /** Leads the cursor to a row. @param {number} row */
+    walk(row) {
+        this.entered = null;
+        this.setState({ cursor: this.scene.rows[row].node.id });
+        this.#reveal(row);
+        this.pointing.walked(row);
+    }
+
+    /** @param {number} row @param {boolean} [takesFocus] */
+    showCard(row, takesFocus = false) {
+        const shown = this.scene.rows[row];
+        const { box } = this;
+        if (!shown || shown.fold || !box || this.state.menu || document.querySelector('dialog[open]')) return this.hideCard();
+        const edge = box.getBoundingClientRect();
+        this.wantsCard = takesFocus;
+        this.setState({ card: { id: shown.node.id, right: edge.right, top: edge.top + row * ROW - box.scrollTop } });
+        return undefined;
+    }
+
+    /** @param {boolean} [takesFocus] */
+    hideCard(takesFocus = false) {
+        this.pointing.stop();
+        if (this.state.card) this.setState({ card: null });
+        if (takesFocus) this.box?.focus();
+    }
+
+    /** @param {number} row @param {{x: number, y: number}} [at] */
+    showMenu(row, at) {
+        const shown = this.scene.rows[row];
+        const edge = this.box?.getBoundingClientRect();
+        if (!shown || shown.fold || !edge || !this.box) return;
+        this.hideCard();
+        const place = at ?? { x: edge.left + 60, y: edge.top + (row + 1) * ROW - this.box.scrollTop };
+        this.setState({ menu: { id: shown.node.id, ...place } });
+    }
+
+    /** @param {boolean} takesFocus */
+    #hideMenu(takesFocus) {
+        if (this.state.menu) this.setState({ menu: null });
+        if (takesFocus) this.box?.focus();
+    }
+
+    /** @param {Event} event */
+    #rowOf(event) {
+        return Number(/** @type {HTMLElement} */ (event.target).closest?.('.row')?.getAttribute('data-row') ?? -1);
+    }
+
+    /** @param {MouseEvent} event */
+    #click(event) {
+        const row = this.scene.rows[this.#rowOf(event)];
+        if (!row || this.pointing.isHeld) return;
+        this.pointing.clicked(row.place.row);
+        this.setState({ cursor: null });
+        if (row.fold) this.unfold(row);
+        else if (event.shiftKey) compareWithHere(this.hands, row.node);
+        else look(this.hands, row.node);
+    }
+
+    /** @param {PointerEvent} event */
+    #context(event) {
+        const row = this.#rowOf(event);
+        if (row < 0) return;
+        event.preventDefault();
+        if (event.pointerType !== 'touch') this.showMenu(row, { x: event.clientX, y: event.clientY });
+    }
+
+    /** Opens a fold; its first row stands where the fold stood. @param {Row} row */
+    unfold(row) {
+        const { id } = row.node;
+        const anchor = this.#anchor();
+        this.scene.open(row.fold ?? []);
+        this.props.page.around.remember('graphOpened', [...this.scene.opened]);
+        this.#restore(anchor);
+        this.setState({ cursor: id, card: null });
+    }
+
+    #showAll() {
+        const { page } = this.props;
+        const anchor = { id: page.attempt ?? page.here, by: 0 };
+        anchor.by = this.#scroll() - this.scene.rowAt(anchor.id) * ROW;
+        this.scene.showAll(!this.scene.isWhole);
+        page.around.remember('graphWhole', this.scene.isWhole);
+        page.around.remember('graphOpened', [...this.scene.opened]);
+        this.#restore(anchor);
+        this.forceUpdate();
+    }
+
+    // What is searched for
+
+    /** @param {string} query */
+    #ask(query) {
+        this.setState({ query, hit: 0 });
+        this.#find(query);
+        const [first] = this.hits;
+        if (first) this.setState({ cursor: this.scene.nodes.list[first.at].id });
+        this.wanted = first ? this.scene.rowOf[first.at] : null;
+    }
+
+    /** Finds again if anything has changed. @param {string} query */
+    #find(query) {
+        const { graphRev, marksRev } = this.props.page.model;
+        const stamp = `${graphRev} ${marksRev} ${query}`;
+        if (stamp === this.searched) return;
+        this.searched = stamp;
+        this.hits = search(this.scene.nodes.list, query);
+        const anchor = this.#anchor();
+        if (this.scene.search(this.hits.map(({ at }) => at))) this.#restore(anchor);
+    }
+
+    /** @param {1 | -1} step */
+    #step(step) {
+        const { hits } = this;
+        if (hits.length === 0) return;
+        const hit = (this.state.hit + step + hits.length) % hits.length;
+        this.setState({ hit, cursor: this.scene.nodes.list[hits[hit].at].id });
+        this.wanted = this.scene.rowOf[hits[hit].at];
+    }
+
+    render() {
+        const { page } = this.props;
+        const { cursor, card, menu, query, hit } = this.state;
+        this.#arrange();
+        if (query) this.#find(query);
+        const { rows } = this.scene;
+        const first = Math.max(0, Math.floor(this.top / ROW) - MARGIN);
+        const last = Math.min(rows.length - 1, Math.ceil((this.top + this.height) / ROW) + MARGIN + STEP);
+        const cursorAt = cursor === null ? -1 : this.scene.rowAt(cursor);
+        const now = performance.now();
+        const isPainted = cursorAt >= first && cursorAt <= last;
+        return html`
+            <${Head} held=${(/** @type {Head} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
+                onQuery=${(/** @type {string} */ text) => this.#ask(text)} onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()} onWhole=${() => this.#showAll()} />
+            <div class="graph" id="graph" role="tree" tabindex="0" aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`} aria-busy=${rows.length === 0 ? 'true' : null}
+                aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
+                onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => pressed(this, event) && event.preventDefault()}
+                onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })} onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
+                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)}
+                onPointerDown=${(/** @type {PointerEvent} */ event) => this.pointing.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.pointing.released(event)}
+                onClick=${(/** @type {MouseEvent} */ event) => this.#click(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#twice(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#context(event)}>
+                ${pictureOf({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.born.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
+            </div>
+            <span class="unseen" role="status">${this.said}</span>
+            ${card && this.#card(card)}
+            ${menu && this.#menu(menu)}
+            <${Grip} />`;
+    }
+
+    /** @param {{id: string, right: number, top: number}} card */
+    #card({ id, right, top }) {
+        const { page } = this.props;
+        const row = this.scene.rows[this.scene.rowAt(id)];
+        return row && !row.fold && html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.pointing.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`;
+    }
+
+    /** @param {{id: string, x: number, y: number}} menu */
+    #menu({ id, x, y }) {
+        const row = this.scene.rows[this.scene.rowAt(id)];
+        const left = (/** @type {FocusEvent} */ event) => !(/** @type {Element} */ (event.currentTarget)).contains(/** @type {Node | null} */ (event.relatedTarget)) && this.#hideMenu(false);
+        return row && html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.hands, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`;
+    }
+
+    /** @param {MouseEvent} event */
+    #twice(event) {
+        const row = this.scene.rows[this.#rowOf(event)];
+        if (row && !row.fold) goOn(this.hands, row.node);
+    }
+
+    /** The cursor stays while the focus is in what belongs to the graph. @param {FocusEvent} event */
+    #blurred(event) {
+        const to = /** @type {Element | null} */ (event.relatedTarget);
+        if (to?.closest?.('.left, dialog')) return;
+        this.entered = null;
+        this.hideCard();
+        this.setState({ cursor: null });
+    }
+}

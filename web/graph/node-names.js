@@ -1,0 +1,98 @@
+// @ts-check
+// What each node of the graph is called while it has no label: its first line, or, where siblings begin alike, what tells
+// them apart. Pure.
+
+import { firstLine } from '../text/format.js';
+
+/** From so many equal characters on, a line is shown from where it differs. */
+const ALIKE = 12;
+const LONGEST = 120;
+/** So many siblings are compared with each other; later ones with the first, so that the ten thousandth costs no more. */
+const COMPARED = 24;
+
+/**
+ * `lead`: what stands before the name in the same statement; it is shown where there is room for it.
+ * @typedef {{parent: string | null, run: {code: string} | null, name: string, lead?: string}} Named
+ */
+/** @typedef {{name: string, lead: string}} Told */
+
+/** Names nodes one after the other. A new sibling may change what the ones before it are called. */
+export class Names {
+    constructor() {
+        /** Siblings that begin alike. @type {Map<string, Named[]>} */
+        this.alike = new Map();
+    }
+
+    /** @param {Named} node */
+    add(node) {
+        node.name = firstLine(node.run?.code ?? '');
+        node.lead = '';
+        if (!node.run) return;
+        const key = `${node.parent}\n${node.name.slice(0, ALIKE)}`;
+        const group = this.alike.get(key);
+        if (!group) {
+            this.alike.set(key, [node]);
+        } else if (group.length < COMPARED) {
+            group.push(node);
+            const told = differences(group.map(({ run }) => run?.code ?? ''));
+            group.forEach((one, i) => {
+                one.name = told[i].name || firstLine(one.run?.code ?? '');
+                one.lead = told[i].lead;
+            });
+        } else {
+            const [, told] = differences([group[0].run?.code ?? '', node.run.code]);
+            node.name = told.name || node.name;
+            node.lead = told.lead;
+        }
+    }
+}
+
+/** @param {Omit<Named, 'name'>[]} nodes @returns {string[]} a name for each */
+export function namesOf(nodes) {
+    const names = new Names();
+    const named = nodes.map((node) => ({ ...node, name: '' }));
+    for (const node of named) names.add(node);
+    return named.map(({ name }) => name);
+}
+
+/** @param {string[]} codes @returns {Told[]} of each, what the others do not have; '' where there is nothing */
+function differences(codes) {
+    /** @type {Told[]} */
+    const told = codes.map(() => NOTHING);
+    tell(codes.map((code) => code.split('\n').map((line) => line.trim()).filter(Boolean)), codes.map((_, i) => i), 0, told);
+    return told;
+}
+
+const NOTHING = Object.freeze({ name: '', lead: '' });
+
+/** Tells some of them apart, by the first line in which they differ; those that have it in common, by a later one. @param {string[][]} all the lines of each @param {number[]} some @param {number} from @param {Told[]} told */
+function tell(all, some, from, told) {
+    const most = Math.max(...some.map((i) => all[i].length));
+    for (let at = from; at < most; at += 1) {
+        const own = (/** @type {number} */ i) => all[i][at] ?? '';
+        const lines = new Set(some.map(own));
+        if (lines.size === 1) continue;
+        const same = beginning([...lines]);
+        for (const i of some) told[i] = toldBy(own(i), same);
+        for (const line of lines) {
+            const alike = some.filter((i) => own(i) === line);
+            if (alike.length > 1) tell(all, alike, at + 1, told);
+        }
+        return;
+    }
+}
+
+/** @param {string} line @param {number} same so many characters of it the others have, too @returns {Told} */
+function toldBy(line, same) {
+    if (same <= ALIKE || !line) return { name: line.slice(0, LONGEST), lead: '' };
+    const begun = line.slice(0, same);
+    return { name: `… ${line.slice(same)}`.slice(0, LONGEST), lead: begun.slice(begun.lastIndexOf(';') + 1).trimStart().slice(-LONGEST) };
+}
+
+/** How many characters lines have in common, up to where a statement or an argument begins, or else a word. @param {string[]} lines */
+function beginning(lines) {
+    let same = 0;
+    while (same < lines[0].length && lines.every((line) => line[same] === lines[0][same])) same += 1;
+    const begun = lines[0].slice(0, same);
+    return (begun.match(/^.*[;,(]\s*/) ?? begun.match(/^.*?(?=[\w.]*$)/))?.[0].length ?? 0;
+}

@@ -1,0 +1,75 @@
+// @ts-check
+// What is searched for in the graph. Words stand for code, labels and variables; `var:`, `label:`, `failed` and `running`
+// ask for just that. Pure.
+
+import { hasEnded } from '../shell/protocol.js';
+
+/** @typedef {import('./nodes.js').Node} Node */
+/** @typedef {'var' | 'label' | 'failed' | 'running' | 'any'} Kind */
+/** @typedef {{kind: Kind, text: string}} Term */
+/** @typedef {{at: number, changes: string | null}} Hit A node's place; the variable of that name, if it made or changed it. */
+
+/** Code in small letters, kept: the next letter of the query asks again. @type {WeakMap<object, string>} */
+const lowered = new WeakMap();
+
+/** @param {string} query @returns {Term[]} all of which must be true */
+export function termsOf(query) {
+    return query.trim().split(/\s+/).filter(Boolean).map((word) => {
+        const [, kind, text] = word.match(/^(var|label):(.*)$/i) ?? [];
+        if (kind) return { kind: /** @type {Kind} */ (kind.toLowerCase()), text };
+        const lone = word.toLowerCase();
+        if (lone === 'failed' || lone === 'running') return { kind: lone, text: '' };
+        return { kind: 'any', text: word };
+    });
+}
+
+/**
+ * The nodes that a query finds: first those whose cell made or changed a variable of that name, then all others, newest
+ * first. So the first answers "where did it last change?".
+ * @param {Node[]} nodes @param {string} query @returns {Hit[]}
+ */
+export function search(nodes, query) {
+    const terms = termsOf(query);
+    if (terms.length === 0) return [];
+    /** @type {Hit[]} */
+    const changing = [];
+    /** @type {Hit[]} */
+    const other = [];
+    for (let at = nodes.length - 1; at >= 0; at -= 1) {
+        const node = nodes[at];
+        if (!terms.every((term) => matches(node, term))) continue;
+        const changes = changed(node, terms);
+        (changes === null ? other : changing).push({ at, changes });
+    }
+    return [...changing, ...other];
+}
+
+/** @param {Node} node @param {Term} term */
+function matches(node, { kind, text }) {
+    const { state, run } = node;
+    if (kind === 'failed') return node.bud || state?.partial === true;
+    if (kind === 'running') return run !== null && !hasEnded(run.status);
+    if (kind === 'var') return namesIn(node).some((name) => (text.length > 1 ? name.startsWith(text) : name === text));
+    const wanted = text.toLowerCase();
+    const label = (state?.label ?? '').toLowerCase();
+    if (kind === 'label') return label !== '' && label.includes(wanted);
+    return label.includes(wanted) || codeOf(node).includes(wanted) || namesIn(node).includes(text);
+}
+
+/** @param {Node} node @param {Term[]} terms @returns {string | null} */
+function changed(node, terms) {
+    const names = namesIn(node);
+    const term = terms.find(({ kind, text }) => (kind === 'var' || kind === 'any') && names.includes(text));
+    return term?.text ?? names.find((name) => terms.some(({ kind, text }) => kind === 'var' && name.startsWith(text))) ?? null;
+}
+
+/** The variables that a cell made or changed, as far as that is known. @param {Node} node @returns {string[]} */
+const namesIn = ({ state }) => (state?.changes ? [...state.changes.added, ...state.changes.changed] : []);
+
+/** @param {Node} node */
+function codeOf({ run }) {
+    if (!run) return '';
+    const known = lowered.get(run) ?? run.code.toLowerCase();
+    lowered.set(run, known);
+    return known;
+}

@@ -1,0 +1,164 @@
+// @ts-check
+// The nodes of a notebook's graph in row order: the root, then what each run left or will leave. A run keeps its node
+// when it becomes a state.
+//
+// Pure, and kept up to date rather than made anew: what is added to ten thousand nodes costs what is added.
+
+import { Names } from './node-names.js';
+import { hasEnded } from '../shell/protocol.js';
+
+/** @typedef {import('../shell/model.js').Model} Model */
+/** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('../shell/protocol.js').State} State */
+
+/**
+ * @typedef {object} Node
+ * @property {number} at its place in the list
+ * @property {string} id the state's; while there is none, its run's
+ * @property {string | null} parent id of the node that it grew from, as it was called then
+ * @property {number} from the parent's place in the list; -1 for the root
+ * @property {number[]} children places in the list, in creation order
+ * @property {number} level how many times its line branched off, from 1
+ * @property {boolean} bud a failed attempt: nothing will ever grow from it
+ * @property {string} name
+ * @property {string} [lead] what stands before it in the same statement, where that says less than the name
+ * @property {State | null} state
+ * @property {Run | null} run
+ */
+
+export class Nodes {
+    constructor() {
+        /** @type {Model | null} */
+        this.model = null;
+        this.shrunkRev = -1;
+        /** @type {Node[]} */
+        this.list = [];
+        /** A node's place by the id of its state and of its run. @type {Map<string, number>} */
+        this.index = new Map();
+        /** Nodes whose run goes on. @type {Set<Node>} */
+        this.open = new Set();
+        this.names = new Names();
+        this.takenRuns = 0;
+        this.takenStates = 0;
+    }
+
+    #clear() {
+        this.list = [];
+        this.index = new Map();
+        this.open = new Set();
+        this.names = new Names();
+        this.takenRuns = 0;
+        this.takenStates = 0;
+    }
+
+    /** @param {string | null} id of a state or a run @returns {Node | undefined} */
+    get(id) {
+        return id === null ? undefined : this.list[this.index.get(id) ?? -1];
+    }
+
+    /**
+     * Follows the model. Answers from which place on there are new nodes, and which older ones are another thing now;
+     * from 0 when something is gone, so that every place may be another.
+     * @param {Model} model @returns {{from: number, changed: Node[]}}
+     */
+    update(model) {
+        const from = this.list.length;
+        const changed = this.model === model && this.shrunkRev === model.shrunkRev ? this.#settle(model) : null;
+        if (!changed) return this.#anew(model);
+        this.#takeRuns(model);
+        if (this.#takeStates(model)) return this.#anew(model);
+        return { from, changed };
+    }
+
+    /** @param {Model} model */
+    #anew(model) {
+        this.#clear();
+        this.model = model;
+        this.shrunkRev = model.shrunkRev;
+        for (const state of model.states.values()) if (state.parent === null) this.#add({ id: state.id, parent: null, state, run: null });
+        // A map's iterator goes on with what is added later, as long as it was not led past the end.
+        this.runs = model.runs.values();
+        this.states = model.states.values();
+        this.#takeRuns(model);
+        this.#takeStates(model);
+        return { from: 0, changed: [] };
+    }
+
+    /** Runs that have gone on. @param {Model} model @returns {Node[] | null} those that look otherwise now; null when one of them is none any more */
+    #settle(model) {
+        const changed = [];
+        for (const node of this.open) {
+            const { run } = node;
+            if (!run || !hasEnded(run.status)) continue;
+            const state = model.states.get(run.state ?? '') ?? null;
+            if (!state && run.started_at === null) return null;
+            this.open.delete(node);
+            if (state) this.#become(node, state);
+            node.bud = !state;
+            changed.push(node);
+        }
+        return changed;
+    }
+
+    /** @param {Node} node @param {State} state */
+    #become(node, state) {
+        node.id = state.id;
+        node.state = state;
+        this.index.set(state.id, node.at);
+    }
+
+    /** @param {Model} model */
+    #takeRuns(model) {
+        for (; this.takenRuns < model.runs.size; this.takenRuns += 1) {
+            const run = /** @type {Run} */ (this.runs?.next().value);
+            const state = model.states.get(run.state ?? '') ?? null;
+            const isOver = hasEnded(run.status);
+            // A run that was called off before it began has nothing to show.
+            if (!state && isOver && run.started_at === null) continue;
+            const before = 'run' in run.on ? model.runs.get(run.on.run) : undefined;
+            const parent = model.baseOf(run) ?? before?.exec_id ?? null;
+            if (parent === null || !this.index.has(parent)) continue;
+            const node = this.#add({ id: state?.id ?? run.exec_id, parent, state, run });
+            this.index.set(run.exec_id, node.at);
+            node.bud = !state && isOver;
+            if (!isOver) this.open.add(node);
+        }
+    }
+
+    /** States of which no run is known. Answers whether a failed attempt has become a state, which may stand elsewhere. @param {Model} model */
+    #takeStates(model) {
+        let isRevived = false;
+        for (; this.takenStates < model.states.size; this.takenStates += 1) {
+            const state = /** @type {State} */ (this.states?.next().value);
+            const bud = this.get(state.exec_id);
+            if (bud?.bud) {
+                this.#become(bud, state);
+                bud.bud = false;
+                isRevived = true;
+            }
+            if (this.index.has(state.id) || this.index.has(state.exec_id ?? '')) continue;
+            if (this.index.has(state.parent ?? '')) this.#add({ id: state.id, parent: state.parent, state, run: model.runOf(state) ?? null });
+        }
+        return isRevived;
+    }
+
+    /** @param {{id: string, parent: string | null, state: State | null, run: Run | null}} what @returns {Node} */
+    #add({ id, parent: grewFrom, state, run }) {
+        const parent = this.get(grewFrom);
+        const level = parent ? parent.level + (parent.children.length ? 1 : 0) : 1;
+        /** @type {Node} */
+        const node = { id, parent: grewFrom, state, run, at: this.list.length, from: parent?.at ?? -1, children: [], level, bud: false, name: '' };
+        parent?.children.push(node.at);
+        this.list.push(node);
+        this.index.set(node.id, node.at);
+        this.names.add(node);
+        return node;
+    }
+}
+
+/** The nodes of a model, once. @param {Model} model @returns {Node[]} */
+export function nodesOf(model) {
+    const nodes = new Nodes();
+    nodes.update(model);
+    return nodes.list;
+}

@@ -1,0 +1,140 @@
+// @ts-check
+// The card beside a row: all that is known of a state, and what can be done with it. It lies beside the graph, never on it, and
+// stays while the pointer or the focus is in it; where there is no room beside, it is a sheet at the bottom.
+
+import { partialOf, partsOf } from '../checkpoints/residency.js';
+import { ago, duration } from '../text/format.js';
+import { addressOf, pictureOf } from '../outputs/mime.js';
+import { Component, html } from '../vendor/preact.js';
+import { WORDS } from '../shell/words.js';
+import { GRAPH_WORDS } from './graph-words.js';
+import { CloseIcon, WarningIcon } from '../ui/icons.js';
+import { offered } from '../ui/menu.js';
+import { coloured } from './code-snippet.js';
+import { statusOf } from './node-mark.js';
+import { titleOf } from './graph-row.js';
+
+/** @typedef {import('./scene.js').Row} Row */
+/** @typedef {import('../shell/protocol.js').Changes} Changes */
+/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./row-annotations.js').Other[], actions: import('../ui/menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void, onOut: (event: PointerEvent) => void}} CardProps */
+
+/** Lines of code, names of variables of each kind. */
+const LINES = 12;
+const NAMES = 8;
+/** Room in px: the card's own width, and between it and everything else. */
+const WIDTH = 380;
+const GAP = 6;
+
+/** @extends {Component<CardProps, {}>} */
+export class Card extends Component {
+    /** @type {HTMLElement | null} */
+    place = null;
+
+    componentDidMount() {
+        this.#stand();
+        this.#focus();
+        // A picture in it makes it higher.
+        this.grown = new ResizeObserver(() => this.#stand());
+        if (this.place) this.grown.observe(this.place);
+        document.addEventListener('pointerdown', this.elsewhere, true);
+    }
+
+    componentDidUpdate() {
+        this.#stand();
+        this.#focus();
+    }
+
+    /** Leads the keyboard into it, to the first thing that can be done. */
+    #focus() {
+        const { place, props } = this;
+        if (!props.takesFocus || !place || place.contains(document.activeElement)) return;
+        /** @type {HTMLElement | null} */ (place.querySelector('.node-acts button') ?? place.querySelector('button'))?.focus();
+    }
+
+    componentWillUnmount() {
+        this.grown?.disconnect();
+        document.removeEventListener('pointerdown', this.elsewhere, true);
+    }
+
+    /** Who points at something else is done with it. @param {Event} event */
+    elsewhere = (event) => {
+        if (!this.place?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
+    };
+
+    /** Beside the row, and within the window. */
+    #stand() {
+        const { place } = this;
+        const { right, top } = this.props.anchor;
+        if (!place) return;
+        const isSheet = right + GAP + WIDTH + GAP > innerWidth;
+        place.toggleAttribute('data-sheet', isSheet);
+        place.style.left = isSheet ? '' : `${right + GAP}px`;
+        place.style.top = isSheet ? '' : `${Math.max(GAP, Math.min(top - 10, innerHeight - place.offsetHeight - GAP))}px`;
+    }
+
+    /** @param {KeyboardEvent} event */
+    #key(event) {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        event.stopPropagation();
+        this.props.close(true);
+    }
+
+    /** @param {FocusEvent} event */
+    #left(event) {
+        const to = /** @type {Node | null} */ (event.relatedTarget);
+        if (to && !this.place?.contains(to) && !(/** @type {Element} */ (to).closest?.('dialog, .graph'))) this.props.close(false);
+    }
+
+    /** @param {CardProps} props */
+    render({ row, people, actions, close, onIn, onOut }) {
+        const { state, run } = row.node;
+        const name = titleOf(row);
+        const picture = run && pictureOf(run.outputs);
+        const done = offered(actions);
+        return html`
+            <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onPointerEnter=${onIn} onPointerLeave=${onOut}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
+                <div class="node-head">
+                    <b>${state?.label ?? (state?.exec_count ? GRAPH_WORDS.cell(state.exec_count) : row.node.from < 0 ? name : GRAPH_WORDS.attempt)}</b>
+                    <span data-status=${statusOf(row.node)}>${WORDS.nodeStatus[statusOf(row.node)]}</span>
+                    <span class="when">${timeOf(row.node)}</span>
+                    <button class="node-close" aria-label=${GRAPH_WORDS.close} onClick=${() => close(true)}><${CloseIcon} /></button>
+                </div>
+                <div class="node-body">
+                    ${run ? code(run.code) : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`}
+                    ${run?.error && html`<p class="bad">${run.error.ename}${run.error.evalue ? `: ${run.error.evalue}` : ''}</p>`}
+                    ${state?.partial && html`<p>${partialOf(state, run)}</p>`}
+                    ${picture && html`<img class="node-picture" alt=${GRAPH_WORDS.picture} src=${addressOf(picture)} />`}
+                    ${state?.changes && html`<${ChangesOf} changes=${state.changes} />`}
+                    ${state && partsOf(state).length > 0 && html`<p class="soft">${partsOf(state).join(' · ')}</p>`}
+                    ${state?.warnings.map((text) => html`<p class="warning"><${WarningIcon} /><span>${text}</span></p>`)}
+                    ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
+                </div>
+                ${done.length > 0 && html`<div class="node-acts">${done.map(({ text, hint, act, isBad }, i) => html`
+                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
+            </div>`;
+    }
+}
+
+/** @param {string} code */
+function code(code) {
+    const lines = code.trimEnd().split('\n');
+    const more = lines.length - LINES;
+    return html`<pre class="node-code">${coloured(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
+}
+
+/** What its cell did to the variables. @param {{changes: Changes}} props */
+function ChangesOf({ changes }) {
+    const { added, changed, removed, more } = changes;
+    if (added.length + changed.length + removed.length + more === 0) return html`<p class="soft">${GRAPH_WORDS.unchanged}</p>`;
+    const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) => names.length > 0 && html`
+        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="unseen">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
+    return html`<ul class="node-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
+}
+
+/** When it ran, and for how long. @param {Row['node']} node */
+function timeOf({ state, run }) {
+    const when = run?.started_at ?? (run ? null : state?.created_at ?? null);
+    return [run?.duration_ms != null && duration(run.duration_ms), when !== null && ago(when, Date.now())].filter(Boolean).join(' · ');
+}

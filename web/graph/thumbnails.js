@@ -1,0 +1,96 @@
+// @ts-check
+// Small pictures of what cells showed. Each is made once, only for what is near the screen, and few are kept.
+
+import { addressOf, pictureOf } from '../outputs/mime.js';
+import { Component, html } from '../vendor/preact.js';
+
+/** Sizes in px; a picture is kept twice as sharp, for dense screens. */
+const HEIGHT = 22;
+const WIDTH = 40;
+const KEPT = 300;
+/** Lines of a plot are made thicker while it is still so many times as large; so small, they would be seen no more. */
+const LARGER = 6;
+/** By how much to each side, in px of the small picture. */
+const THICKER = 0.45;
+const SIDES = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [0.7, 0.7], [-0.7, 0.7], [0.7, -0.7], [-0.7, -0.7]];
+
+/** Address, width and height of a small picture; null when there is none in it. @typedef {{source: string, width: number, height: number} | null} Small */
+
+/** @type {Map<number, Promise<Small>>} */
+const made = new Map();
+
+/** @param {import('../outputs/mime.js').Picture} picture @returns {Promise<Small>} */
+function thumbOf(picture) {
+    const known = made.get(picture.key) ?? make(picture).catch(() => null);
+    // What was asked for last is let go last.
+    made.delete(picture.key);
+    made.set(picture.key, known);
+    if (made.size > KEPT) made.delete(made.keys().next().value ?? 0);
+    return known;
+}
+
+/** @param {import('../outputs/mime.js').Picture} picture @returns {Promise<Small>} */
+async function make(picture) {
+    const image = new Image();
+    image.src = addressOf(picture);
+    await image.decode();
+    // A drawing need not have a size of its own.
+    const [width, height] = [image.naturalWidth || 300, image.naturalHeight || 150];
+    const scale = Math.min(WIDTH / width, HEIGHT / height);
+    const canvas = document.createElement('canvas');
+    const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
+    canvas.width = 2 * size.width;
+    canvas.height = 2 * size.height;
+    const pen = canvas.getContext('2d');
+    if (!pen) return null;
+    pen.imageSmoothingQuality = 'high';
+    pen.drawImage(thickened(image, LARGER * canvas.width, LARGER * canvas.height) ?? image, 0, 0, canvas.width, canvas.height);
+    return { source: canvas.toDataURL(), ...size };
+}
+
+/** The picture with each line laid beside itself: the darker ones, or, on a dark ground, the lighter. @param {HTMLImageElement} image @param {number} width @param {number} height */
+function thickened(image, width, height) {
+    const canvas = document.createElement('canvas');
+    Object.assign(canvas, { width, height });
+    const pen = canvas.getContext('2d', { willReadFrequently: true });
+    if (!pen) return null;
+    pen.imageSmoothingQuality = 'high';
+    pen.fillStyle = '#fff';
+    pen.fillRect(0, 0, width, height);
+    pen.drawImage(image, 0, 0, width, height);
+    const [red, green, blue] = pen.getImageData(1, 1, 1, 1).data;
+    pen.globalCompositeOperation = red + green + blue < 3 * 128 ? 'lighten' : 'darken';
+    for (const [x, y] of SIDES) pen.drawImage(image, x * THICKER * LARGER, y * THICKER * LARGER, width, height);
+    return canvas;
+}
+
+/** @extends {Component<{run: import('../shell/model.js').Run}, {key: number, thumb: Small}>} */
+export class Thumb extends Component {
+    /** @type {{key: number, thumb: Small}} */
+    state = { key: 0, thumb: null };
+    isGone = false;
+
+    componentDidMount() {
+        this.#find();
+    }
+
+    componentDidUpdate() {
+        this.#find();
+    }
+
+    componentWillUnmount() {
+        this.isGone = true;
+    }
+
+    async #find() {
+        const picture = pictureOf(this.props.run.outputs);
+        if (!picture || picture.key === this.state.key) return;
+        const thumb = await thumbOf(picture);
+        if (!this.isGone && picture.key !== this.state.key) this.setState({ key: picture.key, thumb });
+    }
+
+    render() {
+        const { thumb } = this.state;
+        return thumb && pictureOf(this.props.run.outputs) ? html`<img class="thumb" alt="" src=${thumb.source} width=${thumb.width} height=${thumb.height} />` : null;
+    }
+}

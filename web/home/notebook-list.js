@@ -1,0 +1,221 @@
+// @ts-check
+// The list of notebooks, and what can be done to them as wholes.
+
+import { bytes } from '../text/format.js';
+import { openNotebook } from '../share/share-links.js';
+import * as notebooks from './notebooks-api.js';
+import { Component, html } from '../vendor/preact.js';
+import { HOME_WORDS } from './home-words.js';
+import { ask, confirmByName } from '../ui/dialog.js';
+import { catchDrops, Over } from '../ui/file-drop.js';
+import { MoreIcon, Sprout } from '../ui/icons.js';
+import { Menu } from '../ui/menu.js';
+
+/** @typedef {import('./notebooks-api.js').About} About */
+/** @typedef {{text: string, isBad: boolean}} Said */
+
+/** @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all: About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>} */
+export class Home extends Component {
+    state = { all: this.props.all, trash: /** @type {notebooks.Trashed[]} */ ([]), said: this.props.said, isOver: false };
+    /** Whose row gets the focus when it is there. @type {string | null} */
+    next = null;
+    /** @type {HTMLInputElement | null} */
+    chooser = null;
+
+    componentDidMount() {
+        addEventListener('focus', () => this.#refresh());
+        const { isOwner } = this.props;
+        const hover = (/** @type {boolean} */ isOver) => this.state.isOver !== isOver && this.setState({ isOver });
+        // Who may not import drops nothing, and the page stays all the same.
+        catchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
+        if (isOwner) this.#refreshTrash();
+    }
+
+    componentDidUpdate() {
+        if (this.next === null) return;
+        const row = document.querySelector(`[data-name="${CSS.escape(this.next)}"] a`) ?? document.querySelector('h1');
+        if (row instanceof HTMLElement) row.focus();
+        this.next = null;
+    }
+
+    /** @param {string} text @param {boolean} [isBad] */
+    #say(text, isBad = false) {
+        this.setState({ said: { text, isBad } });
+    }
+
+    async #refresh() {
+        const all = await notebooks.list().catch(() => null);
+        if (all) this.setState({ all });
+        if (this.props.isOwner) await this.#refreshTrash();
+    }
+
+    async #refreshTrash() {
+        const trash = await notebooks.listTrash().catch(() => null);
+        if (trash) this.setState({ trash });
+    }
+
+    /** Does something, says what came of it, and shows the list as it is then. @param {() => Promise<string>} deed @param {string} [next] */
+    async #do(deed, next) {
+        try {
+            const text = await deed();
+            const [all, trash] = await Promise.all([notebooks.list(), notebooks.listTrash()]);
+            this.next = next ?? this.next;
+            this.setState({ all, trash, said: { text, isBad: false } });
+        } catch (error) {
+            this.#say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
+            await this.#refresh();
+        }
+    }
+
+    async #make() {
+        const name = await ask({ title: HOME_WORDS.makeAsk, why: HOME_WORDS.makeWhy, act: HOME_WORDS.makeDo, input: this.props.wanted });
+        if (!name?.trim()) return;
+        const { path, why } = await openNotebook(name.trim()).catch(() => ({ path: null, why: HOME_WORDS.failed }));
+        if (path !== null) location.assign(path);
+        else this.#say(why, true);
+    }
+
+    /** @param {About} one */
+    async #rename(one) {
+        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
+        const why = HOME_WORDS.renameWhy(one.is_open, one.running);
+        const to = (await ask({ title: HOME_WORDS.renameAsk(one.name), why, act: HOME_WORDS.renameDo, input: one.name }))?.trim();
+        if (!to || to === one.name) return undefined;
+        return this.#do(async () => {
+            await notebooks.rename(one.name, to, one.running > 0);
+            return HOME_WORDS.renamed(to);
+        }, to);
+    }
+
+    /** @param {About} one */
+    async #duplicate(one) {
+        const input = notebooks.freeName(`${HOME_WORDS.copyOf(one.name)}.`, this.state.all.map(({ name }) => name));
+        const to = (await ask({ title: HOME_WORDS.duplicateAsk(one.name), why: HOME_WORDS.duplicateWhy, act: HOME_WORDS.duplicateDo, input }))?.trim();
+        if (!to) return;
+        await this.#do(async () => {
+            await notebooks.duplicate(one.name, to);
+            return HOME_WORDS.duplicated(to);
+        }, to);
+    }
+
+    /** @param {About} one */
+    async #remove(one) {
+        if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
+        const why = HOME_WORDS.removeWhy(one.states, bytes(one.bytes), one.running);
+        const answer = await ask({ title: HOME_WORDS.removeAsk(one.name), why, act: HOME_WORDS.removeDo, isBad: true });
+        if (answer === null) return undefined;
+        const { all } = this.state;
+        const after = all[all.indexOf(one) + 1] ?? all[all.indexOf(one) - 1];
+        return this.#do(async () => {
+            await notebooks.remove(one.name, one.running > 0);
+            return HOME_WORDS.removed(one.name);
+        }, after?.name ?? '');
+    }
+
+    /** @param {File[]} files */
+    async #import(files) {
+        const odd = files.find((file) => !notebooks.isNotebookFile(file.name));
+        if (odd) return this.#say(HOME_WORDS.notAFile(odd.name), true);
+        const large = files.find((file) => file.size > notebooks.MAX_FILE_BYTES);
+        if (large) return this.#say(HOME_WORDS.tooLarge(large.name), true);
+        return this.#do(async () => {
+            const { made, leftOut } = await notebooks.importFiles(files, (file) => this.#say(HOME_WORDS.importing(file.name)));
+            if (made.length === 1 && !leftOut.length) location.assign(notebooks.notebookAt(made[0]));
+            this.next = made[0];
+            return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : ''].join(' ').trim();
+        });
+    }
+
+    /** @param {notebooks.Trashed} one */
+    #restore(one) {
+        return this.#do(async () => {
+            const name = await notebooks.restore(one.id);
+            this.next = name;
+            return HOME_WORDS.restored(one.name, name);
+        });
+    }
+
+    /** @param {notebooks.Trashed} one */
+    async #purge(one) {
+        const why = HOME_WORDS.purgeWhy(one.states, bytes(one.bytes));
+        if (!(await confirmByName({ title: HOME_WORDS.purgeAsk(one.name), why, act: HOME_WORDS.purgeDo, name: one.name }))) return;
+        await this.#do(async () => {
+            await notebooks.purge(one.id);
+            return HOME_WORDS.purged(one.name);
+        }, '');
+    }
+
+    /** @param {notebooks.Trashed[]} trash */
+    #trash(trash) {
+        return html`
+            <details class="trash">
+                <summary>${HOME_WORDS.trash(trash.length)}</summary>
+                <p class="hint">${HOME_WORDS.trashHint}</p>
+                <ul class="notebooks" aria-label=${HOME_WORDS.trashList}>${trash.map((one) => html`
+                    <li key=${one.id}>
+                        <span class="name">${one.name}</span>
+                        <button class="button" data-frame aria-label=${HOME_WORDS.restoreOf(one.name)} onClick=${() => this.#restore(one)}>${HOME_WORDS.restore}</button>
+                        <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
+                            <span title=${new Date(one.at).toLocaleString()}>${HOME_WORDS.trashed(one.why, ago(one.at, Date.now()))}</span></span>
+                        <${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${() => [{ text: HOME_WORDS.purge, isBad: true, act: () => this.#purge(one) }]} face=${html`<${MoreIcon} />`} />
+                    </li>`)}</ul>
+            </details>`;
+    }
+
+    #chosen() {
+        const files = [...(this.chooser?.files ?? [])];
+        if (this.chooser) this.chooser.value = '';
+        if (files.length) this.#import(files);
+    }
+
+    /** @param {About} one */
+    #row(one) {
+        const hint = one.is_start ? HOME_WORDS.startHint : undefined;
+        const actions = () => [
+            { text: HOME_WORDS.duplicate, act: () => this.#duplicate(one) },
+            { text: HOME_WORDS.rename, hint, act: () => this.#rename(one) },
+            { text: HOME_WORDS.remove, hint, isBad: !one.is_start, act: () => this.#remove(one) },
+        ];
+        const mark = one.running ? HOME_WORDS.running(one.running) : one.is_open ? HOME_WORDS.isOpen : '';
+        return html`
+            <li key=${one.name} data-name=${one.name}>
+                <a href=${`/n/${encodeURIComponent(one.name)}`}>${one.name}</a>
+                <span class="mark" data-running=${one.running ? '' : null}>${mark && html`<i aria-hidden="true"></i>${mark}`}</span>
+                <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
+                    <span title=${one.last_used ? new Date(one.last_used).toLocaleString() : ''}>${one.last_used ? ago(one.last_used, Date.now()) : HOME_WORDS.never}</span></span>
+                ${this.props.isOwner && html`<${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${actions} face=${html`<${MoreIcon} />`} />`}
+            </li>`;
+    }
+
+    render() {
+        const { isOwner } = this.props;
+        const { all, said, isOver, trash } = this.state;
+        return html`
+            <header class="head">
+                <span class="sprout"><${Sprout} /></span>
+                <h1 tabindex="-1">${HOME_WORDS.title}</h1>
+                ${isOwner && html`<div class="buttons">
+                    <button class="button" data-frame onClick=${() => this.chooser?.click()}>${HOME_WORDS.importFile}</button>
+                    <button class="button" data-main onClick=${() => this.#make()}>${HOME_WORDS.make}</button>
+                    <input type="file" accept=".ipynb,.py" multiple hidden onChange=${() => this.#chosen()} ref=${(/** @type {HTMLInputElement | null} */ chooser) => (this.chooser = chooser)} />
+                </div>`}
+            </header>
+            <div class="said" role=${said?.isBad ? 'alert' : 'status'} data-bad=${said?.isBad ? '' : null}>${said?.text}</div>
+            ${all.length > 0
+                ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>${all.map((one) => this.#row(one))}</ul>`
+                : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`}
+            ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
+            ${trash.length > 0 && this.#trash(trash)}
+            ${isOver && html`<${Over} hint=${HOME_WORDS.dropHint} />`}`;
+    }
+}
+
+const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]]);
+
+/** How long ago a time was, such as "2 hours ago". @param {number} time @param {number} now */
+export function ago(time, now) {
+    const seconds = (now - time) / 1000;
+    const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? [];
+    if (!unit || !length) return HOME_WORDS.justNow;
+    return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-Math.floor(seconds / length), unit);
+}

@@ -1,0 +1,111 @@
+// @ts-check
+// What the page asks for over plain HTTP about notebooks as wholes: the list, and what is done to them.
+
+import { WORDS } from '../shell/words.js';
+
+/**
+ * @typedef {object} About
+ * @property {string} name
+ * @property {number | null} states how many cells left one; null when that cannot be told now
+ * @property {number} bytes on disk
+ * @property {number | null} last_used milliseconds since the Unix epoch
+ * @property {boolean} is_open
+ * @property {number} running
+ * @property {boolean} is_start whether Ratoon was started with it
+ */
+
+/** The largest file that is taken in, in bytes. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+const at = (/** @type {string} */ name, more = '') => `/api/notebooks/${encodeURIComponent(name)}${more}`;
+const json = (/** @type {object} */ body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+
+/** Asks; what it is refused with is thrown as a sentence. @param {string} path @param {RequestInit} [options] */
+async function ask(path, options) {
+    const answer = await fetch(path, options);
+    if (answer.status === 204) return null;
+    const told = await answer.json();
+    if (!answer.ok) throw new Refusal(WORDS.refused(told.error));
+    return told;
+}
+
+/** Why the server did not do it, for people. */
+export class Refusal extends Error {}
+
+/** The notebooks, the one that was used last first. @returns {Promise<About[]>} */
+export async function list() {
+    const { about } = await ask('/api/notebooks');
+    return about.sort((/** @type {About} */ a, /** @type {About} */ b) => (b.last_used ?? 0) - (a.last_used ?? 0) || a.name.localeCompare(b.name));
+}
+
+/** @param {string} name @param {string} to @param {boolean} stop whether cells that run may be stopped */
+export const rename = (name, to, stop) => ask(at(name, '/rename'), json({ to, stop }));
+
+/** @param {string} name @param {string} to */
+export const duplicate = (name, to) => ask(at(name, '/duplicate'), json({ to }));
+
+/** @param {string} name @param {boolean} stop whether cells that run may be stopped */
+export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { method: 'DELETE' });
+
+/** Makes a notebook of a file. @param {File} file @param {string} name @returns {Promise<{name: string, left_out: string[]}>} */
+export function importFile(file, name) {
+    const type = file.name.toLowerCase().endsWith('.py') ? 'text/x-python' : 'application/json';
+    return ask(`/api/notebooks/import?name=${encodeURIComponent(name)}`, { method: 'POST', headers: { 'content-type': type }, body: file });
+}
+
+/** Whether a file can become a notebook, by its name. @param {string} name */
+export const isNotebookFile = (name) => /\.(ipynb|py)$/i.test(name);
+
+/**
+ * Makes a notebook of each file, under a name that is free.
+ * @param {File[]} files @param {(file: File) => void} begun @returns {Promise<{made: string[], leftOut: string[]}>}
+ */
+export async function importFiles(files, begun) {
+    const taken = (await list()).map(({ name }) => name);
+    /** @type {string[]} */
+    const made = [];
+    /** @type {string[]} */
+    const leftOut = [];
+    for (const file of files) {
+        begun(file);
+        const { name, left_out } = await importFile(file, freeName(file.name, [...taken, ...made]));
+        made.push(name);
+        leftOut.push(...left_out);
+    }
+    return { made, leftOut };
+}
+
+/**
+ * @typedef {object} Trashed
+ * @property {string} id
+ * @property {string} name that it had
+ * @property {'deleted' | 'reset'} why
+ * @property {number} at milliseconds since the Unix epoch
+ * @property {number | null} states
+ * @property {number} bytes
+ */
+
+/** What is in the trash, the newest first. @returns {Promise<Trashed[]>} */
+export const listTrash = async () => (await ask('/api/trash')).trash;
+
+/** Takes a notebook out of the trash. @param {string} id @returns {Promise<string>} the name that it has now */
+export const restore = async (id) => (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;
+
+/** Removes what is in the trash for good. @param {string} id */
+export const purge = (id) => ask(`/api/trash/${encodeURIComponent(id)}`, { method: 'DELETE' });
+
+/** Where a notebook is opened. @param {string} name */
+export const notebookAt = (name) => `/n/${encodeURIComponent(name)}`;
+
+/** Where a state's line is had as a file. @param {string} name @param {string} state @param {'ipynb' | 'py' | 'html'} format */
+export const documentAt = (name, state, format) => at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
+
+/** A name for a notebook that is made of a file, and that none has. @param {string} file @param {string[]} taken */
+export function freeName(file, taken) {
+    const letters = file.replace(/\.[^.]*$/, '').normalize('NFC').replace(/[^\p{L}\p{N}\-_. ]+/gu, ' ').replace(/\s+/g, ' ');
+    const name = letters.replace(/^[. ]+/, '').slice(0, 60).trim() || 'notebook';
+    for (let n = 1; ; n += 1) {
+        const free = n === 1 ? name : `${name} ${n}`;
+        if (!taken.includes(free)) return free;
+    }
+}

@@ -1,0 +1,229 @@
+// @ts-check
+// The whole page: header, graph, cells, variables, and what has to be said.
+
+import { firstLine } from '../text/format.js';
+import { Component, html } from '../vendor/preact.js';
+import { EDITOR_WORDS } from '../editor/editor-words.js';
+import { runOf, textOf } from './cell-list.js';
+import { HOME_WORDS } from '../home/home-words.js';
+import { WORDS } from '../shell/words.js';
+import { Cell, stampOf } from '../cell/cell.js';
+import { copyText } from '../ui/copy.js';
+import { Dragging } from '../cell/cell-drag.js';
+import { catchDrops, offerImport, Over } from '../ui/file-drop.js';
+import { Follow } from './follow-output.js';
+import { Graph, graphStamp } from '../graph/graph.js';
+import { Header } from './header.js';
+import { Left } from './notebook-gone.js';
+import { Acts } from '../cell/cell-controller.js';
+import { fetchTheRest, Later } from '../shell/lazy-parts.js';
+
+/** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
+const NARROW = '(max-width: 600px)';
+/** How long what stands above a cell may take to find its place. In ms. */
+const SETTLING = 5000;
+/** Between a notice and the cell above it, in px. */
+const GAP = 8;
+
+// What is shown of the parts that come later.
+const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */ part) => part.Compare;
+const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
+const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) => part.VariablesPane;
+
+/** @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver: boolean}>} */
+export class App extends Component {
+    state = { showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches, isOver: false };
+    /** Whoever opened a link, or comes back, wants to look first. */
+    wantsToType = location.hash === '';
+    acts = new Acts(this.props.page);
+    /** @type {import('./cell-list.js').Cell[]} */
+    cells = [];
+    /** @type {string | null} */
+    shownHere = null;
+    /** The cell that we came to, as long as what stands above it may still be on its way. @type {{key: string, until: number} | null} */
+    arrived = null;
+    /** What had the focus before two states were compared. @type {Element | null} */
+    beforeComparing = null;
+    /** @type {HTMLElement | null} */
+    main = null;
+    /** The notice that was shown last. @type {import('./page.js').Notice | null} */
+    noticed = null;
+
+    componentDidMount() {
+        document.addEventListener('keydown', (event) => this.acts.anywhere(event));
+        this.acts.listen();
+        this.acts.gestures.panes = { graph: () => this.#showGraph(!this.state.showsGraph), variables: () => this.#showVariables(!this.props.page.variables.isShown) };
+        const notebook = this.main?.querySelector('.notebook');
+        if (notebook) new ResizeObserver(() => {
+            this.acts.follow();
+            this.#settle();
+        }).observe(notebook);
+        this.main?.addEventListener('focusin', (event) => this.acts.gestures.focusCame(/** @type {Element} */ (event.target)));
+        if (this.main) new Dragging(this.main, this.acts);
+        catchDrops((isOver) => this.state.isOver !== isOver && this.setState({ isOver }), (files) => offerImport(this.props.page, files));
+        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.#leave(), { passive: true });
+        this.componentDidUpdate();
+        fetchTheRest();
+    }
+
+    componentDidUpdate() {
+        this.#uncover();
+        this.acts.painted(this.cells);
+        this.#follow();
+        this.#begin();
+    }
+
+    /** Once the notebook is there, one can type; where nothing has run yet, as after an import, it is read from its beginning. */
+    #begin() {
+        if (!this.wantsToType || !this.props.page.isLoaded) return;
+        this.wantsToType = false;
+        if (document.activeElement !== document.body) return;
+        const isUnread = this.cells.length > 1 && this.cells.every(({ kind }) => kind === 'draft');
+        if (isUnread) this.acts.focusCell(this.cells[0].key);
+        else this.acts.focusFresh();
+    }
+
+    /** @param {boolean} showsGraph */
+    #showGraph(showsGraph) {
+        const { page } = this.props;
+        if (showsGraph && matchMedia(NARROW).matches && page.variables.isShown) page.variables.show(false);
+        page.around.remember('showsGraph', showsGraph);
+        this.setState({ showsGraph });
+    }
+
+    /** @param {boolean} isWanted */
+    #showVariables(isWanted) {
+        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
+        this.props.page.variables.show(isWanted);
+    }
+
+    /** Someone who went to another state wants to see its cell. Our own runs do not scroll: the focus leads there. */
+    #follow() {
+        const at = this.props.page.attempt ?? this.props.page.here;
+        const before = this.shownHere;
+        this.shownHere = at;
+        if (before === at || this.main?.contains(document.activeElement)) return;
+        const cell = this.cells.findLast((one) => (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at);
+        this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
+        this.#settle();
+    }
+
+    /** A notice that comes does not lie on the cell that one is in. */
+    #uncover() {
+        const { notice } = this.props.page;
+        if (notice === this.noticed) return;
+        this.noticed = notice;
+        const box = notice && document.querySelector('.notice')?.getBoundingClientRect();
+        const cell = this.main?.contains(document.activeElement) ? document.activeElement?.closest('.cell')?.getBoundingClientRect() : null;
+        if (!box || !cell || !this.main) return;
+        const { top } = this.main.getBoundingClientRect();
+        // Of one that is higher than the pane the beginning matters more.
+        const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
+        if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
+    }
+
+    /** The cell that we came to stays in sight while tables and pictures above it take their places. */
+    #settle() {
+        const { arrived, main } = this;
+        if (!arrived || !main) return;
+        if (performance.now() > arrived.until || main.contains(document.activeElement)) this.arrived = null;
+        else main.querySelector(`[data-cell="${CSS.escape(arrived.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+    }
+
+    /** The user looks somewhere else. */
+    #leave() {
+        this.arrived = null;
+        this.acts.unfollow();
+    }
+
+    render() {
+        const { page, rev } = this.props;
+        const { showsGraph, isOver } = this.state;
+        const { finder } = this.acts.gestures;
+        this.cells = page.isLoaded ? page.cells() : [];
+        const waiting = page.mayRun ? page.runnable() : [];
+        // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
+        this.beforeComparing = page.comparing.pair ? this.beforeComparing ?? document.activeElement : null;
+        return html`
+            <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
+                <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.acts.gestures.showPalette()} onRestart=${() => this.acts.gestures.restart()} />
+                <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
+                ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
+                    <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
+                </nav>`}
+                <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
+                    <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
+                        ${this.#column(waiting)}
+                        <${After} page=${page} acts=${this.acts} />
+                    </div>
+                    <div id="tips"></div>
+                    <div id="said" class="unseen" role="status"></div>
+                    <${Follow} />
+                </main>
+                ${page.comparing.pair && html`<${Later} key="compare" of="compare" view=${compare} gone=${() => page.comparing.close()} page=${page} acts=${this.acts} back=${this.beforeComparing} rev=${rev} />`}
+                ${finder?.isOpen && html`<${Later} key="finder" of="finder" view=${findPanel} gone=${() => {}} page=${page} finder=${finder} />`}
+                ${page.variables.isShown && html`<${Later} key="variables" of="variables" view=${variablesPane} gone=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
+                <${Notice} page=${page} />
+                ${isOver && html`<${Over} hint=${HOME_WORDS.dropHintHere} />`}
+            </div>`;
+    }
+
+    /** One flat list, so that each cell stays the same element wherever it goes. @param {import('./cell-list.js').Cell[]} waiting */
+    #column(waiting) {
+        const column = this.cells.map((cell) => this.#cell(cell));
+        const rest = this.acts.gestures.restHere();
+        if (waiting.length < 2 && !rest) return column;
+        const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
+        const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
+            onClick=${() => this.acts.runAll(waiting)}>${text}</button></div>`;
+        column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
+        return column;
+    }
+
+    /** @param {import('./cell-list.js').Cell} cell */
+    #cell(cell) {
+        const { page } = this.props;
+        const isStopping = page.stopping.has(runOf(cell)?.exec_id ?? '');
+        const stamp = stampOf(cell, page.mayRun, isStopping);
+        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} acts=${this.acts} />`;
+    }
+}
+
+/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('./page.js').Page, acts: Acts}} props */
+function After({ page, acts }) {
+    const state = page.model.states.get(page.here);
+    if (!state) return null;
+    const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
+    const name = (/** @type {typeof state} */ child) => child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
+    return html`
+        <div class="after">
+            ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
+            ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
+                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => acts.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
+        </div>`;
+}
+
+/** @param {{page: import('./page.js').Page, code: () => string}} props */
+function Banner({ page, code }) {
+    const { connection, model } = page;
+    const isOver = connection === 'ended' || connection === 'gone';
+    const calm = connection === 'waiting' ? WORDS.offlineLong : !isOver && model.trouble ? WORDS.trouble(model.trouble) : null;
+    const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
+    // The region is always there: what comes into it is read out, politely.
+    return html`
+        <div class="banners">
+            <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            ${connection === 'left' && html`<${Left} page=${page} copy=${copy} />`}
+            ${isOver && html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`}
+        </div>`;
+}
+
+/** @param {{page: import('./page.js').Page}} props */
+function Notice({ page }) {
+    const { notice } = page;
+    return html`<div class="notice" role=${notice?.isBad ? 'alert' : 'status'} data-bad=${notice?.isBad ? '' : null} data-open=${notice ? '' : null}>
+        ${notice && html`<span>${notice.text}</span>
+            ${notice.act && html`<button class="quiet" onClick=${() => (page.hush(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`}
+    </div>`;
+}

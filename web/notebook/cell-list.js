@@ -1,0 +1,162 @@
+// @ts-check
+// What the page shows, top to bottom: the cells that ran on the way to the state it stands at, the attempt that is looked
+// at, the drafts, and a place to type. Pure: from the model and what the page looks at to a list of cells.
+
+import { hasEnded } from '../shell/protocol.js';
+
+/** @typedef {import('../shell/model.js').Model} Model */
+/** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('../shell/protocol.js').State} State */
+/** @typedef {import('../shell/protocol.js').Draft} Draft */
+/** @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and its run since. */
+
+/**
+ * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
+ *     versions: string[], isOutdated: boolean, isHere: boolean, isAsked: boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress | undefined}
+ *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean, isAsked: boolean}
+ *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
+ */
+
+/**
+ * @typedef {object} Look What the page looks at.
+ * @property {string} here the state it stands at
+ * @property {string | null} attempt the run it looks at besides
+ * @property {Map<string, Edit>} edits by state
+ * @property {string} freshId the id that the next new draft will have
+ * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
+ * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
+ * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined} progressOf how far a replay has come
+ * @property {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a child of a state, or at the end of the line to it
+ * @property {Set<string>} going runs that are about to be forgotten, among others
+ */
+
+/** @param {Model} model @param {Look} look @returns {Cell[]} */
+export function cellsOf(model, look) {
+    const taken = new Set();
+    /** Ids from different times may meet; the first keeps its key. @param {string} wish @param {string} other */
+    const key = (wish, other) => {
+        const chosen = taken.has(wish) ? other : wish;
+        taken.add(chosen);
+        return chosen;
+    };
+    const line = model.lineage(look.here);
+    const drafts = look.draftsOn(look.here, null);
+    const runs = new Set([...look.edits.values()].map((edit) => edit.run));
+    /** @type {Cell[]} */
+    const cells = [];
+    let isOutdated = false;
+    for (const [i, state] of line.entries()) {
+        if (state.parent !== null) {
+            const cell = ranCell(model, look, state, isOutdated);
+            cells.push({ ...cell, key: key(cell.run?.draft ?? state.id, state.id) });
+            isOutdated ||= cell.edit?.run != null;
+        }
+        if (state.id === look.here) continue;
+        for (const draft of look.draftsOn(state.id, line[i + 1].id)) {
+            if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
+        }
+    }
+    for (const run of attempts(model, look)) {
+        const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
+        if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run, isAsked: false });
+    }
+    for (const draft of drafts) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), false));
+    if (look.mayType && model.states.get(look.here)?.living !== 'deleted') {
+        const draft = /** @type {Draft} */ ({ id: look.freshId, on: look.here, kind: 'code', source: '' });
+        cells.push({ ...draftCell(model, look, draft, draft.id, false), isFresh: true });
+    }
+    return cells;
+}
+
+/** @param {Model} model @param {Look} look @param {State} state @param {boolean} isOutdated @returns {Extract<Cell, {kind: 'ran'}>} */
+function ranCell(model, look, state, isOutdated) {
+    const run = model.runOf(state);
+    const known = look.edits.get(state.id);
+    const edit = known && look.going.has(known.run ?? '') ? { ...known, run: null } : known;
+    const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
+    const isVersion = (/** @type {State} */ other) => cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
+    const versions = model.childrenOf(state.parent ?? '').filter(isVersion);
+    // Asked to run again, and the server has not told of it.
+    const isAsked = edit?.run != null && !model.runs.has(edit.run);
+    const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
+    // What it warns of from its parent on was told there; where one stands, all is told.
+    const toldAbove = isHere ? [] : model.states.get(state.parent ?? '')?.warnings ?? [];
+    const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
+    return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, isAsked, progress };
+}
+
+/** What the versions of a cell have in common: the draft that it was. @param {Model} model @param {State} state */
+export const cellId = (model, state) => model.runOf(state)?.draft ?? state.id;
+
+/** @param {Model} model @param {Look} look @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
+function draftCell(model, look, draft, key, isInside) {
+    const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
+    // A draft that has moved on to another state leaves its earlier failures behind.
+    const isOurs = run && !look.going.has(run.exec_id) && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
+    const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
+    return { kind: 'draft', key, draft, run: isOurs ? run : imported, isInside, isFresh: false, isAsked: look.asked.has(draft.id) };
+}
+
+/** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */
+function attempts(model, look) {
+    return [...model.runs.values()].filter((run) => {
+        if ((run.state !== null && model.states.has(run.state)) || look.going.has(run.exec_id)) return false;
+        const isOpen = !hasEnded(run.status) && model.baseOf(run) === look.here;
+        return isOpen || run.exec_id === look.attempt;
+    });
+}
+
+/**
+ * The run that a draft has to wait for: that of the nearest cell above it that is still running, or was asked to.
+ * @param {Cell[]} cells @param {string} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @returns {string | undefined} its exec_id
+ */
+export function runToWaitFor(cells, key, asked) {
+    const at = cells.findIndex((cell) => cell.key === key);
+    const target = cells[at];
+    for (const cell of cells.slice(0, Math.max(0, at)).reverse()) {
+        if (!sameBase(cell, target)) continue;
+        const coming = asked.get(cell.kind === 'draft' ? cell.draft.id : '');
+        const run = cell.kind === 'ran' ? cell.shown : cell.run;
+        if (coming) return coming;
+        if (run && !hasEnded(run.status)) return run.exec_id;
+    }
+    return undefined;
+}
+
+/**
+ * The drafts from a cell on that a click could run, in order.
+ * @param {Cell[]} cells @param {string | undefined} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @returns {Extract<Cell, {kind: 'draft'}>[]}
+ */
+export function runnableFrom(cells, key, asked) {
+    const from = key === undefined ? 0 : cells.findIndex((cell) => cell.key === key);
+    return cells.slice(Math.max(0, from)).filter((cell) => cell.kind === 'draft').filter(({ draft, run, isInside, isFresh }) =>
+        draft.kind === 'code' && draft.source.trim() && !isInside && !isFresh && !asked.has(draft.id) && (!run || hasEnded(run.status)));
+}
+
+/**
+ * The state that a cell would run at, if it would run now and not after another.
+ * @param {Cell[]} cells @param {Cell} cell @param {string} code @param {Map<string, string>} asked @returns {string | undefined}
+ */
+export function stateUnder(cells, cell, code, asked) {
+    if (cell.kind === 'ran') return cell.state.parent ?? undefined;
+    if (cell.kind === 'attempt' || cell.draft.kind === 'markdown' || !code.trim()) return undefined;
+    return runToWaitFor(cells, cell.key, asked) ? undefined : cell.draft.on;
+}
+
+/** @param {Cell} above @param {Cell} target */
+const sameBase = (above, target) => above.kind === 'draft' && target.kind === 'draft' && above.draft.on === target.draft.on;
+
+/** @param {Cell} cell @returns {Run | undefined} the run whose outputs the cell shows */
+export const runOf = (cell) => (cell.kind === 'ran' ? cell.shown : cell.run);
+
+/** @param {Cell} cell */
+export function textOf(cell) {
+    if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
+    return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
+}
+
+/** @param {Cell} cell */
+export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';

@@ -1,0 +1,91 @@
+// @ts-check
+// The end of the cell that runs stays in sight while it prints, until the user looks elsewhere; a button goes back to it.
+
+import { Component, html } from '../vendor/preact.js';
+import { OUTPUT_WORDS } from '../outputs/output-words.js';
+
+/** Space in px that stays free below the cell. */
+const FREE = 24;
+
+/** @extends {Component<{}, {isOffered: boolean}>} */
+export class Follow extends Component {
+    state = { isOffered: false };
+    /** @type {HTMLElement | null} */
+    place = null;
+    /** What scrolls. @type {HTMLElement | null} */
+    main = null;
+    /** The cell that runs. @type {HTMLElement | null} */
+    cell = null;
+    isOn = false;
+    last = { top: 0, height: 0 };
+
+    componentDidMount() {
+        this.main = this.place?.closest('main') ?? null;
+        const notebook = this.main?.querySelector('.notebook');
+        if (!this.main || !notebook) return;
+        this.main.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+        this.observer = new ResizeObserver(() => this.#grown());
+        this.observer.observe(notebook);
+    }
+
+    componentWillUnmount() {
+        this.observer?.disconnect();
+    }
+
+    /** How far the cell's end is below what is seen, in px. */
+    get #below() {
+        const { cell, main } = this;
+        return cell && main ? cell.getBoundingClientRect().bottom - main.getBoundingClientRect().bottom : -Infinity;
+    }
+
+    #grown() {
+        const { main } = this;
+        const cell = /** @type {HTMLElement | null} */ (main?.querySelector('.cell[data-status="running"]') ?? null);
+        if (cell !== this.cell) {
+            this.cell = cell;
+            const source = cell?.querySelector('.source')?.getBoundingClientRect();
+            const box = main?.getBoundingClientRect();
+            this.isOn = Boolean(source && box && source.bottom > box.top && source.top < box.bottom);
+        }
+        if (this.isOn) this.#scroll();
+        this.#look();
+    }
+
+    #scroll() {
+        const { cell, main } = this;
+        if (!cell || !main) return;
+        // What was shown as a whole is read from its beginning.
+        const shown = [...cell.querySelectorAll('.outputs > .output')].at(-1);
+        const room = shown && !shown.querySelector('.stream') ? shown.getBoundingClientRect().top - main.getBoundingClientRect().top : Infinity;
+        const by = Math.min(this.#below + FREE, room);
+        if (by > 0) main.scrollTop += by;
+        this.last = { top: main.scrollTop, height: main.scrollHeight };
+    }
+
+    /** Only the user goes up in a notebook that has not become shorter. */
+    #scrolled() {
+        const { main, last } = this;
+        if (!main) return;
+        if (main.scrollTop < last.top - 1 && main.scrollHeight >= last.height) this.isOn = false;
+        else if (main.scrollTop > last.top + 1 && this.#below <= 0) this.isOn = true;
+        this.last = { top: main.scrollTop, height: main.scrollHeight };
+        this.#look();
+    }
+
+    #look() {
+        const isOffered = this.cell !== null && !this.isOn && this.#below > 0;
+        if (isOffered !== this.state.isOffered) this.setState({ isOffered });
+    }
+
+    /** @param {{}} _ @param {{isOffered: boolean}} state */
+    render(_, { isOffered }) {
+        const go = () => {
+            this.isOn = true;
+            this.#scroll();
+            this.#look();
+        };
+        return html`<div class="follow" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>
+            ${isOffered && html`<button class="button" data-frame title=${OUTPUT_WORDS.followHint} onClick=${go}>↓ ${OUTPUT_WORDS.follow}</button>`}
+        </div>`;
+    }
+}

@@ -1,0 +1,25 @@
+// @ts-check
+// Typing that has outlived its draft, which became a state or is gone. Pure.
+
+import { newId } from '../text/format.js';
+
+/** What was typed into a draft while it ran is not what ran: it stays as a change of the new cell. @param {import('./page.js').Page} page @param {import('../shell/protocol.js').State} state */
+export function keepLaterTyping(page, state) {
+    const run = page.model.runOf(state);
+    if (!run?.draft) return;
+    const text = page.drafts.get(run.draft)?.source;
+    page.drafts.forget(run.draft);
+    if (text !== undefined && text !== run.code) page.edits.set(state.id, { text, run: null });
+}
+
+/** What was typed into a draft that cannot be made again is a change of the cell that it became, or a new draft where we stand. @param {import('./page.js').Page} page @param {import('../shell/protocol.js').Draft} draft */
+export function keepOrphan(page, { id, kind, source }) {
+    const run = page.model.runs.get(page.model.runOfDraft.get(id) ?? '');
+    if (!source.trim() || source === run?.code) return;
+    if (run?.state && page.model.states.has(run.state)) {
+        page.edits.set(run.state, { text: source, run: null });
+        page.saveTab();
+    } else {
+        page.drafts.add({ id: newId(), on: page.here, kind, source }, page.drafts.lastOn(page.here));
+    }
+}

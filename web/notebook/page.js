@@ -1,0 +1,398 @@
+// @ts-check
+// What this browser looks at and what it asked for: the state it stands on, edits of cells that ran, its own runs.
+//
+// Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
+
+import { Comparing } from '../compare/compared-pair.js';
+import { Deleting } from './deletion.js';
+import { Drafts } from './drafts.js';
+import { Keeping } from '../checkpoints/checkpoint-controller.js';
+import { cellId, cellsOf, runnableFrom, runToWaitFor, stateUnder } from './cell-list.js';
+import { others, Presence } from '../presence/presence.js';
+import { keepLaterTyping, keepOrphan } from './orphaned-edits.js';
+import { hasEnded } from '../shell/protocol.js';
+import { newId } from '../text/format.js';
+import { Together } from '../shell/run-completion-buffer.js';
+import { Variables } from '../variables/variables.js';
+import { WORDS } from '../shell/words.js';
+
+/** @typedef {import('./cell-list.js').Cell} Cell */
+/** @typedef {import('../shell/protocol.js').Command} Command */
+/** @typedef {import('../shell/protocol.js').Event} Event */
+/** @typedef {import('../shell/protocol.js').Reply} Reply */
+/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was renamed or deleted */
+/** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
+
+/**
+ * @typedef {object} Around What the page needs from the browser.
+ * @property {(command: Command) => Promise<Reply>} send
+ * @property {() => void} changed something has to be painted
+ * @property {() => void} now paints it before the next key is pressed
+ * @property {() => void} ifDue paints what is not painted yet
+ * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
+ * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) => Promise<boolean>} ask
+ * @property {(key: string) => any} recall
+ * @property {(key: string, value: any) => void} remember for this tab, across reloads
+ * @property {() => string | null} [called] what the user wants to be called
+ */
+
+export class Page {
+    /** @param {import('../shell/model.js').Model} model @param {Around} around */
+    constructor(model, around) {
+        this.model = model;
+        this.around = around;
+        /** @type {import('../shell/protocol.js').Scope} */
+        this.scope = 'view';
+        /** @type {Connection} */
+        this.connection = 'connecting';
+        this.isLoaded = false;
+        this.here = 'initial';
+        /** @type {string | null} */
+        this.attempt = null;
+        this.freshId = newId();
+        /** Drafts that were begun here in the midst of the line: they are shown while they are empty, too. @type {Set<string>} */
+        this.begun = new Set();
+        /** @type {Map<string, import('./cell-list.js').Edit>} */
+        this.edits = new Map(around.recall('edits') ?? []);
+        /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
+        this.mine = new Map(around.recall('mine') ?? []);
+        /** Runs that were asked for and that the server has not told of, by draft. @type {Map<string, string>} */
+        this.asked = new Map();
+        /** Runs that were asked to stop once. @type {Set<string>} */
+        this.stopping = new Set();
+        this.variables = new Variables(this, around);
+        this.keeping = new Keeping(this, around);
+        this.together = new Together();
+        this.comparing = new Comparing(this, around);
+        /** @type {Notice | null} */
+        this.notice = null;
+        const time = { later: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms), notLater: (/** @type {any} */ timer) => clearTimeout(timer) };
+        const refused = (/** @type {Reply} */ reply) => this.refused(reply);
+        this.drafts = new Drafts(model, around.send, { ...time, changed: around.changed, refused, orphaned: (draft) => keepOrphan(this, draft) });
+        this.presence = new Presence(this, around, time);
+        this.deleting = new Deleting(this, around, time);
+    }
+
+    get mayRun() {
+        return this.scope !== 'view' && !['ended', 'gone', 'left'].includes(this.connection);
+    }
+
+    /** The cells that the page shows. @returns {Cell[]} */
+    cells() {
+        const { here, attempt, edits, freshId, begun, asked, going } = this;
+        return cellsOf(this.model, { here, attempt, edits, freshId, asked, going, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state, before) => this.drafts.on(state, before) });
+    }
+
+    /** The others who look at the notebook, as they are shown. */
+    others() {
+        return others(this.model.people, this.presence.id);
+    }
+
+    /** States that are about to be deleted, unless that is taken back. */
+    get going() {
+        return this.deleting.going;
+    }
+
+    // What comes from the server
+
+    /** @param {import('../shell/protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
+    loaded(snapshot, address) {
+        this.together = new Together();
+        const before = this.isLoaded ? this.here : 'initial';
+        this.model.load(snapshot);
+        this.variables.clear();
+        this.isLoaded = true;
+        this.asked.clear();
+        for (const id of this.mine.keys()) {
+            const run = this.model.runs.get(id);
+            if (run && hasEnded(run.status)) this.#ended(id, run.state);
+        }
+        this.goTo(address, true);
+        this.drafts.rescue(this.here);
+        if (!this.#exists(before)) this.say(WORDS.startedAnew, true);
+    }
+
+    /** @param {Event} event */
+    happened(event) {
+        for (const one of this.together.add(event)) this.#take(one);
+        this.around.changed();
+    }
+
+    /** @param {Event} event */
+    #take(event) {
+        const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
+        if (event.event === 'state_added') keepLaterTyping(this, event.state);
+        if (event.event === 'drafts_changed') this.drafts.hear(event);
+        if (event.event === 'state_changed') this.variables.heed(event.state);
+        this.model.fold(event);
+        if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');
+        if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
+        if (event.event === 'removed') for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
+        if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
+        if (event.event === 'reset') this.variables.clear();
+        if (event.event === 'state_changed') this.variables.follow();
+        if (event.event === 'removed' || event.event === 'reset') this.comparing.heed();
+        if (!this.#exists(this.here)) this.#stand(refuge ?? this.model.newest(), null, true);
+    }
+
+    /** @param {import('../shell/protocol.js').Scope} scope */
+    allowed(scope) {
+        this.scope = scope;
+        this.around.changed();
+    }
+
+    /** @param {Connection} connection */
+    connected(connection) {
+        this.connection = connection;
+        if (connection === 'open') this.presence.arrived();
+        this.around.changed();
+    }
+
+    // Where we stand
+
+    /** Looks at a state or, by the id of its run, at an attempt. @param {string} id @param {boolean} [replace] */
+    goTo(id, replace = false) {
+        if (this.comparing.follow(id)) return;
+        const run = this.model.runs.get(id);
+        if (this.model.states.has(id)) this.#stand(id, null, replace);
+        else if (run?.state) this.#stand(run.state, null, replace);
+        else if (run) this.#stand(this.model.baseOf(run) ?? this.here, id, replace);
+        else this.#stand(this.model.newest(), null, true);
+    }
+
+    /** Shows two states beside each other, wherever we stand. @type {(a: string, b: string) => void} */
+    compare = (a, b) => this.comparing.open(a, b);
+
+    /** @param {string} state @param {string | null} attempt @param {boolean} replace */
+    #stand(state, attempt, replace) {
+        this.here = state;
+        this.attempt = attempt;
+        this.around.setAddress(this.comparing.address ?? attempt ?? state, replace);
+        this.variables.follow();
+        this.presence.moved();
+        this.around.changed();
+    }
+
+    #exists = (/** @type {string} */ state) => this.model.states.has(state);
+
+    /** The nearest ancestor of where we stand that stays. @param {string[]} gone @returns {string | null} */
+    #refuge(gone) {
+        const line = this.model.lineage(this.here).filter((state) => !gone.includes(state.id));
+        return line.at(-1)?.id ?? null;
+    }
+
+    // Running
+
+    /** Runs a cell as it reads now; a draft that would wait for a running cell above it, `beside` that one, against the same state. @param {Cell} cell @param {string} code @param {boolean} [beside] */
+    run(cell, code, beside = false) {
+        if (!this.mayRun) return;
+        this.keeping.first(stateUnder(this.cells(), cell, code, this.asked), () => {
+            const now = this.cells().find(({ key }) => key === cell.key) ?? cell;
+            if (now.kind === 'ran') this.#runAgain(now, code);
+            else if (now.kind === 'draft') this.#runDraft(now, code, beside);
+            else this.copyAsDraft(code);
+        });
+    }
+
+    /** The run that a draft would wait for. @param {Cell} cell */
+    waitsFor(cell) {
+        return runToWaitFor(this.cells(), cell.key, this.asked);
+    }
+
+    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code @param {boolean} [beside] */
+    #runDraft(cell, code, beside = false) {
+        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.asked.has(cell.draft.id);
+        if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
+        const before = beside ? undefined : this.waitsFor(cell);
+        if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
+        this.drafts.flushAll();
+        const on = before ? { run: before } : { state: cell.draft.on };
+        const exec_id = newId();
+        this.asked.set(cell.draft.id, exec_id);
+        // What stands below an inserted cell waits below it then, as after an edit.
+        const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
+        this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
+    }
+
+    /** The drafts from a cell on that a click could run, in order. @param {string} [key] @returns {Extract<Cell, {kind: 'draft'}>[]} */
+    runnable(key) {
+        return runnableFrom(this.cells(), key, this.asked);
+    }
+
+    /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
+    runFrom(key) {
+        const [first] = this.runnable(key);
+        if (!this.mayRun || !first) return;
+        this.keeping.first(stateUnder(this.cells(), first, first.draft.source, this.asked), () => {
+            for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
+        });
+    }
+
+    /** A cell that ran, changed or not, runs again beside itself. @param {Extract<Cell, {kind: 'ran'}>} cell @param {string} code */
+    #runAgain(cell, code) {
+        const { state } = cell;
+        if (cell.shown && !hasEnded(cell.shown.status)) return;
+        if (cell.isOutdated) {
+            this.say(WORDS.wait, false);
+            return;
+        }
+        const exec_id = newId();
+        this.edits.set(state.id, { text: code, run: exec_id });
+        this.saveTab();
+        const on = { state: state.parent ?? 'initial' };
+        this.#start({ do: 'run', exec_id, code, on, draft: cellId(this.model, state), instead_of: { state: state.id, tip: this.here } });
+    }
+
+    /** @param {Extract<Command, {do: 'run'}>} command */
+    async #start(command) {
+        if ('state' in command.on && this.keeping.needsReplay(command.on.state)) command.replay = true;
+        if ('state' in command.on && this.going.has(command.on.state)) this.deleting.undo();
+        this.mine.set(command.exec_id, this.here);
+        this.saveTab();
+        this.around.changed();
+        // What it builds on goes first.
+        const sent = this.drafts.allSent();
+        if (sent) await sent;
+        const reply = await this.around.send(command);
+        // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
+        if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
+        this.mine.delete(command.exec_id);
+        if (command.draft) this.asked.delete(command.draft);
+        for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
+        this.saveTab();
+        this.refused(reply);
+    }
+
+    /** Our own run went well and we still stand where it grew: go on from what it left. @param {string} id @param {string | null} state */
+    #ended(id, state) {
+        const stood = this.mine.get(id);
+        this.stopping.delete(id);
+        if (stood === undefined) return;
+        this.mine.delete(id);
+        const parent = state && this.model.states.get(state)?.parent;
+        if (state && this.#exists(state)) {
+            for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
+            if (this.here === stood || this.here === parent) {
+                if (parent) this.drafts.follow(parent, state, (draft) => this.asked.has(draft) || this.model.runOfDraft.has(draft));
+                this.#stand(state, null, true);
+            }
+        }
+        this.saveTab();
+    }
+
+    /** Stops a run; asked twice, its process is killed. @param {string} exec_id */
+    async stop(exec_id) {
+        this.stopping.add(exec_id);
+        this.around.changed();
+        this.refused(await this.around.send({ do: 'interrupt', exec_id }));
+    }
+
+    /** @param {string} exec_id @param {string} text */
+    async answer(exec_id, text) {
+        const reply = await this.around.send({ do: 'answer_input', exec_id, text });
+        this.refused(reply);
+        return reply.kind !== 'refused';
+    }
+
+    // Editing
+
+    /** The user typed into a cell. @param {Cell} cell @param {string} text @param {string} [before] what its editor read before */
+    type(cell, text, before) {
+        if (cell.kind === 'ran') {
+            const run = cell.edit?.run ?? null;
+            if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
+            else this.edits.set(cell.state.id, { text, run });
+            this.saveTab();
+            this.around.changed();
+        } else if (cell.kind === 'draft') {
+            const last = this.drafts.lastOn(cell.draft.on);
+            // From now on it is a draft like any other, and below it stands a new place to type.
+            if (cell.draft.id === this.freshId) this.freshId = newId();
+            this.drafts.put({ ...this.drafts.now(cell.draft), source: text }, cell.isFresh ? last : null, before);
+        }
+    }
+
+    /** @param {Extract<Cell, {kind: 'ran'}>} cell */
+    undoEdit(cell) {
+        this.edits.delete(cell.state.id);
+        this.saveTab();
+        this.around.changed();
+    }
+
+    /**
+     * Makes a draft below a cell, an empty one unless a text is given; answers its id. Below a cell that ran it is the first of the drafts: in the middle
+     * of the line it would start a branch before there is anything in it.
+     * @param {Cell} cell @param {'code' | 'markdown'} [kind] @param {string} [source] @returns {string}
+     */
+    insertBelow(cell, kind = 'code', source = '') {
+        const isBeside = cell.kind !== 'draft' || cell.isInside;
+        const on = isBeside ? this.here : cell.draft.on;
+        const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
+        return this.drafts.add({ id: newId(), on, kind, source }, after);
+    }
+
+    /** @param {string} code @returns {string} */
+    copyAsDraft(code) {
+        return this.drafts.add({ id: newId(), on: this.here, kind: 'code', source: code }, this.drafts.lastOn(this.here));
+    }
+
+    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
+    setKind(cell, kind) {
+        if (cell.isFresh) this.type(cell, '');
+        this.drafts.put({ ...this.drafts.now(cell.draft), kind });
+        this.drafts.flush(cell.draft.id);
+    }
+
+    /** @param {string} state @param {string[]} prose */
+    async setProse(state, prose) {
+        this.refused(await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }));
+    }
+
+    // The graph
+
+    /** @param {string} state @param {string} label */
+    async label(state, label) {
+        this.refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
+    }
+
+    /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @type {(what: {state: string, subtree?: boolean}) => any} */
+    deleteStates = (what) => this.deleting.begin(what.state, what.subtree ?? false);
+
+    /** Forgets a failed attempt; for a moment that can be taken back. @param {string} exec_id */
+    dropAttempt = (exec_id) => this.deleting.forget(exec_id);
+
+    /** Forgets what is in the notebook. @returns {Promise<boolean>} whether that was done */
+    async reset() {
+        const reply = await this.around.send({ do: 'reset' });
+        this.refused(reply);
+        if (reply.kind === 'refused') return false;
+        for (const map of [this.edits, this.mine]) map.clear();
+        this.saveTab();
+        return true;
+    }
+
+    // Saying
+
+    /** @param {string} text @param {boolean} isBad @param {{act?: Notice['act'], stays?: boolean}} [more] */
+    say(text, isBad, more = {}) {
+        this.notice = { text, isBad, ...more };
+        this.around.changed();
+    }
+
+    hush() {
+        this.notice = null;
+        this.around.changed();
+    }
+
+    /** @param {Reply} reply */
+    refused(reply) {
+        // While the disk refuses, the banner says so, and for as long as it lasts.
+        if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble)) this.say(WORDS.refused(reply), true);
+    }
+
+    /** Keeps for this tab what a reload must not lose. */
+    saveTab() {
+        this.around.remember('edits', [...this.edits]);
+        this.around.remember('mine', [...this.mine]);
+    }
+}

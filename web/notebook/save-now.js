@@ -1,0 +1,13 @@
+// @ts-check
+// "Save now": everything is saved as it happens; asked to, the page sends what was typed last and the state its checkpoint.
+
+import { isInMemory } from '../checkpoints/residency.js';
+import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+
+/** @param {import('./page.js').Page} page */
+export function saveNow(page) {
+    page.drafts.flushAll();
+    const state = page.model.states.get(page.here);
+    if (page.mayRun && state && state.parent !== null && isInMemory(state)) page.keeping.save(state.id);
+    else page.say(WORDS.saved, false);
+}

@@ -1,0 +1,69 @@
+// @ts-check
+// An error: what went wrong first, then where. Lines of cells lead to their editors.
+
+import { shownAtFirst, taken, withoutColours } from '../text/traceback.js';
+import { Component, html } from '../vendor/preact.js';
+import { OUTPUT_WORDS } from './output-words.js';
+import { nodesOfText } from './styled-text.js';
+
+/** @typedef {import('../shell/protocol.js').RunError} RunError */
+/** @typedef {import('../text/traceback.js').Place} Place */
+/** @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) | null}} FailureProps `count`: the number of the cell that failed */
+
+/** @extends {Component<FailureProps, {showsAll: boolean}>} */
+export class Failure extends Component {
+    state = { showsAll: false };
+
+    /** @param {FailureProps} props @param {{showsAll: boolean}} state */
+    render({ error, count, goTo }, { showsAll }) {
+        const { title, frames, after } = taken(error);
+        const steps = frames.filter((one) => one.isFrame).length;
+        const shown = showsAll ? frames : shownAtFirst(frames, count);
+        const first = shown.findIndex((one) => typeof one === 'number');
+        return html`
+            <div class="failure">
+                <div class="title">${title}</div>
+                ${shown.map((one, i) => {
+                    if (i === first) return html`<button class="quiet" key="all" onClick=${() => this.setState({ showsAll: true })}>${OUTPUT_WORDS.allFrames(steps)}</button>`;
+                    return typeof one === 'number' ? html`<div class="at" key=${`hidden ${i}`}>⋯</div>` : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count} goTo=${goTo} />`;
+                })}
+                ${after && html`<${Coloured} text=${after} />`}
+            </div>`;
+    }
+}
+
+/** @param {{frame: import('../text/traceback.js').Frame} & Pick<FailureProps, 'count' | 'goTo'>} props */
+const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
+    <div class="step">
+        ${place && html`<div class="at">${where(place, count, goTo)}${rest}</div>`}
+        ${text && html`<${Coloured} text=${text} />`}
+    </div>`;
+
+/** @param {NonNullable<Place>} place @param {number | null} count @param {FailureProps['goTo']} goTo */
+function where({ cell, line }, count, goTo) {
+    const text = cell === count ? OUTPUT_WORDS.toOwnLine(line) : OUTPUT_WORDS.toLine(cell, line);
+    return goTo ? html`<button class="line" title=${OUTPUT_WORDS.goToLine} onClick=${() => goTo(cell, line)}>${text}</button>` : text;
+}
+
+/** @param {RunError} error @returns {string} as one would paste it */
+export const errorText = ({ ename, evalue, traceback }) => (traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename);
+
+/** Text with a terminal's colours that does not grow. @extends {Component<{text: string}, {}>} */
+class Coloured extends Component {
+    /** @type {HTMLElement | null} */
+    place = null;
+
+    componentDidMount() {
+        this.place?.replaceChildren(...nodesOfText(this.props.text));
+    }
+
+    /** @param {{text: string}} next */
+    shouldComponentUpdate(next) {
+        if (next.text !== this.props.text) this.place?.replaceChildren(...nodesOfText(next.text));
+        return false;
+    }
+
+    render() {
+        return html`<pre class="coloured" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
+    }
+}

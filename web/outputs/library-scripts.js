@@ -1,0 +1,33 @@
+// @ts-check
+// Scripts that outputs ask for by a public address, out of the user's own Python packages.
+
+import { PACKAGES, libraryOf } from './libraries.js';
+import { OUTPUT_WORDS } from './output-words.js';
+
+/** What was found; the same text serves all frames of the page. @type {Map<string, Promise<string | null>>} */
+const found = new Map();
+
+/**
+ * What a frame gets for an address: the script, or a sentence about what is missing. `isVital`: nothing can be shown
+ * without it.
+ * @param {string} url @returns {Promise<{text: string | null, note?: string, isVital?: boolean}>}
+ */
+export async function scriptFor(url) {
+    const name = libraryOf(url);
+    if (name === null) return { text: null, note: OUTPUT_WORDS.noNetwork(url.slice(0, 200)) };
+    if (name === 'nothing') return { text: '' };
+    const text = await fetched(name);
+    return text === null ? { text, note: OUTPUT_WORDS.missing(...PACKAGES[name]), isVital: true } : { text };
+}
+
+/** @param {string} name @returns {Promise<string | null>} */
+function fetched(name) {
+    let text = found.get(name);
+    if (!text) {
+        text = fetch(`/api/libraries/${name}`).then((answer) => (answer.status === 200 ? answer.text() : null), () => null);
+        found.set(name, text);
+        // What is missing may be installed a moment later.
+        text.then((got) => got === null && found.delete(name));
+    }
+    return text;
+}

@@ -1,0 +1,99 @@
+// @ts-check
+// Which representation of an output is shown, and how. Pure.
+
+import { plotlyHtml, vegaHtml } from './libraries.js';
+
+/** @typedef {import('../shell/protocol.js').MimeBundle} MimeBundle */
+/** @typedef {'frame' | 'image' | 'markdown' | 'latex' | 'json' | 'file' | 'widget' | 'text'} How */
+/** @typedef {{how: How, mime: string, data: any}} Shown */
+
+const WIDGET = 'application/vnd.jupyter.widget-view+json';
+/** Base64 in HTML that we make ourselves. @param {string} data */
+const plainBase64 = (data) => data.replaceAll(/[^\w+/=]/g, '');
+
+/** Richest first, as in other notebooks. `make` turns what others bring into what we show. */
+const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]} */ ([
+    [/^application\/vnd\.plotly\.v1\+json$/, 'frame', plotlyHtml],
+    [/^application\/vnd\.vega(lite)?\.v\d+[+.]json$/, 'frame', (data, mime) => vegaHtml(data, mime.includes('vegalite'))],
+    [/^text\/html$/, 'frame'],
+    [/^text\/markdown$/, 'markdown'],
+    [/^text\/latex$/, 'latex'],
+    [/^image\/svg\+xml$/, 'image'],
+    [/^image\/(?:png|jpeg|gif|webp|avif|bmp)$/, 'image'],
+    [/^application\/json$/, 'json'],
+    [/^application\/javascript$|^text\/javascript$/, 'frame', (data) => `<script>${asText(data).replaceAll(/<\/(script)/gi, '<\\/$1')}</script>`],
+    [/^(audio|video)\/[\w.+-]+$/, 'frame', (data, mime) => `<${mime.split('/')[0]} controls src="data:${mime};base64,${plainBase64(asText(data))}"></${mime.split('/')[0]}>`],
+    [/^(?:application\/(?!vnd\..*json$)|image\/|font\/|model\/)/, 'file'],
+    [/^text\/plain$/, 'text'],
+    [/^text\//, 'text'],
+]);
+
+/** @param {MimeBundle} bundle @returns {Shown} */
+export function choose(bundle) {
+    const mimes = Object.keys(bundle);
+    if (mimes.includes(WIDGET)) {
+        const { [WIDGET]: view, ...rest } = bundle;
+        return { how: 'widget', mime: WIDGET, data: Object.keys(rest).length ? rest : { 'text/plain': '' } };
+    }
+    for (const [pattern, how, make] of ORDER) {
+        const mime = mimes.find((one) => pattern.test(one));
+        if (mime === undefined || (how === 'file' && typeof bundle[mime] !== 'string')) continue;
+        return { how, mime, data: make ? make(bundle[mime], mime) : how === 'json' ? bundle[mime] : asText(bundle[mime]) };
+    }
+    const mime = mimes[0] ?? 'text/plain';
+    return mime in bundle ? { how: 'json', mime, data: bundle[mime] } : { how: 'text', mime, data: '' };
+}
+
+/** nbformat allows text as a list of lines. @param {unknown} value */
+function asText(value) {
+    if (Array.isArray(value)) return value.join('');
+    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : String(value);
+}
+
+/** Where an image's bytes are: an address that holds them. An SVG as an image runs no script and loads nothing. @param {string} mime @param {string} data */
+export function imageAddress(mime, data) {
+    return mime === 'image/svg+xml' ? `data:${mime},${encodeURIComponent(withNamespace(data))}` : `data:${mime};base64,${data.replaceAll(/\s/g, '')}`;
+}
+
+/** Without its namespace an SVG is not an image; in a page it would have been one. @param {string} svg */
+function withNamespace(svg) {
+    return /<svg[^>]*\sxmlns=/.test(svg) ? svg : svg.replace(/<svg\b/, '<svg xmlns="http://www.w3.org/2000/svg"');
+}
+
+/** The size that an image asks for, in px. @param {MimeBundle} metadata @param {string} mime @returns {{width?: number, height?: number}} */
+export function imageSize(metadata, mime) {
+    const own = /** @type {any} */ (metadata[mime] ?? metadata);
+    const number = (/** @type {unknown} */ value) => (typeof value === 'number' && value > 0 ? value : undefined);
+    return { width: number(own.width), height: number(own.height) };
+}
+
+/** How a file of this type is called at its end. @param {string} mime */
+export const endingOf = (mime) => ({ 'image/jpeg': 'jpg', 'image/svg+xml': 'svg', 'application/octet-stream': 'bin' })[mime] ?? mime.replace(/^.*[/.]/, '').replace(/\+.*$/, '').slice(0, 8);
+
+/** What a representation holds, as bytes: nbformat has them in base64, except where they are text. @param {string} mime @param {string} data @returns {Uint8Array<ArrayBuffer>} */
+export function asBytes(mime, data) {
+    if (/^text\/|[+/](xml|json|javascript)$/.test(mime)) return new TextEncoder().encode(data);
+    try {
+        return Uint8Array.from(atob(data.replaceAll(/\s/g, '')), (one) => one.charCodeAt(0));
+    } catch {
+        return new TextEncoder().encode(data);
+    }
+}
+
+const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
+
+/** @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all others. */
+
+/** The last picture among outputs. @param {import('../shell/model.js').Item[]} outputs @returns {Picture | null} */
+export function pictureOf(outputs) {
+    for (let i = outputs.length - 1; i >= 0; i -= 1) {
+        const item = outputs[i];
+        if (item.output_type !== 'display_data' && item.output_type !== 'execute_result') continue;
+        const mime = IMAGES.find((one) => item.data[one] !== undefined);
+        if (mime) return { key: item.key, mime, item };
+    }
+    return null;
+}
+
+/** As an image's address. @param {Picture} picture */
+export const addressOf = ({ mime, item }) => imageAddress(mime, asText(item.data[mime]));

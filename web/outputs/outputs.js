@@ -1,0 +1,159 @@
+// @ts-check
+// What a run printed and showed, in order, and the question it asks. All of it can be folded into one line.
+
+import { Component, html } from '../vendor/preact.js';
+import { choose, imageAddress, imageSize } from './mime.js';
+import { bytes } from '../text/format.js';
+import { Terminal } from '../text/terminal.js';
+import { WORDS } from '../shell/words.js';
+import { OUTPUT_WORDS } from './output-words.js';
+import { errorText, Failure } from './error-view.js';
+import { Frame } from './frame.js';
+import { Held, isHeld } from './untrusted-output.js';
+import { Json } from './json-tree.js';
+import { keep, recall } from './output-settings.js';
+import { OutputTools, saveFile } from './output-toolbar.js';
+import { Picture } from './image.js';
+import { countOf, goToLine } from './traceback-links.js';
+import { Latex, Markdown } from './rich-text.js';
+import { Question } from './input-prompt.js';
+import { StaticText, Stream } from './stream.js';
+
+/** @typedef {import('../shell/model.js').Item} Item */
+/** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {{run: Run, rev: number, acts: import('../cell/cell-controller.js').Acts, mayRun: boolean}} OutputsProps */
+
+/** How long the place of outputs that were cleared is kept for those that follow, in milliseconds. */
+const HOLD_MS = 1000;
+
+/** By the run that they show. @type {Map<string, Outputs>} */
+const shownNow = new Map();
+
+/** Folds a run's outputs into a line, or shows them again. @param {string | undefined} exec_id */
+export const toggleFold = (exec_id) => shownNow.get(exec_id ?? '')?.toggle();
+
+/** @extends {Component<OutputsProps, {isFolded: boolean}>} */
+export class Outputs extends Component {
+    state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
+    /** @type {HTMLElement | null} */
+    place = null;
+    /** The first item that was painted. @type {number | undefined} */
+    first = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    holding = undefined;
+
+    componentDidMount() {
+        shownNow.set(this.props.run.exec_id, this);
+        this.first = this.props.run.outputs[0]?.key;
+    }
+
+    componentWillUnmount() {
+        if (shownNow.get(this.props.run.exec_id) === this) shownNow.delete(this.props.run.exec_id);
+        clearTimeout(this.holding);
+    }
+
+    /** @param {OutputsProps} next @param {{isFolded: boolean}} state */
+    shouldComponentUpdate(next, state) {
+        const changes = next.run !== this.props.run || next.rev !== this.props.rev || next.mayRun !== this.props.mayRun || state.isFolded !== this.state.isFolded;
+        if (changes) this.#hold(next.run);
+        return changes;
+    }
+
+    /** What was cleared makes room for what comes next: the cells below do not jump up and down. @param {Run} run */
+    #hold(run) {
+        const first = run.outputs[0]?.key;
+        const isCleared = this.first !== undefined && first !== this.first;
+        this.first = first;
+        if (!isCleared || run.status !== 'running' || !this.place) return;
+        this.place.style.minHeight = `${this.place.offsetHeight}px`;
+        clearTimeout(this.holding);
+        this.holding = setTimeout(() => {
+            this.holding = undefined;
+            if (this.place) this.place.style.minHeight = '';
+            this.forceUpdate();
+        }, HOLD_MS);
+    }
+
+    toggle() {
+        const isFolded = !this.state.isFolded;
+        keep(`fold ${this.props.run.exec_id}`, isFolded || undefined);
+        this.setState({ isFolded });
+    }
+
+    /** @param {OutputsProps} props @param {{isFolded: boolean}} state */
+    render({ run, acts, mayRun }, { isFolded }) {
+        const ownError = run.error && !run.outputs.some((item) => item.output_type === 'error') ? run.error : null;
+        const isSilent = run.outputs.length === 0 && !run.prompt && !ownError;
+        if (isSilent && this.holding === undefined) return null;
+        const fold = isFolded ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold;
+        return html`
+            <div class="outputs" data-status=${run.status} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>
+                ${!isSilent && html`<button class="fold" key="fold" aria-label=${fold} title=${fold} aria-expanded=${!isFolded} onClick=${() => this.toggle()}></button>`}
+                ${run.status === 'imported' && html`<div class="imported" key="imported">${OUTPUT_WORDS.imported}</div>`}
+                ${isFolded
+                    ? html`<div class="calm" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
+                    : run.outputs.map((item, i) => this.#output(item, i))}
+                ${ownError && !isFolded && html`<div class="output" key="error">${this.#failure(ownError)}</div>`}
+                ${run.prompt && html`<${Question} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id} acts=${mayRun ? acts : null} />`}
+            </div>`;
+    }
+
+    /** @param {Item} item @param {number} i */
+    #output(item, i) {
+        const { run, acts } = this.props;
+        const id = `${run.exec_id} ${i}`;
+        if (item.output_type === 'error') return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
+        if (item.output_type === 'stream') {
+            return html`<div class="output" key=${item.key}><${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id} isGrowing=${run.status === 'running'} />
+                <${OutputTools} page=${acts.page} text=${() => plain(item.pieces.join(''))} image=${null} /></div>`;
+        }
+        const chosen = choose(item.data);
+        const { how, mime, data } = chosen;
+        const text = how === 'markdown' || how === 'latex' || how === 'text' ? data : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
+        // An image that takes the place of another is the same element: it changes without a gap.
+        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isHeld(run, item) ? html`<${Held} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
+            <${OutputTools} page=${acts.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
+    }
+
+    /** @param {import('../shell/protocol.js').RunError} error */
+    #failure(error) {
+        const { run, acts } = this.props;
+        const goTo = (/** @type {number} */ cell, /** @type {number} */ line) => goToLine(acts, run, cell, line);
+        return html`<${Failure} error=${error} count=${countOf(acts.page.model, run)} goTo=${goTo} />
+            <${OutputTools} page=${acts.page} text=${() => errorText(error)} image=${null} />`;
+    }
+}
+
+/** @param {import('./mime.js').Shown} chosen @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item @param {string} id @returns {any} */
+function shown({ how, mime, data }, item, id) {
+    if (how === 'frame') return html`<${Frame} content=${data} />`;
+    if (how === 'markdown') return html`<${Markdown} text=${data} />`;
+    if (how === 'latex') return html`<${Latex} text=${data} />`;
+    if (how === 'json') return html`<${Json} data=${data} />`;
+    if (how === 'image') {
+        const alt = typeof item.data['text/plain'] === 'string' ? item.data['text/plain'] : WORDS.image;
+        return html`<${Picture} id=${id} src=${imageAddress(mime, data)} alt=${alt} ...${imageSize(item.metadata, mime)} />`;
+    }
+    if (how === 'file') {
+        return html`<div class="calm"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
+    }
+    if (how === 'widget') {
+        return html`<div class="calm">${OUTPUT_WORDS.widget}</div>${shown(choose(data), { ...item, data }, id)}`;
+    }
+    return html`<${StaticText} text=${data} name="value" id=${id} />`;
+}
+
+/** Text as one would paste it: what a terminal would show in the end. @param {string} text */
+function plain(text) {
+    const terminal = new Terminal();
+    terminal.feed(text);
+    return terminal.lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
+}
+
+/** What is folded away, in a few words. @param {Run} run */
+function summary(run) {
+    const lines = run.outputs.reduce((sum, item) => (item.output_type === 'stream' ? sum + item.pieces.reduce((n, piece) => n + piece.split('\n').length - 1, 0) : sum), 0);
+    const others = run.outputs.filter((item) => item.output_type !== 'stream' && item.output_type !== 'error').length;
+    const isBad = run.error || run.outputs.some((item) => item.output_type === 'error');
+    return [lines && OUTPUT_WORDS.lines(lines), others && OUTPUT_WORDS.others(others), isBad && OUTPUT_WORDS.error].filter(Boolean).join(', ') || OUTPUT_WORDS.lines(1);
+}

@@ -1,0 +1,50 @@
+// @ts-check
+// Texts whose painter is fetched with the first of them: they read as their source until it is there.
+
+import { Component, html } from '../vendor/preact.js';
+import { fetched } from '../shell/lazy-parts.js';
+
+/** @extends {Component<{text: string}, {}>} */
+class Prose extends Component {
+    /** @type {HTMLElement | null} */
+    place = null;
+    look = 'prose';
+
+    /** @returns {Promise<(place: HTMLElement, text: string) => void>} */
+    async painter() {
+        return (await fetched('markdown')).paintMarkdown;
+    }
+
+    componentDidMount() {
+        this.#paint(this.props.text);
+    }
+
+    /** @param {{text: string}} next */
+    shouldComponentUpdate(next) {
+        if (next.text !== this.props.text) this.#paint(next.text);
+        return false;
+    }
+
+    /** @param {string} text */
+    async #paint(text) {
+        this.wanted = text;
+        // Without a connection the source stays, and the next text tries again.
+        const paint = await this.painter().catch(() => null);
+        if (paint && this.place && this.wanted === text) paint(this.place, text);
+    }
+
+    render() {
+        return html`<div class=${this.look} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
+    }
+}
+
+export class Markdown extends Prose {}
+
+/** Text with formulas in it, as `text/latex` brings it. */
+export class Latex extends Prose {
+    look = 'latex';
+
+    async painter() {
+        return (await fetched('math')).paintLatex;
+    }
+}

@@ -1,0 +1,28 @@
+// @ts-check
+// From a line that an error names to that line in a cell.
+
+import { runOf } from '../notebook/cell-list.js';
+
+/** The number that a run's cell has in its tracebacks: the n of `In[n]`. @param {import('../shell/model.js').Model} model @param {import('../shell/model.js').Run} run @returns {number | null} */
+export function countOf(model, run) {
+    const base = model.states.get(model.baseOf(run) ?? '');
+    return base ? base.exec_count + 1 : null;
+}
+
+/**
+ * Shows a line of a cell and selects it.
+ * @param {import('../cell/cell-controller.js').Acts} acts @param {import('../shell/model.js').Run} run whose error names it @param {number} number the cell's @param {number} line from 1 on
+ */
+export function goToLine(acts, run, number, line) {
+    const cells = acts.page.cells();
+    const isOwn = number === countOf(acts.page.model, run);
+    const cell = cells.find((one) => (isOwn ? runOf(one)?.exec_id === run.exec_id : one.kind === 'ran' && one.state.exec_count === number));
+    const view = cell && acts.views.get(cell.key);
+    if (!view) return;
+    view.focus();
+    const editor = view.editor?.view;
+    if (!editor) return;
+    const { doc } = editor.state;
+    const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines));
+    editor.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+}

@@ -1,0 +1,48 @@
+// @ts-check
+// HTML and SVG that came in a file: shown as text until somebody wants to see it, because scripts of a file run only when
+// that was asked for.
+
+import { choose } from './mime.js';
+import { Component, html } from '../vendor/preact.js';
+import { HOME_WORDS } from '../home/home-words.js';
+import { StaticText } from './stream.js';
+
+/** Whether somebody has asked for it, in this tab. */
+let isWanted = false;
+/** @type {Set<() => void>} */
+const held = new Set();
+
+/** Whether an output of a run waits until it is asked for. @param {import('../shell/model.js').Run} run @param {import('../shell/model.js').Item} item */
+export const isHeld = (run, item) => run.status === 'imported' && 'data' in item && isFrame(item.data);
+
+/** @param {import('../shell/protocol.js').MimeBundle} data @returns {boolean} */
+function isFrame(data) {
+    const { how, data: rest } = choose(data);
+    return how === 'frame' || (how === 'widget' && isFrame(rest));
+}
+
+/** @extends {Component<{item: any, id: string, shown: () => any}, {}>} */
+export class Held extends Component {
+    again = () => this.forceUpdate();
+
+    componentDidMount() {
+        held.add(this.again);
+    }
+
+    componentWillUnmount() {
+        held.delete(this.again);
+    }
+
+    /** @param {{item: any, id: string, shown: () => any}} props */
+    render({ item, id, shown }) {
+        if (isWanted) return shown();
+        const show = () => {
+            isWanted = true;
+            for (const again of held) again();
+        };
+        const text = item.data['text/plain'];
+        return html`
+            ${text !== undefined && html`<${StaticText} text=${Array.isArray(text) ? text.join('') : String(text)} name="value" id=${id} />`}
+            <button class="quiet" title=${HOME_WORDS.heldHint} onClick=${show}>${HOME_WORDS.held}</button>`;
+    }
+}

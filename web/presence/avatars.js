@@ -1,0 +1,39 @@
+// @ts-check
+// Who else is here, in the header; and what can be done to states besides looking at them.
+
+import { countBelow } from '../notebook/deletion.js';
+import { placeOf } from './presence.js';
+import { html } from '../vendor/preact.js';
+import { PEOPLE_WORDS as WORDS } from './presence-words.js';
+import { Menu } from '../ui/menu.js';
+
+/** @typedef {import('./presence.js').Other} Other */
+
+/** Of more people than this, only the first are shown one by one. */
+const SHOWN = 4;
+
+/** @param {{page: import('../notebook/page.js').Page}} props */
+export function People({ page }) {
+    const all = page.others();
+    if (all.length === 0) return null;
+    const shown = all.length > SHOWN ? all.slice(0, SHOWN - 1) : all;
+    const said = (/** @type {Other} */ one) => WORDS.stands(one.called, placeOf(page.model, one.state));
+    const actions = () => all.map((one) => ({ text: one.called, hint: placeOf(page.model, one.state), act: () => page.goTo(one.state) }));
+    const hidden = all.length - shown.length;
+    return html`
+        <div class="people" role="group" aria-label=${WORDS.people}>
+            ${shown.map((one) => html`<button key=${one.id} class="avatar" data-colour=${one.colour} aria-label=${said(one)} title=${said(one)} onClick=${() => page.goTo(one.state)}>${one.initials}</button>`)}
+            <div class="rest" data-few=${hidden ? null : ''}><${Menu} label=${WORDS.count(all.length)} className="avatar" alignEnd actions=${actions}
+                face=${html`<span class="hidden">+${hidden}</span><span class="all">${all.length}</span>`} /></div>
+        </div>`;
+}
+
+/** What the menu of a state offers to delete. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
+export function deleteActions(state, page) {
+    const below = countBelow(page.model, state.id, page.going);
+    if (state.parent === null || page.going.has(state.id)) return [];
+    return [
+        state.living !== 'deleted' && { text: WORDS.deleteState, act: () => page.deleteStates({ state: state.id }), isBad: true },
+        below > 0 && state.living !== 'deleted' && { text: WORDS.deleteSubtree(below), act: () => page.deleteStates({ state: state.id, subtree: true }), isBad: true },
+    ];
+}

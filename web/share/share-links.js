@@ -1,0 +1,58 @@
+// @ts-check
+// What the page asks for over plain HTTP: share links, and notebooks that are not open yet.
+
+import { WORDS } from '../shell/words.js';
+
+/**
+ * Makes a link to a state.
+ * @param {string} notebook
+ * @param {{scope: 'view' | 'run', state: string, lasts: number | null, note: string | null}} wish `lasts`: seconds until it ends
+ * @returns {Promise<string>}
+ */
+export async function makeLink(notebook, { scope, state, lasts, note }) {
+    const answer = await fetch('/api/links', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ scope, notebook, ...(lasts !== null && { expires_in: lasts }), ...(note !== null && { label: note }) }),
+    });
+    if (!answer.ok) throw new Error(`${answer.status}`);
+    const { token } = await answer.json();
+    const url = new URL(`/n/${encodeURIComponent(notebook)}`, location.origin);
+    url.searchParams.set('token', token);
+    url.hash = state;
+    return url.href;
+}
+
+/** @typedef {{id: string, scope: 'view' | 'run', notebook: string, label: string | null, created_at: number, expires_at: number | null, last_used: number | null}} Link */
+
+/** The links to a notebook that are good still. @param {string} notebook @returns {Promise<Link[]>} */
+export async function linksTo(notebook) {
+    const answer = await fetch('/api/links');
+    if (!answer.ok) throw new Error(`${answer.status}`);
+    const { links } = await answer.json();
+    return links.filter((/** @type {Link} */ link) => link.notebook === notebook);
+}
+
+/** Takes a link back: whoever came in by it is sent out. @param {string} id */
+export async function takeBack(id) {
+    const answer = await fetch(`/api/links/${encodeURIComponent(id)}`, { method: 'DELETE' });
+    // One that is gone already is gone.
+    if (!answer.ok && answer.status !== 404) throw new Error(`${answer.status}`);
+}
+
+/** Whether this browser may make notebooks and links. */
+export async function isOwner() {
+    const answer = await fetch('/api/links');
+    return answer.ok;
+}
+
+/**
+ * Opens a notebook, a new one if there is none of this name.
+ * @param {string} name @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} where it is, or why not
+ */
+export async function openNotebook(name) {
+    const answer = await fetch('/api/notebooks', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name }) });
+    const told = await answer.json();
+    if (!answer.ok) return { path: null, why: WORDS.refused(told.error ?? told) };
+    return { path: `/n/${encodeURIComponent(told.name)}`, why: '' };
+}

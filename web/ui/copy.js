@@ -1,0 +1,15 @@
+// @ts-check
+// Text to the clipboard, or, where the browser does not let us, to a place from which it can be taken by hand.
+
+import { WORDS } from '../shell/words.js';
+import { tell } from './dialog.js';
+
+/** @param {import('../notebook/page.js').Page} page @param {string} text @param {{said: string, title: string}} words */
+export async function copyText(page, text, { said, title }) {
+    try {
+        await navigator.clipboard.writeText(text);
+        page.say(said, false);
+    } catch {
+        tell({ title, why: WORDS.linkWhy, text });
+    }
+}

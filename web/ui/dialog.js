@@ -1,0 +1,107 @@
+// @ts-check
+// Questions that need an answer before anything happens, as native dialogs.
+
+import { h, html, render } from '../vendor/preact.js';
+import { WORDS } from '../shell/words.js';
+
+/**
+ * @typedef {object} Question
+ * @property {string} title
+ * @property {string} why
+ * @property {string} act
+ * @property {boolean} [isBad] whether it destroys something
+ * @property {string} [input] what the input reads at first
+ * @property {number} [longest]
+ * @property {{text: string, act: () => void}} [other] what else can be done
+ */
+
+/**
+ * Asks; answers the text of the input ('' without one), or null when the user thought better of it. A button that destroys
+ * something (`isBad`) never has the focus: Enter, pressed by habit, cancels.
+ * @param {Question} question @returns {Promise<string | null>}
+ */
+export function ask({ title, why, act, isBad, input, longest = 120, other }) {
+    return show((done) => {
+        const value = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
+        const key = (/** @type {KeyboardEvent} */ event) => {
+            if (event.key !== 'Enter' || event.isComposing) return;
+            // Else the same press would go to the button that gets the focus back.
+            event.preventDefault();
+            done(value());
+        };
+        const calm = input === undefined;
+        return html`
+            <h2>${title}</h2>
+            <p>${why}</p>
+            ${input !== undefined && html`<input class="field" value=${input} maxlength=${longest} aria-label=${title} autofocus onKeyDown=${key} />`}
+            <div class="answers">
+                ${other && html`<button class="quiet" data-other onClick=${() => (done(null), other.act())}>${other.text}</button>`}
+                <button class="button" autofocus=${calm && isBad} onClick=${() => done(null)}>${WORDS.cancel}</button>
+                <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${calm && !isBad} onClick=${() => done(value())}>${act}</button>
+            </div>`;
+    });
+}
+
+/**
+ * Asks before something is destroyed on purpose: its name has to be typed.
+ * @param {{title: string, why: string, act: string, name: string}} question @returns {Promise<boolean>}
+ */
+export async function confirmByName({ title, why, act, name }) {
+    const label = WORDS.typeName(name);
+    const answer = await show((done) => {
+        const isTyped = (/** @type {Event} */ { target }) => /** @type {HTMLInputElement} */ (target).value.trim() === name;
+        const button = () => /** @type {HTMLButtonElement | null} */ (document.querySelector('dialog [data-main]'));
+        const typed = (/** @type {Event} */ event) => {
+            const one = button();
+            if (one) one.disabled = !isTyped(event);
+        };
+        const key = (/** @type {KeyboardEvent} */ event) => {
+            if (event.key !== 'Enter' || event.isComposing) return;
+            event.preventDefault();
+            if (isTyped(event)) done('');
+        };
+        return html`
+            <h2>${title}</h2>
+            <p>${why}</p>
+            <label class="named"><span>${label}</span>
+                <input class="field" autocomplete="off" spellcheck=${false} autofocus onInput=${typed} onKeyDown=${key} /></label>
+            <div class="answers">
+                <button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button>
+                <button class="button" data-main data-bad disabled onClick=${() => done('')}>${act}</button>
+            </div>`;
+    });
+    return answer !== null;
+}
+
+/** Shows a text that the user has to copy by hand. @param {{title: string, why: string, text: string}} what */
+export function tell({ title, why, text }) {
+    return show((done) => html`
+        <h2>${title}</h2>
+        <p>${why}</p>
+        <input class="field" readonly value=${text} aria-label=${title} autofocus onFocus=${(/** @type {any} */ event) => event.target.select()} />
+        <div class="answers"><button class="button" data-main onClick=${() => done(null)}>${WORDS.close}</button></div>`);
+}
+
+/** Shows a dialog of any content, until it is done. @param {(done: (answer: string | null) => void) => any} content @param {string} [kind] how it looks @returns {Promise<string | null>} */
+export function show(content, kind = '') {
+    const back = document.activeElement;
+    const dialog = document.createElement('dialog');
+    if (kind) dialog.dataset.kind = kind;
+    document.body.append(dialog);
+    return new Promise((answer) => {
+        let isOver = false;
+        // At once: 'close' comes in a later task, and a key that is pressed before it would still go to where the focus was.
+        const done = (/** @type {string | null} */ said) => {
+            if (isOver) return;
+            isOver = true;
+            dialog.close();
+            render(null, dialog);
+            dialog.remove();
+            if (back instanceof HTMLElement) back.focus();
+            answer(said);
+        };
+        for (const name of ['cancel', 'close']) dialog.addEventListener(name, () => done(null));
+        render(h('div', { class: 'sheet' }, content(done)), dialog);
+        dialog.showModal();
+    });
+}

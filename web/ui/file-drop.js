@@ -1,0 +1,61 @@
+// @ts-check
+// What is dropped on a page. Files never get into code: an editor would take in their text. And the browser never leaves the
+// page to open what was dropped beside an editor.
+
+import * as notebooks from '../home/notebooks-api.js';
+import { html } from '../vendor/preact.js';
+import { HOME_WORDS } from '../home/home-words.js';
+
+/** Where text or a link may be dropped: the editor, or the field, puts it at the place. */
+const TAKES_TEXT = '.cm-content, input, textarea';
+
+/**
+ * Takes what is dropped anywhere on the page, before anything on it does.
+ * @param {(isOver: boolean) => void} hover files are dragged over the page, or no more @param {(files: File[]) => void} take
+ */
+export function catchDrops(hover, take) {
+    /** How many elements files are dragged over, each within the other. */
+    let depth = 0;
+    const heard = (/** @type {DragEvent} */ event) => {
+        const { type, dataTransfer, target } = event;
+        const isText = !dataTransfer?.types.includes('Files');
+        if (isText && target instanceof Element && target.closest(TAKES_TEXT)) return;
+        if (type === 'dragover' || type === 'drop' || !isText) event.preventDefault();
+        if (isText) return;
+        event.stopPropagation();
+        if (type === 'dragenter') depth += 1;
+        if (type === 'dragleave') depth = Math.max(0, depth - 1);
+        if (type === 'drop') depth = 0;
+        hover(depth > 0);
+        if (type === 'drop' && dataTransfer && dataTransfer.files.length > 0) take([...dataTransfer.files]);
+    };
+    for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop'])) addEventListener(kind, heard, { capture: true });
+}
+
+/** Lies over the page while files are over it; frames of outputs would have them otherwise. @param {{hint: string}} props */
+export const Over = ({ hint }) => html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
+
+/** Files were dropped on a notebook. @param {import('../notebook/page.js').Page} page @param {File[]} files */
+export function offerImport(page, files) {
+    const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
+    const [first] = fitting;
+    if (!first) return page.say(HOME_WORDS.droppedOther(files.map(({ name }) => name)), false, { stays: true });
+    const large = fitting.find(({ size }) => size > notebooks.MAX_FILE_BYTES);
+    if (large) return page.say(HOME_WORDS.tooLarge(large.name), true);
+    if (page.scope !== 'owner') return page.say(HOME_WORDS.droppedByGuest(first.name), false, { stays: true });
+    const act = () => void importAll(page, fitting);
+    return page.say(HOME_WORDS.dropped(fitting.map(({ name }) => name)), false, { stays: true, act: { text: HOME_WORDS.importIt(fitting.length), act } });
+}
+
+/** @param {import('../notebook/page.js').Page} page @param {File[]} files */
+async function importAll(page, files) {
+    try {
+        page.say(HOME_WORDS.importing(files[0].name), false, { stays: true });
+        const { made, leftOut } = await notebooks.importFiles(files, () => {});
+        const open = () => location.assign(made.length === 1 ? notebooks.notebookAt(made[0]) : '/');
+        if (!leftOut.length) return open();
+        return page.say(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, { stays: true, act: { text: HOME_WORDS.openIt(made.length), act: open } });
+    } catch (error) {
+        return page.say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
+    }
+}

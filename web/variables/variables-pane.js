@@ -1,0 +1,164 @@
+// @ts-check
+// The pane of variables: those of the state we stand at, sorted and filtered as one likes; a click shows the whole value.
+
+import { bytes } from '../text/format.js';
+import { shortly } from '../text/number.js';
+import { changedBy, filtered, sorted } from './variables.js';
+import { Component, html } from '../vendor/preact.js';
+import { VARIABLES_WORDS as SAY } from './variables-words.js';
+import { copyText } from '../ui/copy.js';
+import { Edge } from '../ui/pane-edge.js';
+
+/** @typedef {import('../shell/protocol.js').Variable} Variable */
+/** @typedef {import('../shell/protocol.js').State} State */
+/** @typedef {import('./variables.js').Order} Order */
+/** @typedef {import('./variables.js').Column} Column */
+/** @typedef {import('../notebook/page.js').Page} Page */
+
+/** Rows that are painted at once; more on demand. */
+const PAINTED = 300;
+/** Columns of a frame that are listed. */
+const LISTED = 100;
+const COLUMNS = /** @type {Column[]} */ (['name', 'type', 'shape', 'bytes', 'cell', 'value']);
+
+/** @typedef {{open: string[], order: Order | null, text: string, most: number}} PaneState */
+
+/** @extends {Component<{page: Page, rev: number}, PaneState>} */
+export class VariablesPane extends Component {
+    state = { open: /** @type {string[]} */ ([]), order: /** @type {Order | null} */ (this.props.page.around.recall('variablesOrder')), text: '', most: PAINTED };
+    stamp = '';
+    /** @type {any} */
+    content = null;
+
+    /** @param {string} name */
+    #toggle(name) {
+        const { open } = this.state;
+        this.setState({ open: open.includes(name) ? open.filter((other) => other !== name) : [...open, name] });
+    }
+
+    /** Up, then down, then as it came. @param {Column} by */
+    #sort(by) {
+        const { order } = this.state;
+        const next = order?.by !== by ? { by, isDown: false } : order.isDown ? null : { by, isDown: true };
+        this.props.page.around.remember('variablesOrder', next);
+        this.setState({ order: next });
+    }
+
+    /** @param {{page: Page, rev: number}} props @param {PaneState} state */
+    render({ page }, state) {
+        const { variables } = page;
+        const { shown } = variables;
+        const lineage = page.model.lineage(shown?.state ?? page.here);
+        const all = shown?.list ?? [];
+        const found = filtered(all, state.text);
+        const { exec_count } = page.model.states.get(shown?.state ?? page.here) ?? { exec_count: 0 };
+        const said = !shown ? '' : shown.isOld ? SAY.isOld(exec_count) : variables.mayChange ? SAY.runs : `${SAY.count(found.length, all.length)} ${SAY.of(exec_count)}`;
+        return html`
+            <aside class="side right" aria-label=${SAY.title} data-old=${shown?.isOld || variables.mayChange ? '' : null}>
+                <${Edge} name="variables" label=${SAY.width} />
+                <div class="variables-top">
+                    <h2>${SAY.title}</h2>
+                    <input class="field" type="search" aria-label=${SAY.filter} placeholder=${SAY.filterHint} value=${state.text} onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value, most: PAINTED })} />
+                    <p class="hint" role="status">${said}</p>
+                </div>
+                ${!shown || all.length === 0 ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.again()}>${SAY.again}</button>`}`
+                    : found.length === 0 ? html`<p class="hint variables-none">${SAY.noneFound}</p>`
+                    : this.#table(page, found, lineage)}
+            </aside>`;
+    }
+
+    /** Why there is nothing to be seen. @param {Page} page */
+    #why(page) {
+        const { here } = page.variables;
+        const { living } = page.model.states.get(page.here) ?? {};
+        if (typeof here === 'string') return here;
+        if (living === 'replay') return SAY.needsReplay;
+        if (living === 'deleted') return SAY.gone;
+        return here === null ? SAY.looking : SAY.none;
+    }
+
+    /** @param {Page} page @param {Variable[]} found @param {State[]} lineage */
+    #table(page, found, lineage) {
+        const { order, open, most, text } = this.state;
+        // The page is painted with every line that a cell prints; a long table only when it differs.
+        const stamp = JSON.stringify([page.variables.shown?.state, page.variables.known.size, found.length, order, open, most, text, page.model.marksRev]);
+        if (stamp === this.stamp) return this.content;
+        this.stamp = stamp;
+        const cells = changedBy(lineage);
+        const rows = sorted(found, order, cells);
+        this.content = html`
+            <div class="variables-list" role="region" aria-label=${SAY.title} tabindex="0">
+                <table>
+                    <thead><tr>${COLUMNS.map((by) => this.#head(by))}</tr></thead>
+                    <tbody>${rows.slice(0, most).map((variable) => this.#row(page, variable, cells.get(variable.name), open.includes(variable.name)))}</tbody>
+                </table>
+                ${rows.length > most && html`<button class="quiet" onClick=${() => this.setState({ most: rows.length })}>${SAY.showMore(rows.length - most)}</button>`}
+            </div>`;
+        return this.content;
+    }
+
+    /** @param {Column} by */
+    #head(by) {
+        const { order } = this.state;
+        const way = order?.by !== by ? 'none' : order.isDown ? 'descending' : 'ascending';
+        return html`<th scope="col" class=${by === 'cell' ? 'changed-by' : by} aria-sort=${way} title=${by === 'cell' ? SAY.cellHint : null}>
+            <button onClick=${() => this.#sort(by)}>${SAY.columns[by]}<span aria-hidden="true">${way === 'none' ? '' : way === 'ascending' ? ' ↑' : ' ↓'}</span></button></th>`;
+    }
+
+    /** @param {Page} page @param {Variable} variable @param {State | undefined} cell @param {boolean} isOpen */
+    #row(page, variable, cell, isOpen) {
+        const { name, type, size, repr } = variable;
+        return [
+            html`<tr key=${name} data-open=${isOpen ? '' : null}>
+                <th scope="row"><button aria-expanded=${isOpen ? 'true' : 'false'} title=${SAY.valueOf(name)} onClick=${() => this.#toggle(name)}>${name}</button></th>
+                <td class="type" title=${type}>${type}</td><td class="shape" title=${size ?? ''}>${size}</td><td class="bytes">${variable.bytes != null && bytes(variable.bytes)}</td>
+                <td class="changed-by">${cell && html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)} title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>${cell.exec_count}</button>`}</td>
+                <td class="value" title=${repr.slice(0, 1000)} onClick=${() => this.#toggle(name)}>${lineOf(repr)}</td>
+            </tr>`,
+            isOpen && html`<tr key=${`${name} whole`}><td class="whole" colspan="6"><${Whole} page=${page} variable=${variable} cell=${cell} /></td></tr>`,
+        ];
+    }
+}
+
+/** All that is known of a variable. @param {{page: Page, variable: Variable, cell: State | undefined}} props */
+function Whole({ page, variable: { name, type, size, repr, summary, bytes: memory }, cell }) {
+    const facts = summary?.kind === 'array' ? factsOf(summary, memory) : memory != null ? [[SAY.stats.bytes, bytes(memory)]] : [];
+    return html`
+        <p class="whole-type">${[type, size].filter(Boolean).join(' ')}</p>
+        <pre tabindex="0">${repr}</pre>
+        ${facts.length > 0 && html`<dl class="stats">${facts.map(([what, value]) => html`<div><dt>${what}</dt><dd>${value}</dd></div>`)}</dl>`}
+        ${summary?.kind === 'frame' && html`<${FrameColumns} name=${name} columns=${summary.columns} more=${summary.more} />`}
+        <p class="whole-acts">
+            <button class="quiet" onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>${SAY.copyName}</button>
+            ${cell && html`<button class="quiet" onClick=${() => goToCell(page, cell)}>${SAY.goToCell(cell.exec_count)}</button>`}
+        </p>`;
+}
+
+/** @param {Extract<import('../shell/protocol.js').Summary, {kind: 'array'}>} summary @param {number | null | undefined} memory @returns {[string, any][]} */
+const factsOf = ({ dtype, min, max, mean, nulls }, memory) => /** @type {[string, any][]} */ ([
+    [SAY.stats.dtype, dtype], [SAY.stats.min, shortly(min)], [SAY.stats.max, shortly(max)], [SAY.stats.mean, shortly(mean)], [SAY.stats.nulls, nulls || ''], [SAY.stats.bytes, memory == null ? '' : bytes(memory)],
+]).filter(([, value]) => value !== '');
+
+/** @param {{name: string, columns: import('../shell/protocol.js').Column[], more: number}} props */
+const FrameColumns = ({ name, columns, more }) => html`
+    <div class="frame-columns" role="region" aria-label=${`${name}: ${SAY.column}`} tabindex="0"><table>
+        <thead><tr><th scope="col">${SAY.column}</th>${[SAY.columns.type, SAY.stats.min, SAY.stats.max, SAY.stats.mean, SAY.stats.nulls].map((what) => html`<th scope="col">${what}</th>`)}</tr></thead>
+        <tbody>${columns.slice(0, LISTED).map((one) => html`<tr><th scope="row">${one.name}</th><td>${one.dtype}</td><td>${shortly(one.min)}</td><td>${shortly(one.max)}</td><td>${shortly(one.mean)}</td><td>${one.nulls || ''}</td></tr>`)}</tbody>
+    </table></div>
+    ${columns.length + more > LISTED && html`<p class="hint">${SAY.moreColumns(columns.length + more - Math.min(columns.length, LISTED))}</p>`}`;
+
+/** Leads to the cell of a state in the notebook: the line stays, as the state lies on it. @param {Page} page @param {State} state */
+function goToCell(page, state) {
+    page.comparing.close();
+    page.around.now();
+    const cell = page.cells().find((one) => one.kind === 'ran' && one.state.id === state.id);
+    const place = /** @type {HTMLElement | null} */ (document.querySelector(`[data-cell="${CSS.escape(cell?.key ?? '')}"]`));
+    place?.scrollIntoView({ block: 'nearest' });
+    place?.focus({ preventScroll: true });
+}
+
+/** A value in one line: the first of several. @param {string} repr */
+function lineOf(repr) {
+    const lines = repr.split('\n').filter((line) => line.trim());
+    return lines.length > 1 ? `${lines[0].trim().replace(/\s+/g, ' ')} …` : repr;
+}

@@ -1,0 +1,163 @@
+// @ts-check
+// The variables of states, above all of the one we stand at. They never change, so they are asked for once per state.
+
+import { missingOf } from '../checkpoints/residency.js';
+import { canRun } from '../shell/protocol.js';
+import { numberOf } from '../text/number.js';
+import { VARIABLES_WORDS as SAY } from './variables-words.js';
+
+/** @typedef {import('../shell/protocol.js').Variable} Variable */
+/** @typedef {import('../shell/protocol.js').State} State */
+/** @typedef {'name' | 'type' | 'shape' | 'bytes' | 'cell' | 'value'} Column */
+/** @typedef {{by: Column, isDown: boolean}} Order */
+
+/** How many states' variables are kept. */
+const KEPT = 50;
+/** What is there because it was imported or defined, not worked out: it stands behind the data. */
+const TOOLS = new Set(['module', 'function', 'type', 'ABCMeta', 'builtin_function_or_method', 'method', 'ufunc']);
+
+export class Variables {
+    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around */
+    constructor(page, around) {
+        this.page = page;
+        this.around = around;
+        this.isShown = around.recall('showsVariables') === true;
+        /** By state; null while they are on their way, a text where they cannot be had. @type {Map<string, Variable[] | string | null>} */
+        this.known = new Map();
+        /** The last that were there to be seen, and whose: they stay in sight while others are on their way. @type {{state: string, list: Variable[]} | null} */
+        this.last = null;
+        /** The state at which we looked last. @type {string | null} */
+        this.at = null;
+    }
+
+    /** Those of the state we stand at, data first. */
+    get here() {
+        return this.known.get(this.page.here);
+    }
+
+    /** What the pane shows: those of the state we stand at or, while they are on their way, those that it showed before. @returns {{state: string, list: Variable[], isOld: boolean} | null} */
+    get shown() {
+        const { here } = this;
+        if (Array.isArray(here)) this.last = { state: this.page.here, list: here };
+        const isComing = here === null && this.last !== null && this.page.model.states.has(this.last.state);
+        return this.last && (Array.isArray(here) || isComing) ? { ...this.last, isOld: isComing } : null;
+    }
+
+    /** Whether a cell runs that may leave others. */
+    get mayChange() {
+        const { model, here, mine } = this.page;
+        return model.openRuns().some((run) => mine.has(run.exec_id) || model.baseOf(run) === here);
+    }
+
+    /** @param {boolean} isWanted */
+    show(isWanted) {
+        this.isShown = isWanted;
+        this.at = null;
+        this.around.remember('showsVariables', isWanted);
+        this.follow();
+        this.around.changed();
+    }
+
+    /** Looks once more where it failed. */
+    again() {
+        this.at = null;
+        this.follow();
+        this.around.changed();
+    }
+
+    clear() {
+        this.known.clear();
+    }
+
+    /** A state is about to change: if it came back, other variables may be there. @param {State} now */
+    heed(now) {
+        const before = this.page.model.states.get(now.id);
+        if (before && isOther(before, now)) this.known.delete(now.id);
+    }
+
+    /** We stand somewhere: looks there, if anyone wants to see it. What failed is tried again by whoever comes again: the machine may have been busy. */
+    follow() {
+        const { here } = this.page;
+        if (this.at !== here && typeof this.here === 'string') this.known.delete(here);
+        this.at = here;
+        if (this.isShown) this.look(this.page.here);
+        this.page.comparing?.look();
+    }
+
+    /** Asks for the variables of a state, once, if they can be had. @param {string} state */
+    async look(state) {
+        const { living } = this.page.model.states.get(state) ?? {};
+        if (this.known.has(state) || !living || !canRun(living)) return;
+        this.known.set(state, null);
+        const reply = await this.around.send({ do: 'look_at_variables', state });
+        if (reply.kind === 'variables') this.known.set(state, dataFirst(reply.variables));
+        else if (reply.kind === 'refused') this.known.set(state, SAY.refused(reply));
+        const oldest = this.known.keys().next().value;
+        if (this.known.size > KEPT && oldest) this.known.delete(oldest);
+        this.around.changed();
+    }
+}
+
+/** @param {Variable[]} all @returns {Variable[]} each kind in the order in which it came */
+const dataFirst = (all) => [...all.filter(({ type }) => !TOOLS.has(type)), ...all.filter(({ type }) => TOOLS.has(type))];
+
+/**
+ * Whether a state came back, or with more or fewer variables.
+ * @param {State} before @param {State} now
+ */
+const isOther = (before, now) => (before.living === 'replay') !== (now.living === 'replay')
+    || before.revival?.by !== now.revival?.by || missingOf(before).length !== missingOf(now).length;
+
+/** Those in whose name, type or value a text stands, whatever its case. @param {Variable[]} all @param {string} text @returns {Variable[]} */
+export function filtered(all, text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return all;
+    return all.filter(({ name, type, repr }) => [name, type, repr].some((one) => one.toLowerCase().includes(wanted)));
+}
+
+/**
+ * In the order that was asked for; what has nothing to be sorted by stands last either way, equals stay as they were.
+ * @param {Variable[]} all @param {Order | null} order @param {Map<string, State>} cells @returns {Variable[]}
+ */
+export function sorted(all, order, cells) {
+    if (!order) return all;
+    const keyed = all.map((variable) => ({ variable, key: keyOf(variable, order.by, cells) }));
+    const way = order.isDown ? -1 : 1;
+    keyed.sort(({ key: a }, { key: b }) => {
+        if (a === null || b === null) return Number(a === null) - Number(b === null);
+        if (typeof a === 'number' && typeof b === 'number') return way * (a - b);
+        return way * (typeof a === typeof b ? String(a).localeCompare(String(b), 'en', { numeric: true }) : typeof a === 'number' ? -1 : 1);
+    });
+    return keyed.map(({ variable }) => variable);
+}
+
+/** @param {Variable} variable @param {Column} by @param {Map<string, State>} cells @returns {number | string | null} */
+function keyOf(variable, by, cells) {
+    if (by === 'name' || by === 'type') return variable[by];
+    if (by === 'bytes') return variable.bytes ?? null;
+    if (by === 'cell') return cells.get(variable.name)?.exec_count ?? null;
+    if (by === 'value') {
+        const number = numberOf(variable);
+        return number === null ? variable.repr : Number(number);
+    }
+    const sides = variable.size?.match(/\d+/g);
+    return sides ? sides.reduce((product, side) => product * Number(side), 1) : null;
+}
+
+/**
+ * The cell of a lineage that changed each variable last, by name, as far as that is known: behind a cell of which it is
+ * not known what it changed, only what was changed later is told.
+ * @param {State[]} lineage from the root on @returns {Map<string, State>}
+ */
+export function changedBy(lineage) {
+    /** @type {Map<string, State>} */
+    const cells = new Map();
+    for (const state of lineage) {
+        if (state.parent === null) continue;
+        const { changes } = state;
+        if (!changes || changes.more > 0) cells.clear();
+        for (const name of [...(changes?.added ?? []), ...(changes?.changed ?? [])]) cells.set(name, state);
+        for (const name of changes?.removed ?? []) cells.delete(name);
+    }
+    return cells;
+}
