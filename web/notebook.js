@@ -5,6 +5,8 @@ import { calledBy } from './presence/display-name.js';
 import { Model } from './shell/model.js';
 import { Page } from './notebook/page.js';
 import { Socket } from './shell/socket.js';
+import { registerParts } from './shell/lazy-parts.js';
+import { PARTS } from './shell/parts.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './notebook/app.js';
 import { ask } from './ui/dialog.js';
@@ -13,12 +15,13 @@ import { keepInSight } from './ui/keyboard-inset.js';
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
 
+registerParts(PARTS);
+
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
 // The shell stands in for the page until here; the first paint puts the same frame into its place at once.
 const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
-const model = new Model();
-model.name = name;
+const model = new Model(name);
 
 let rev = 0;
 let isDue = false;
@@ -85,7 +88,7 @@ const socket = new Socket(name, {
     onScope: (scope) => page.allowed(scope),
     onStatus: (status) => page.connected(status),
     onLeft: (to) => {
-        model.movedTo = to;
+        model.moved(to);
         page.connected('left');
     },
     onRefused: (reply) => page.refused(reply),

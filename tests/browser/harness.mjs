@@ -123,7 +123,7 @@ export async function drafts(...sources) {
 /** Waits until a page has fetched what it fetches when it rests. The server joins modules; the stand-in does not. */
 export const allParts = (on = page) => on.evaluate(async () => {
     const entry = document.querySelector('script[type="module"]').src;
-    const joined = Object.values(await import(entry)).find((module) => module.fetched);
-    const { fetched } = joined ?? await import(new URL('shell/lazy-parts.js', entry).href);
-    for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables', 'markdown']) await fetched(part);
+    const joined = Object.values(await import(entry)).find((module) => module.loadPart);
+    const { loadPart } = joined ?? await import(new URL('shell/lazy-parts.js', entry).href);
+    for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables', 'markdown']) await loadPart(part);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, textOf } from '../../web/compare/differences.js';
+import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, valueText } from '../../web/compare/differences.js';
 import { addressOf, Comparing, pairOf } from '../../web/compare/compared-pair.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
@@ -157,8 +157,8 @@ test('numbers: integers stay exact, and fractions lose their noise', () => {
 });
 
 test('long texts and lists are compared by lines, and a text is read as it was written', () => {
-    assert.equal(textOf(variable('s', "'one\\ntwo \\'three\\''", { type: 'str' })), "one\ntwo 'three'");
-    assert.equal(textOf(variable('s', "'plain'", { type: 'str' })), "'plain'");
+    assert.equal(valueText(variable('s', "'one\\ntwo \\'three\\''", { type: 'str' })), "one\ntwo 'three'");
+    assert.equal(valueText(variable('s', "'plain'", { type: 'str' })), "'plain'");
     const { kind, rows } = detail(variable('s', "'a\\nb\\nc'", { type: 'str' }), variable('s', "'a\\nX\\nc'", { type: 'str' }));
     assert.deepEqual([kind, rows.map(({ sign }) => sign)], ['lines', ['=', '-', '+', '=']]);
 });

@@ -72,6 +72,34 @@ test('the shells hold no inline script, style or handler', async () => {
     }
 });
 
-test('files are small', async () => {
-    for (const [path, text] of await modules()) assert.ok(text.split('\n').length <= 400, path);
+test('no module imports itself through others, at once or later', async () => {
+    const all = await modules();
+    const seen = new Set();
+    const follow = (path, above) => {
+        assert.ok(!above.includes(path), `an import cycle: ${[...above.slice(above.indexOf(path)), path].join(' → ')}`);
+        if (seen.has(path)) return;
+        for (const name of importsOf(all.get(path))) {
+            const target = join(path, '..', name);
+            if (all.has(target)) follow(target, [...above, path]);
+        }
+        seen.add(path);
+    };
+    for (const path of all.keys()) follow(path, []);
+});
+
+test('no two modules have one name', async () => {
+    const names = [...(await modules()).keys()].map((path) => path.split('/').at(-1));
+    assert.deepEqual(names.filter((name, i) => names.indexOf(name) !== i), []);
+});
+
+test('the model has one writer, and so has the position of the page', async () => {
+    for (const [path, text] of await modules()) {
+        if (path !== 'shell/model.js') {
+            assert.doesNotMatch(text, /\bmodel\.\w+ = |\bmodel\.\w+\.(set|delete|clear|add|push|splice)\(/, `${path} writes to the model`);
+        }
+        if (!['notebook.js', 'notebook/page.js', 'checkpoints/checkpoint-controller.js'].includes(path)) {
+            assert.doesNotMatch(text, /\bmodel\.(load|fold|moved|replayEnded)\(/, `${path} changes the model`);
+        }
+        assert.doesNotMatch(text, /\bpage\.(here|attempt) = /, `${path} moves the page`);
+    }
 });

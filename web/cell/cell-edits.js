@@ -4,6 +4,8 @@
 // Only drafts can be changed in their order. A cell that ran stays what it is: beside it a branch is begun, or the line
 // goes on without it.
 
+import { textOf } from '../notebook/cell-list.js';
+import { ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { WORDS as ALL } from '../shell/words.js';
@@ -25,7 +27,7 @@ export class Editing {
     above(cell, piece = EMPTY) {
         const { drafts, model } = this.page;
         if (cell.kind === 'ran') {
-            const on = cell.state.parent ?? 'initial';
+            const on = cell.state.parent ?? ROOT_STATE;
             return model.states.get(on)?.living === 'deleted' ? this.page.insertBelow(cell, piece.kind, piece.source) : this.#begin({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
         if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece.kind, piece.source);
@@ -152,12 +154,12 @@ export class Editing {
      */
     restart() {
         const { page } = this;
-        if (page.here === ROOT) {
+        if (page.here === ROOT_STATE) {
             page.say(ALL.atStart, false);
-            return page.drafts.on(ROOT)[0]?.id ?? null;
+            return page.drafts.on(ROOT_STATE)[0]?.id ?? null;
         }
-        const { made, back } = this.#layAnew(ROOT, page.cells());
-        const others = page.drafts.on(ROOT).filter(({ id, source }) => source.trim() && !made.includes(id)).length;
+        const { made, back } = this.#layAnew(ROOT_STATE, page.cells());
+        const others = page.drafts.on(ROOT_STATE).filter(({ id, source }) => source.trim() && !made.includes(id)).length;
         page.say(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
         return made[0] ?? null;
     }
@@ -194,10 +196,10 @@ export class Editing {
         const waiting = drafts.on(on).filter(({ source }) => source.trim());
         const here = new Set(waiting.map(({ id }) => id));
         const others = [...model.drafts.values()].flat().filter(({ id }) => !here.has(id));
-        const known = new Set(others.map(textOfPiece));
-        for (const state of model.states.values()) for (const piece of piecesOf(model, state)) known.add(textOfPiece(piece));
+        const known = new Set(others.map(keyOfPiece));
+        for (const state of model.states.values()) for (const piece of piecesOf(model, state)) known.add(keyOfPiece(piece));
         const isOpen = (/** @type {string} */ id) => model.openRuns().some(({ draft }) => draft === id) || this.page.asked.has(id);
-        return waiting.filter((draft) => known.has(textOfPiece(draft)) && !isOpen(draft.id));
+        return waiting.filter((draft) => known.has(keyOfPiece(draft)) && !isOpen(draft.id));
     }
 
     /**
@@ -221,7 +223,7 @@ export class Editing {
     /** @param {string} key @returns {{text: string, prose?: string[]} | null} */
     #textsOf(key) {
         const cell = this.page.cells().find((one) => one.key === key);
-        return cell ? { text: sourceOf(cell), prose: cell.kind === 'ran' ? cell.state.prose : undefined } : null;
+        return cell ? { text: textOf(cell), prose: cell.kind === 'ran' ? cell.state.prose : undefined } : null;
     }
 
     /**
@@ -239,15 +241,12 @@ export class Editing {
     }
 }
 
-/** The state from which every notebook grows. */
-const ROOT = 'initial';
-
 /** @type {Piece} */
 const EMPTY = { kind: 'code', source: '' };
 
 /** What a cell reads, for drafts elsewhere. @param {Cell} cell @returns {Piece[]} */
 function shownPieces(cell) {
-    if (cell.kind === 'ran') return [...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: sourceOf(cell) }];
+    if (cell.kind === 'ran') return [...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: textOf(cell) }];
     const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.source.trim();
     return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
 }
@@ -256,13 +255,7 @@ function shownPieces(cell) {
 const piecesOf = (model, state) => [...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: model.runOf(state)?.code ?? '' }];
 
 /** Equal for pieces that read the same. @param {Piece} piece */
-const textOfPiece = ({ kind, source }) => `${kind} ${source}`;
-
-/** @param {Cell} cell */
-export function sourceOf(cell) {
-    if (cell.kind === 'ran') return cell.edit?.text ?? cell.run?.code ?? '';
-    return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
-}
+const keyOfPiece = ({ kind, source }) => `${kind} ${source}`;
 
 /** Whether its text may be changed now. @param {Cell} cell */
 export const isOpenToChange = (cell) => cell.kind === 'draft' || (cell.kind === 'ran' && (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));

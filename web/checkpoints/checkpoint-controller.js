@@ -44,7 +44,7 @@ export class Keeping {
         this.around.changed();
         const reply = await this.around.send({ do: 'replay', state });
         this.coming.delete(state);
-        this.page.model.replays.delete(state);
+        this.page.model.replayEnded(state);
         if (this.stopped.delete(state) && reply.kind === 'refused') this.page.say(WORDS.replayStopped, false);
         else this.page.refused(reply);
         this.around.changed();

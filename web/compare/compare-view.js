@@ -1,7 +1,7 @@
 // @ts-check
 // Two states side by side, in place of the cells: what of their code, variables and outputs differs.
 
-import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside } from './differences.js';
+import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameOf } from './differences.js';
 import { missingOf, lacksNames } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
 import { Component, html } from '../vendor/preact.js';
@@ -82,12 +82,6 @@ export class Compare extends Component {
     }
 }
 
-/** What a state is called, so that it can be told from another. @param {Page} page @param {State} state @param {State} [other] */
-export function nameOf(page, state, other) {
-    const code = (/** @type {State | undefined} */ of) => (of && page.model.runOf(of)?.code) ?? '';
-    return state.label ?? (state.parent === null ? SAY.start : nameBeside(code(state), code(other)) || SAY.cell(state.exec_count));
-}
-
 /** Which state it is. @param {{page: Page, side: Side, state: State, other: State}} props */
 function Card({ page, side, state, other }) {
     const go = () => page.goTo(state.id);
@@ -95,7 +89,7 @@ function Card({ page, side, state, other }) {
         <div class="side-card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
             <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
             <div class="card-what">
-                <span class=${state.label ? 'card-name' : 'card-name card-code'}>${nameOf(page, state, other)}</span>
+                <span class=${state.label ? 'card-name' : 'card-name card-code'}>${nameOf(page.model, state, other)}</span>
                 <span class="hint">${state.parent !== null && `${SAY.cell(state.exec_count)} · `}<time datetime=${new Date(state.created_at).toISOString()}>${when(state.created_at)}</time></span>
             </div>
             <button class="quiet" title=${SAY.goHint} onClick=${go}>${SAY.go}</button>
@@ -111,8 +105,8 @@ function Code({ page, ancestor, shared, cells }) {
     return html`
         <section>
             <h3>${SAY.code}</h3>
-            <p class="hint">${ancestor && SAY.shared(shared, nameOf(page, ancestor))} ${differing.length === 0 && SAY.sameLine}</p>
-            ${folded(cells).map((cell) => (Array.isArray(cell) ? html`<p class="hint equal-cells">${SAY.equalCells(cell.length)}: ${cell.map((one) => nameOf(page, one.b)).join(' · ')}</p>` : html`<${CellDiff} cell=${cell} />`))}
+            <p class="hint">${ancestor && SAY.shared(shared, nameOf(page.model, ancestor))} ${differing.length === 0 && SAY.sameLine}</p>
+            ${folded(cells).map((cell) => (Array.isArray(cell) ? html`<p class="hint equal-cells">${SAY.equalCells(cell.length)}: ${cell.map((one) => nameOf(page.model, one.b)).join(' · ')}</p>` : html`<${CellDiff} cell=${cell} />`))}
         </section>`;
 }
 

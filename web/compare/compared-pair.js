@@ -31,8 +31,6 @@ export class Comparing {
         this.around = around;
         /** @type {Pair | null} */
         this.pair = null;
-        /** Whether the page has stood anywhere yet. */
-        this.hasBegun = false;
     }
 
     /** What the address bar shows while two states are compared. @returns {string | null} */
@@ -61,18 +59,11 @@ export class Comparing {
         this.around.changed();
     }
 
-    /** The page goes to an address: is it that of a comparison? Whoever comes in by it stands at its second state. @param {string} address @returns {boolean} */
+    /** Opens the comparison that an address names, or closes the open one if it names none. @param {string} address @returns {Pair | null} */
     follow(address) {
-        const { page } = this;
-        const isFirst = !this.hasBegun;
-        this.hasBegun = true;
-        this.pair = pairOf(page.model, address);
-        if (!this.pair) return false;
-        if (isFirst || !page.model.states.has(page.here)) page.here = this.pair.b;
+        this.pair = pairOf(this.page.model, address);
         this.look();
-        page.variables.follow();
-        this.around.changed();
-        return true;
+        return this.pair;
     }
 
     /** Something was removed: what is not there cannot be compared. */

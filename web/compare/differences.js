@@ -2,6 +2,7 @@
 // What two states have in common and where they differ: their cells, variables and outputs. Pure: from the model and two
 // lists of variables to lists that compare-view.js paints.
 
+import { COMPARE_WORDS } from './compare-words.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
 import { diff, diffLines, likeness } from '../text/diff.js';
 import { firstLine } from '../text/format.js';
@@ -180,7 +181,7 @@ function detailOf(before, after) {
     }
     const [was, is] = [numberOf(before), numberOf(after)];
     if (was !== null && is !== null) return { kind: 'number', before: grouped(was), after: grouped(is), difference: difference(was, is) };
-    return { kind: 'lines', rows: diffLines(textOf(before), textOf(after)) };
+    return { kind: 'lines', rows: diffLines(valueText(before), valueText(after)) };
 }
 
 /** @param {Stats} from @param {Stats} to @returns {[Fact['what'], any, any][]} */
@@ -243,8 +244,14 @@ function columnEquality(a, b, areAsLong) {
 /** @param {Column | undefined} from @param {Column | undefined} to */
 const columnFacts = (from, to) => factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
 
+/** A name that tells a state from another. @param {Model} model @param {State} state @param {State} [other] */
+export function nameOf(model, state, other) {
+    const code = (/** @type {State | undefined} */ of) => (of && model.runOf(of)?.code) ?? '';
+    return state.label ?? (state.parent === null ? COMPARE_WORDS.start : nameBeside(code(state), code(other)) || COMPARE_WORDS.cell(state.exec_count));
+}
+
 /** What a variable reads like: a text as it was written, anything else as Python shows it. @param {Variable} variable */
-export function textOf({ type, repr }) {
+export function valueText({ type, repr }) {
     const quote = repr[0];
     if (type !== 'str' || (quote !== "'" && quote !== '"')) return withoutPlace(repr);
     const inner = repr.endsWith(quote) && repr.length > 1 ? repr.slice(1, -1) : repr.slice(1);

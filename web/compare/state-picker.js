@@ -4,7 +4,7 @@
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { WORDS } from '../shell/words.js';
-import { nameOf } from './compare-view.js';
+import { nameOf } from './differences.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('../notebook/page.js').Page} Page */
@@ -36,7 +36,7 @@ class Picker extends Component {
         const wanted = this.state.text.trim().toLowerCase();
         const isBeside = (/** @type {State} */ state) => Number(state.parent === than.parent);
         return [...page.model.states.values()].reverse()
-            .filter((state) => state !== than && [nameOf(page, state), page.model.runOf(state)?.code ?? '', SAY.cell(state.exec_count)].some((text) => text.toLowerCase().includes(wanted)))
+            .filter((state) => state !== than && [nameOf(page.model, state), page.model.runOf(state)?.code ?? '', SAY.cell(state.exec_count)].some((text) => text.toLowerCase().includes(wanted)))
             .sort((one, other) => isBeside(other) - isBeside(one));
     }
 
@@ -57,11 +57,11 @@ class Picker extends Component {
         const found = this.#found();
         return html`
             <div class="picker" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                <h2>${SAY.pick(nameOf(page, than))}</h2>
+                <h2>${SAY.pick(nameOf(page.model, than))}</h2>
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
                 <ul class="picks">${found.slice(0, LISTED).map((state) => html`<li key=${state.id}>
-                    <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page, state, than)}</span></button>
+                    <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page.model, state, than)}</span></button>
                 </li>`)}</ul>
                 <p class="hint" role="status">${found.length === 0 ? SAY.pickNone : found.length > LISTED ? SAY.pickMore(found.length - LISTED) : ''}</p>
                 <div class="answers"><button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button></div>

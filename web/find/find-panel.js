@@ -1,7 +1,7 @@
 // @ts-check
 // Find and replace across all cells: what is found, where one stands in it, and the panel.
 
-import { sourceOf } from '../cell/cell-edits.js';
+import { textOf } from '../notebook/cell-list.js';
 import { patternOf, placeFrom, placesIn, replaceIn } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
@@ -160,14 +160,14 @@ export class Finder {
         const cells = this.acts.page.cells().filter(({ key }) => keys.includes(key));
         this.editing.rewrite(cells.map((cell) => ({
             key: cell.key,
-            text: change(sourceOf(cell), null),
+            text: change(textOf(cell), null),
             prose: cell.kind === 'ran' ? cell.state.prose.map((text, i) => change(text, i)) : undefined,
         })), isSaid);
     }
 }
 
 /** The texts of a cell in the order in which they stand. @param {CellData} cell @returns {{text: string, prose: number | null}[]} */
-const textsOf = (cell) => [...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []), { text: sourceOf(cell), prose: null }];
+const textsOf = (cell) => [...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []), { text: textOf(cell), prose: null }];
 
 /** @extends {Component<{finder: Finder}, {}>} */
 export class FindPanel extends Component {

@@ -19,7 +19,6 @@ export const HOME_WORDS = Object.freeze({
     noneForGuests: 'Ask whoever gave you the link for one that is still good.',
     states: (/** @type {number | null} */ n) => (n === null ? '' : n === 0 ? 'no states' : count(n, 'state')),
     never: 'never used',
-    justNow: 'just now',
     isOpen: 'open',
     running: (/** @type {number} */ n) => `${n} running`,
     menu: (/** @type {string} */ name) => `What to do with ${name}`,

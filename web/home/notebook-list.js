@@ -1,7 +1,7 @@
 // @ts-check
 // The list of notebooks, and what can be done to them as wholes.
 
-import { bytes } from '../text/format.js';
+import { ago, bytes } from '../text/format.js';
 import { openNotebook } from '../share/share-links.js';
 import * as notebooks from './notebooks-api.js';
 import { Component, html } from '../vendor/preact.js';
@@ -208,14 +208,4 @@ export class Home extends Component {
             ${trash.length > 0 && this.#trash(trash)}
             ${isOver && html`<${Over} hint=${HOME_WORDS.dropHint} />`}`;
     }
-}
-
-const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]]);
-
-/** How long ago a time was, such as "2 hours ago". @param {number} time @param {number} now */
-export function ago(time, now) {
-    const seconds = (now - time) / 1000;
-    const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? [];
-    if (!unit || !length) return HOME_WORDS.justNow;
-    return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-Math.floor(seconds / length), unit);
 }

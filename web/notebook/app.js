@@ -16,7 +16,7 @@ import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
 import { Left } from './notebook-gone.js';
 import { Acts } from '../cell/cell-controller.js';
-import { fetchTheRest, Later } from '../shell/lazy-parts.js';
+import { LazyPart, preloadParts } from '../shell/lazy-parts.js';
 
 /** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
 const NARROW = '(max-width: 600px)';
@@ -63,7 +63,7 @@ export class App extends Component {
         catchDrops((isOver) => this.state.isOver !== isOver && this.setState({ isOver }), (files) => offerImport(this.props.page, files));
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
-        fetchTheRest();
+        preloadParts();
     }
 
     componentDidUpdate() {
@@ -161,9 +161,9 @@ export class App extends Component {
                     <div id="said" class="unseen" role="status"></div>
                     <${Follow} />
                 </main>
-                ${page.comparing.pair && html`<${Later} key="compare" of="compare" view=${compare} gone=${() => page.comparing.close()} page=${page} acts=${this.acts} back=${this.beforeComparing} rev=${rev} />`}
-                ${finder?.isOpen && html`<${Later} key="finder" of="finder" view=${findPanel} gone=${() => {}} page=${page} finder=${finder} />`}
-                ${page.variables.isShown && html`<${Later} key="variables" of="variables" view=${variablesPane} gone=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
+                ${page.comparing.pair && html`<${LazyPart} key="compare" of="compare" view=${compare} onFailed=${() => page.comparing.close()} page=${page} acts=${this.acts} back=${this.beforeComparing} rev=${rev} />`}
+                ${finder?.isOpen && html`<${LazyPart} key="finder" of="finder" view=${findPanel} onFailed=${() => {}} page=${page} finder=${finder} />`}
+                ${page.variables.isShown && html`<${LazyPart} key="variables" of="variables" view=${variablesPane} onFailed=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
                 ${isOver && html`<${Over} hint=${HOME_WORDS.dropHintHere} />`}
             </div>`;

@@ -10,7 +10,7 @@ import { Keeping } from '../checkpoints/checkpoint-controller.js';
 import { cellId, cellsOf, runnableFrom, runToWaitFor, stateUnder } from './cell-list.js';
 import { others, Presence } from '../presence/presence.js';
 import { keepLaterTyping, keepOrphan } from './orphaned-edits.js';
-import { hasEnded } from '../shell/protocol.js';
+import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { Together } from '../shell/run-completion-buffer.js';
 import { Variables } from '../variables/variables.js';
@@ -37,6 +37,12 @@ import { WORDS } from '../shell/words.js';
  */
 
 export class Page {
+    #here = ROOT_STATE;
+    /** @type {string | null} */
+    #attempt = null;
+    /** Whether an address was followed yet. */
+    #hasPosition = false;
+
     /** @param {import('../shell/model.js').Model} model @param {Around} around */
     constructor(model, around) {
         this.model = model;
@@ -46,9 +52,6 @@ export class Page {
         /** @type {Connection} */
         this.connection = 'connecting';
         this.isLoaded = false;
-        this.here = 'initial';
-        /** @type {string | null} */
-        this.attempt = null;
         this.freshId = newId();
         /** Drafts that were begun here in the midst of the line: they are shown while they are empty, too. @type {Set<string>} */
         this.begun = new Set();
@@ -71,6 +74,16 @@ export class Page {
         this.drafts = new Drafts(model, around.send, { ...time, changed: around.changed, refused, orphaned: (draft) => keepOrphan(this, draft) });
         this.presence = new Presence(this, around, time);
         this.deleting = new Deleting(this, around, time);
+    }
+
+    /** The state that the page shows. */
+    get here() {
+        return this.#here;
+    }
+
+    /** The run without a state that the page shows below it, if any. */
+    get attempt() {
+        return this.#attempt;
     }
 
     get mayRun() {
@@ -98,7 +111,7 @@ export class Page {
     /** @param {import('../shell/protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
     loaded(snapshot, address) {
         this.together = new Together();
-        const before = this.isLoaded ? this.here : 'initial';
+        const before = this.isLoaded ? this.here : ROOT_STATE;
         this.model.load(snapshot);
         this.variables.clear();
         this.isLoaded = true;
@@ -128,7 +141,7 @@ export class Page {
         if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');
         if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
         if (event.event === 'removed') for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
-        if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.attempt = null;
+        if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.#attempt = null;
         if (event.event === 'reset') this.variables.clear();
         if (event.event === 'state_changed') this.variables.follow();
         if (event.event === 'removed' || event.event === 'reset') this.comparing.heed();
@@ -152,12 +165,16 @@ export class Page {
 
     /** Looks at a state or, by the id of its run, at an attempt. @param {string} id @param {boolean} [replace] */
     goTo(id, replace = false) {
-        if (this.comparing.follow(id)) return;
+        const isFirst = !this.#hasPosition;
+        this.#hasPosition = true;
+        const pair = this.comparing.follow(id);
+        if (pair) return this.#standBehind(pair, isFirst);
         const run = this.model.runs.get(id);
         if (this.model.states.has(id)) this.#stand(id, null, replace);
         else if (run?.state) this.#stand(run.state, null, replace);
         else if (run) this.#stand(this.model.baseOf(run) ?? this.here, id, replace);
         else this.#stand(this.model.newest(), null, true);
+        return undefined;
     }
 
     /** Shows two states beside each other, wherever we stand. @type {(a: string, b: string) => void} */
@@ -165,11 +182,18 @@ export class Page {
 
     /** @param {string} state @param {string | null} attempt @param {boolean} replace */
     #stand(state, attempt, replace) {
-        this.here = state;
-        this.attempt = attempt;
+        this.#here = state;
+        this.#attempt = attempt;
         this.around.setAddress(this.comparing.address ?? attempt ?? state, replace);
         this.variables.follow();
         this.presence.moved();
+        this.around.changed();
+    }
+
+    /** The comparison covers the cells. Below it, a page that stands nowhere yet stands at the second state. @param {import('../compare/compared-pair.js').Pair} pair @param {boolean} isFirst */
+    #standBehind(pair, isFirst) {
+        if (isFirst || !this.#exists(this.here)) this.#here = pair.b;
+        this.variables.follow();
         this.around.changed();
     }
 
@@ -239,7 +263,7 @@ export class Page {
         const exec_id = newId();
         this.edits.set(state.id, { text: code, run: exec_id });
         this.saveTab();
-        const on = { state: state.parent ?? 'initial' };
+        const on = { state: state.parent ?? ROOT_STATE };
         this.#start({ do: 'run', exec_id, code, on, draft: cellId(this.model, state), instead_of: { state: state.id, tip: this.here } });
     }
 

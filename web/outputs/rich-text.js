@@ -1,8 +1,8 @@
 // @ts-check
-// Texts whose painter is fetched with the first of them: they read as their source until it is there.
+// Texts whose painter is loadPart with the first of them: they read as their source until it is there.
 
 import { Component, html } from '../vendor/preact.js';
-import { fetched } from '../shell/lazy-parts.js';
+import { loadPart } from '../shell/lazy-parts.js';
 
 /** @extends {Component<{text: string}, {}>} */
 class Prose extends Component {
@@ -12,7 +12,7 @@ class Prose extends Component {
 
     /** @returns {Promise<(place: HTMLElement, text: string) => void>} */
     async painter() {
-        return (await fetched('markdown')).paintMarkdown;
+        return (await loadPart('markdown')).paintMarkdown;
     }
 
     componentDidMount() {
@@ -45,6 +45,6 @@ export class Latex extends Prose {
     look = 'latex';
 
     async painter() {
-        return (await fetched('math')).paintLatex;
+        return (await loadPart('math')).paintLatex;
     }
 }

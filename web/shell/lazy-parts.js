@@ -1,38 +1,33 @@
 // @ts-check
-// Parts of the page that are not needed to show a notebook and to type in it: fetched when they are wanted, or before that,
-// once the page has come to rest. What was fetched is there at once from then on.
+// Loads the parts of the page that showing a notebook and typing in it do not need: on demand, or ahead of that when
+// the page is idle. A loaded part is available synchronously from then on.
 
 import { Component, h } from '../vendor/preact.js';
 import { WORDS } from './words.js';
 
-const PARTS = {
-    compare: () => import('../compare/compare-view.js'),
-    finder: () => import('../find/find-panel.js'),
-    markdown: () => import('../outputs/markdown.js'),
-    math: () => import('../outputs/formula-view.js'),
-    palette: () => import('../commands/palette.js'),
-    pick: () => import('../compare/state-picker.js'),
-    share: () => import('../share/share-dialog.js'),
-    sheet: () => import('../commands/shortcuts-sheet.js'),
-    variables: () => import('../variables/variables-pane.js'),
-};
-
-/** @typedef {typeof PARTS} Parts */
+/** @typedef {typeof import('./parts.js').PARTS} Parts */
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @template {keyof Parts} N @typedef {Awaited<ReturnType<Parts[N]>>} Part */
 
-/** How long the page rests before the parts are fetched that nobody asked for, in milliseconds. */
+/** Idle time before all remaining parts are loaded, in milliseconds. */
 const REST_MS = 2000;
-/** How long keys wait for the part that they are meant for, in milliseconds. */
+/** How long key presses are held back for a part that is being loaded, in milliseconds. */
 const HELD_MS = 1000;
 
+/** @type {Partial<Parts>} */
+let loaders = {};
 /** @type {Map<keyof Parts, any>} */
-const here = new Map();
+const loaded = new Map();
 
-/** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} fails while there is no connection; the next try may succeed */
-export async function fetched(name) {
-    const part = here.get(name) ?? await PARTS[name]();
-    here.set(name, part);
+/** @param {Parts} parts */
+export function registerParts(parts) {
+    loaders = parts;
+}
+
+/** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} rejects without a connection; a later call may succeed */
+export async function loadPart(name) {
+    const part = loaded.get(name) ?? await loaders[name]?.();
+    loaded.set(name, part);
     return part;
 }
 
@@ -40,18 +35,18 @@ export async function fetched(name) {
 const sayMissing = (page) => page.say(WORDS.partMissing, true);
 
 /**
- * Does something with a part that takes the keyboard. What is typed meanwhile was meant for it, and is no command to a cell: it is
- * typed there.
+ * Calls `act` with a part that takes the keyboard. Keys typed while it loads are meant for the part, not for a cell:
+ * they are inserted into its input.
  * @template {keyof Parts} N @param {N} name @param {Page} page @param {(part: Part<N>) => any} act
  */
 export async function withPart(name, page, act) {
-    if (here.has(name)) return act(here.get(name));
+    if (loaded.has(name)) return act(loaded.get(name));
     const release = heldKeys();
     /** @type {Part<N>} */
     let part;
     let typed = '';
     try {
-        part = await fetched(name);
+        part = await loadPart(name);
     } catch {
         return sayMissing(page);
     } finally {
@@ -62,7 +57,7 @@ export async function withPart(name, page, act) {
     return done;
 }
 
-/** Lets no key through; answers how to let them through again, and what text they were. */
+/** Holds all keys back. The returned function releases them and returns their text. */
 function heldKeys() {
     let typed = '';
     const hold = (/** @type {KeyboardEvent} */ event) => {
@@ -76,40 +71,40 @@ function heldKeys() {
     return release;
 }
 
-/** Fetches all parts, one after the other, while nothing else is to be done. */
-export function fetchTheRest() {
+/** Loads all parts, one after the other, while the page is idle. */
+export function preloadParts() {
     const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ what) => setTimeout(what));
-    const names = /** @type {(keyof Parts)[]} */ (Object.keys(PARTS));
+    const names = /** @type {(keyof Parts)[]} */ (Object.keys(loaders));
     const next = () => {
         const name = names.shift();
-        // If one cannot be fetched, neither can the others; who wants one will be told then.
-        if (name) fetched(name).then(() => whenIdle(next), () => {});
+        // If one part cannot be loaded, neither can the others. Opening one reports the failure.
+        if (name) loadPart(name).then(() => whenIdle(next), () => {});
     };
     setTimeout(() => whenIdle(next), REST_MS);
 }
 
-/** @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, gone: () => void, [more: string]: any}} LaterProps `gone`: it could not be fetched */
+/** @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, onFailed: () => void, [more: string]: any}} LazyProps */
 
-/** A view out of a part, and nothing until that is there. It gets all that is given here. @extends {Component<LaterProps, {}>} */
-export class Later extends Component {
-    isOver = false;
+/** Renders a view of a part with all other props, or nothing until the part is loaded. @extends {Component<LazyProps, {}>} */
+export class LazyPart extends Component {
+    isUnmounted = false;
 
     componentDidMount() {
-        const { of, page, gone } = this.props;
-        if (here.has(of)) return;
-        fetched(of).then(() => this.isOver || this.forceUpdate(), () => {
-            if (this.isOver) return;
+        const { of, page, onFailed } = this.props;
+        if (loaded.has(of)) return;
+        loadPart(of).then(() => this.isUnmounted || this.forceUpdate(), () => {
+            if (this.isUnmounted) return;
             sayMissing(page);
-            gone();
+            onFailed();
         });
     }
 
     componentWillUnmount() {
-        this.isOver = true;
+        this.isUnmounted = true;
     }
 
-    /** @param {LaterProps} props */
-    render({ of, view, gone: _, ...props }) {
-        return here.has(of) ? h(view(here.get(of)), props) : null;
+    /** @param {LazyProps} props */
+    render({ of, view, onFailed: _, ...props }) {
+        return loaded.has(of) ? h(view(loaded.get(of)), props) : null;
     }
 }

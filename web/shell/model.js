@@ -4,7 +4,7 @@
 // Pure: no DOM, no clock, no socket. It is changed in place, because a cell may print a hundred thousand lines; `rev`
 // numbers on runs and on the graph tell the views what to paint again.
 
-import { EVENTS, hasEnded } from './protocol.js';
+import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 
 /** @typedef {import('./protocol.js').State} State */
 /** @typedef {import('./protocol.js').Draft} Draft */
@@ -20,8 +20,8 @@ import { EVENTS, hasEnded } from './protocol.js';
 /** @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number, clearPending: boolean}} Run */
 
 export class Model {
-    constructor() {
-        this.name = '';
+    constructor(name = '') {
+        this.name = name;
         /** The name that it has now, when it was renamed and its page has left. @type {string | null} */
         this.movedTo = null;
         /** Changes with each event. */
@@ -152,6 +152,16 @@ export class Model {
         }
     }
 
+    /** The notebook was renamed, or deleted (null). @param {string | null} to */
+    moved(to) {
+        this.movedTo = to;
+    }
+
+    /** A replay that this page asked for was answered. @param {string} state */
+    replayEnded(state) {
+        this.replays.delete(state);
+    }
+
     /** The drafts that hang on a state. @param {string} state @returns {Draft[]} */
     draftsOn(state) {
         return this.drafts.get(state) ?? [];
@@ -210,7 +220,7 @@ export class Model {
     /** The state that was made last and can still be run from. @returns {string} */
     newest() {
         const alive = [...this.states.values()].filter((state) => state.living !== 'deleted');
-        return (alive.at(-1) ?? [...this.states.values()][0])?.id ?? 'initial';
+        return (alive.at(-1) ?? [...this.states.values()][0])?.id ?? ROOT_STATE;
     }
 
     /** @param {State} state */

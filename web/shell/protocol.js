@@ -167,6 +167,9 @@
  *   | {kind: 'refused', code: string, what: string, why: string, how: string}} Reply
  */
 
+/** The id of the state from which every notebook grows. */
+export const ROOT_STATE = 'initial';
+
 /** Every event, and what of the graph it changes: its shape, only how its nodes are marked, or nothing. */
 export const EVENTS = Object.freeze({
     run_added: { graph: 'shape' },

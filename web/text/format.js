@@ -42,12 +42,14 @@ export function difference(from, to) {
     return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) };
 }
 
-/** How long ago. @param {number} then @param {number} now both in milliseconds since the Unix epoch @returns {string} such as "just now", "5 minutes ago", "yesterday" */
+const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
+    ['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60],
+]);
+
+/** @param {number} then @param {number} now both in milliseconds since the Unix epoch @returns {string} such as "just now", "5 minutes ago", "yesterday" */
 export function ago(then, now) {
-    const minutes = Math.floor((now - then) / 60_000);
-    const said = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-    if (minutes < 1) return 'just now';
-    if (minutes < 60) return said.format(-minutes, 'minute');
-    if (minutes < 60 * 24) return said.format(-Math.floor(minutes / 60), 'hour');
-    return said.format(-Math.floor(minutes / (60 * 24)), 'day');
+    const seconds = (now - then) / 1000;
+    const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? [];
+    if (!unit || !length) return 'just now';
+    return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-Math.floor(seconds / length), unit);
 }
