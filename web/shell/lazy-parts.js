@@ -31,7 +31,7 @@ const here = new Map();
 
 /** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} fails while there is no connection; the next try may succeed */
 export async function fetched(name) {
-    const part = here.get(name) ?? await PARTS[name]();
+    const part = here.get(name) ?? (await PARTS[name]());
     here.set(name, part);
     return part;
 }
@@ -58,7 +58,11 @@ export async function withPart(name, page, act) {
         typed = release();
     }
     const done = act(part);
-    if (typed) requestAnimationFrame(() => document.activeElement?.matches('input') && document.execCommand('insertText', false, typed));
+    if (typed)
+        requestAnimationFrame(
+            () =>
+                document.activeElement?.matches('input') && document.execCommand('insertText', false, typed),
+        );
     return done;
 }
 
@@ -83,7 +87,11 @@ export function fetchTheRest() {
     const next = () => {
         const name = names.shift();
         // If one cannot be fetched, neither can the others; who wants one will be told then.
-        if (name) fetched(name).then(() => whenIdle(next), () => {});
+        if (name)
+            fetched(name).then(
+                () => whenIdle(next),
+                () => {},
+            );
     };
     setTimeout(() => whenIdle(next), REST_MS);
 }
@@ -97,11 +105,14 @@ export class Later extends Component {
     componentDidMount() {
         const { of, page, gone } = this.props;
         if (here.has(of)) return;
-        fetched(of).then(() => this.isOver || this.forceUpdate(), () => {
-            if (this.isOver) return;
-            sayMissing(page);
-            gone();
-        });
+        fetched(of).then(
+            () => this.isOver || this.forceUpdate(),
+            () => {
+                if (this.isOver) return;
+                sayMissing(page);
+                gone();
+            },
+        );
     }
 
     componentWillUnmount() {

@@ -29,7 +29,9 @@ export function firstLine(code) {
 
 /** A random id. `crypto.randomUUID` is not there on plain http, except on localhost. @returns {string} */
 export function newId() {
-    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+        byte.toString(16).padStart(2, '0'),
+    ).join('');
 }
 
 /** The smallest replacement that turns one text into another. @param {string} from @param {string} to */
