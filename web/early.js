@@ -3,12 +3,17 @@
 // takes the line over.
 {
     // A file that is dropped before the page listens is opened nowhere.
-    for (const kind of ['dragover', 'drop']) addEventListener(kind, (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault());
+    for (const kind of ['dragover', 'drop'])
+        addEventListener(
+            kind,
+            (event) => event.dataTransfer?.types.includes('Files') && event.preventDefault(),
+        );
     const theme = localStorage.getItem('ratoon.theme');
     if (theme) document.documentElement.dataset.theme = theme;
     const name = document.currentScript.dataset.line;
     if (name !== undefined) {
-        if (sessionStorage.getItem(`ratoon.${name}.showsGraph`) === 'false') document.documentElement.dataset.noGraph = '';
+        if (sessionStorage.getItem(`ratoon.${name}.showsGraph`) === 'false')
+            document.documentElement.dataset.noGraph = '';
         const url = new URL(`/ws/${encodeURIComponent(name)}`, location.href);
         url.protocol = url.protocol.replace('http', 'ws');
         const line = new WebSocket(url);

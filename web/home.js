@@ -15,15 +15,18 @@ const wanted = decodeURIComponent(location.pathname.match(/^\/n\/([^/]*)/)?.[1] 
 if (wanted) document.title = WORDS.noNotebook(wanted);
 const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;
 
-Promise.all([list(), isOwner()]).then(([all, owner]) => {
-    place.replaceChildren();
-    render(h(Home, { all, isOwner: owner, said, wanted }), place);
-    place.removeAttribute('aria-busy');
-}, () => {
-    const trouble = document.createElement('p');
-    trouble.className = 'said';
-    trouble.setAttribute('role', 'alert');
-    trouble.textContent = HOME_WORDS.failed;
-    place.append(trouble);
-    place.removeAttribute('aria-busy');
-});
+Promise.all([list(), isOwner()]).then(
+    ([all, owner]) => {
+        place.replaceChildren();
+        render(h(Home, { all, isOwner: owner, said, wanted }), place);
+        place.removeAttribute('aria-busy');
+    },
+    () => {
+        const trouble = document.createElement('p');
+        trouble.className = 'said';
+        trouble.setAttribute('role', 'alert');
+        trouble.textContent = HOME_WORDS.failed;
+        place.append(trouble);
+        place.removeAttribute('aria-busy');
+    },
+);

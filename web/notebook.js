@@ -42,7 +42,9 @@ let isAhead = false;
 /** What somebody may be waiting for is painted without waiting for the frame, but once per frame. @param {import('./shell/protocol.js').Event} event */
 function happened(event) {
     page.happened(event);
-    const isNews = event.event === 'run_ended' || (event.event === 'output_added' && event.output.output_type !== 'stream');
+    const isNews =
+        event.event === 'run_ended' ||
+        (event.event === 'output_added' && event.output.output_type !== 'stream');
     if (!isNews || isAhead || !isDue || document.hidden) return;
     isAhead = true;
     requestAnimationFrame(() => (isAhead = false));
@@ -63,7 +65,8 @@ function hushLater() {
     if (notice === hushed) return;
     clearTimeout(hushing);
     hushed = notice;
-    if (notice && !notice.isBad && !notice.stays) hushing = setTimeout(() => page.hush(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
+    if (notice && !notice.isBad && !notice.stays)
+        hushing = setTimeout(() => page.hush(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
 }
 
 const address = () => decodeURIComponent(location.hash.slice(1));
@@ -74,7 +77,12 @@ const page = new Page(model, {
     now,
     ifDue: () => isDue && now(),
     setAddress: (id, replace) => {
-        if (id !== address()) history[replace ? 'replaceState' : 'pushState'](null, '', `#${encodeURIComponent(id).replace('%3D', '=')}`);
+        if (id !== address())
+            history[replace ? 'replaceState' : 'pushState'](
+                null,
+                '',
+                `#${encodeURIComponent(id).replace('%3D', '=')}`,
+            );
     },
     called: calledBy,
     ask: async (question) => (await ask(question)) !== null,
@@ -96,7 +104,8 @@ const socket = new Socket(name, {
 
 addEventListener('popstate', () => page.goTo(address(), true));
 /** Before the line is cut: in `pagehide` alone it may be too late. */
-for (const going of ['beforeunload', 'pagehide']) addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
+for (const going of ['beforeunload', 'pagehide'])
+    addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
 addEventListener('pagehide', () => socket.leave());
 keepInSight();
 now();

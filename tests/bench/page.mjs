@@ -31,7 +31,14 @@ const clock = () => performance.timeOrigin + performance.now();
 const CONTESTANTS = {
     Ratoon: {
         async prepare() {},
-        command: (dir, port) => [...options.commands.Ratoon, '--bind', `127.0.0.1:${port}`, '--dir', dir, '--token=bench-token'],
+        command: (dir, port) => [
+            ...options.commands.Ratoon,
+            '--bind',
+            `127.0.0.1:${port}`,
+            '--dir',
+            dir,
+            '--token=bench-token',
+        ],
         url: (port) => `http://127.0.0.1:${port}/n/main?token=bench-token`,
         editor: '.cell[data-fresh] .cm-content',
         // Without the tools at its corner.
@@ -41,7 +48,15 @@ const CONTESTANTS = {
     },
     JupyterLab: {
         prepare: (dir) => writeFile(join(dir, 'main.ipynb'), JSON.stringify(NOTEBOOK)),
-        command: (dir, port) => [...options.commands.JupyterLab, '--no-browser', '--allow-root', `--ServerApp.root_dir=${dir}`, `--ServerApp.port=${port}`, '--ServerApp.port_retries=0', '--IdentityProvider.token='],
+        command: (dir, port) => [
+            ...options.commands.JupyterLab,
+            '--no-browser',
+            '--allow-root',
+            `--ServerApp.root_dir=${dir}`,
+            `--ServerApp.port=${port}`,
+            '--ServerApp.port_retries=0',
+            '--IdentityProvider.token=',
+        ],
         url: (port) => `http://127.0.0.1:${port}/lab/tree/main.ipynb`,
         // Who runs a cell earlier is asked for a kernel.
         ready: '#jp-main-statusbar span:has-text("(ipykernel) | Idle")',
@@ -51,8 +66,21 @@ const CONTESTANTS = {
         popup: '.jp-Completer:not(.lm-mod-hidden) .jp-Completer-item',
     },
     marimo: {
-        prepare: (dir) => writeFile(join(dir, 'main.py'), 'import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    return\n\n\nif __name__ == "__main__":\n    app.run()\n'),
-        command: (dir, port) => [...options.commands.marimo, 'edit', '--headless', '--no-token', '--skip-update-check', '--port', `${port}`, join(dir, 'main.py')],
+        prepare: (dir) =>
+            writeFile(
+                join(dir, 'main.py'),
+                'import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    return\n\n\nif __name__ == "__main__":\n    app.run()\n',
+            ),
+        command: (dir, port) => [
+            ...options.commands.marimo,
+            'edit',
+            '--headless',
+            '--no-token',
+            '--skip-update-check',
+            '--port',
+            `${port}`,
+            join(dir, 'main.py'),
+        ],
         url: (port) => `http://127.0.0.1:${port}/`,
         editor: '.marimo-cell .cm-content',
         outputs: '.output-area, [data-testid="console-output-area"]',
@@ -62,7 +90,10 @@ const CONTESTANTS = {
 };
 const NOTEBOOK = {
     cells: [{ cell_type: 'code', id: 'first', execution_count: null, metadata: {}, outputs: [], source: [] }],
-    metadata: { kernelspec: { display_name: 'Python 3', language: 'python', name: 'python3' }, language_info: { name: 'python' } },
+    metadata: {
+        kernelspec: { display_name: 'Python 3', language: 'python', name: 'python3' },
+        language_info: { name: 'python' },
+    },
     nbformat: 4,
     nbformat_minor: 5,
 };
@@ -70,7 +101,10 @@ const NOTEBOOK = {
 /** What `act` comes to, unless it takes too long. @template T @param {string} what @param {Promise<T>} act @returns {Promise<T>} */
 async function within(what, act, limit = LIMIT) {
     let timer;
-    const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`${what}: not within ${limit / 1000} s`)), limit)));
+    const late = new Promise(
+        (_, fail) =>
+            (timer = setTimeout(() => fail(new Error(`${what}: not within ${limit / 1000} s`)), limit)),
+    );
     return Promise.race([act, late]).finally(() => clearTimeout(timer));
 }
 
@@ -102,13 +136,30 @@ async function start(name) {
     await contestant.prepare(dir);
     const port = await freePort();
     const [program, ...words] = contestant.command(dir, port);
-    const home = Object.fromEntries(['JUPYTER_DATA_DIR', 'JUPYTER_RUNTIME_DIR', 'JUPYTER_CONFIG_DIR', 'JUPYTERLAB_WORKSPACES_DIR', 'JUPYTERLAB_SETTINGS_DIR', 'IPYTHONDIR', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME']
-        .map((variable) => [variable, join(dir, `.${variable.toLowerCase()}`)]));
+    const home = Object.fromEntries(
+        [
+            'JUPYTER_DATA_DIR',
+            'JUPYTER_RUNTIME_DIR',
+            'JUPYTER_CONFIG_DIR',
+            'JUPYTERLAB_WORKSPACES_DIR',
+            'JUPYTERLAB_SETTINGS_DIR',
+            'IPYTHONDIR',
+            'XDG_CONFIG_HOME',
+            'XDG_STATE_HOME',
+            'XDG_CACHE_HOME',
+        ].map((variable) => [variable, join(dir, `.${variable.toLowerCase()}`)]),
+    );
     const started = clock();
     // A group of its own, so that its kernels end with it.
-    const child = spawn(program, words, { cwd: dir, env: { ...process.env, ...home }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, words, {
+        cwd: dir,
+        env: { ...process.env, ...home },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+    });
     let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said = (said + text).slice(-4000)));
+    for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (text) => (said = (said + text).slice(-4000)));
     let hasEnded = false;
     const ended = new Promise((done) => {
         for (const event of ['exit', 'error']) {
@@ -151,55 +202,71 @@ async function start(name) {
 function watch(outputs) {
     const longest = { tasks: [] };
     try {
-        new PerformanceObserver((list) => longest.tasks.push(...list.getEntries().map((one) => [one.startTime, one.duration]))).observe({ type: 'longtask', buffered: true });
+        new PerformanceObserver((list) =>
+            longest.tasks.push(...list.getEntries().map((one) => [one.startTime, one.duration])),
+        ).observe({ type: 'longtask', buffered: true });
     } catch {
         // Not in a frame that may not.
     }
     let key = 0;
-    addEventListener('keydown', (event) => {
-        if (event.key === 'Enter' && event.shiftKey) key = event.timeStamp;
-    }, true);
+    addEventListener(
+        'keydown',
+        (event) => {
+            if (event.key === 'Enter' && event.shiftKey) key = event.timeStamp;
+        },
+        true,
+    );
     const last = () => [...document.querySelectorAll(outputs)].reverse();
     /** The end of what an element says, without reading all of it. */
     const tail = (element) => {
         const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
         let text = '';
-        for (let node = texts.lastChild(); node && text.length < 200; node = texts.previousNode()) text = node.data + text;
+        for (let node = texts.lastChild(); node && text.length < 200; node = texts.previousNode())
+            text = node.data + text;
         return text;
     };
     let wait = Promise.resolve();
     globalThis.bench = {
-        tasksFrom: (from) => longest.tasks.filter(([start, duration]) => start + duration > from).map(([, duration]) => duration),
+        tasksFrom: (from) =>
+            longest.tasks
+                .filter(([start, duration]) => start + duration > from)
+                .map(([, duration]) => duration),
         /** What is waited for is said before the key is pressed, as the answer may be there sooner than a second message. */
         expect: (kind, text) => {
             wait = globalThis.bench[kind](text);
         },
         waited: () => wait,
         /** When an output reads so; the times of the key and of that, on the page's clock. */
-        result: (text) => new Promise((done) => {
-            const look = () => {
-                const now = performance.now();
-                if (!last().some((one) => one.textContent.trim() === text)) return;
-                observer.disconnect();
-                done({ key, seen: now, at: performance.timeOrigin + now });
-            };
-            const observer = new MutationObserver(look);
-            observer.observe(document, { subtree: true, childList: true, characterData: true });
-        }),
+        result: (text) =>
+            new Promise((done) => {
+                const look = () => {
+                    const now = performance.now();
+                    if (!last().some((one) => one.textContent.trim() === text)) return;
+                    observer.disconnect();
+                    done({ key, seen: now, at: performance.timeOrigin + now });
+                };
+                const observer = new MutationObserver(look);
+                observer.observe(document, { subtree: true, childList: true, characterData: true });
+            }),
         /** When the end of some output reads so, in the picture that shows it. */
-        end: (text) => new Promise((done) => {
-            const look = () => {
-                if (last().some((one) => tail(one).includes(text))) done({ key, seen: performance.now() });
-                else requestAnimationFrame(look);
-            };
-            requestAnimationFrame(look);
-        }),
+        end: (text) =>
+            new Promise((done) => {
+                const look = () => {
+                    if (last().some((one) => tail(one).includes(text)))
+                        done({ key, seen: performance.now() });
+                    else requestAnimationFrame(look);
+                };
+                requestAnimationFrame(look);
+            }),
         /** Scrolls what scrolls the long output from its beginning to its end in a second; milliseconds between pictures. */
         scroll: async () => {
             const long = last().sort((a, b) => b.scrollHeight - a.scrollHeight)[0];
             const around = [long, ...long.querySelectorAll('*')].slice(0, 50);
             for (let at = long.parentElement; at; at = at.parentElement) around.push(at);
-            const room = (one) => (/auto|scroll/.test(getComputedStyle(one).overflowY) || one === document.scrollingElement ? one.scrollHeight - one.clientHeight : 0);
+            const room = (one) =>
+                /auto|scroll/.test(getComputedStyle(one).overflowY) || one === document.scrollingElement
+                    ? one.scrollHeight - one.clientHeight
+                    : 0;
             const box = around.sort((a, b) => room(b) - room(a))[0];
             const gaps = [];
             const frame = () => new Promise(requestAnimationFrame);
@@ -250,7 +317,10 @@ async function run(page, name, code, kind, text) {
     await page.keyboard.insertText(code);
     await page.evaluate(([wanted, what]) => bench.expect(wanted, what), [kind, text]);
     await page.keyboard.press('Shift+Enter');
-    return within(`"${text}" in an output`, page.evaluate(() => bench.waited()));
+    return within(
+        `"${text}" in an output`,
+        page.evaluate(() => bench.waited()),
+    );
 }
 
 /** Cold open to the first result, and what it took. */
@@ -263,9 +333,15 @@ async function cold(browser, name) {
         const { at } = await run(page, name, '1+1', 'result', '2');
         const { bytes, requests } = line;
         const times = await page.evaluate(() => {
-            const paint = (kind) => performance.getEntriesByType('paint').find((one) => one.name === kind)?.startTime ?? NaN;
+            const paint = (kind) =>
+                performance.getEntriesByType('paint').find((one) => one.name === kind)?.startTime ?? NaN;
             const [navigation] = performance.getEntriesByType('navigation');
-            return { origin: performance.timeOrigin, paint: paint('first-paint'), content: paint('first-contentful-paint'), dom: navigation.domContentLoadedEventEnd };
+            return {
+                origin: performance.timeOrigin,
+                paint: paint('first-paint'),
+                content: paint('first-contentful-paint'),
+                dom: navigation.domContentLoadedEventEnd,
+            };
         });
         const since = (time) => times.origin + time - began;
         add('open', name, (at - began) / 1000);
@@ -295,7 +371,8 @@ async function whole(browser, name) {
     }
 }
 
-const quantile = (values, q) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
+const quantile = (values, q) =>
+    [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
 
 /** In pages that stay open: a key to its result, in turns. */
 async function live(browser) {
@@ -316,13 +393,23 @@ async function live(browser) {
                 await attempt('a key to its result', name, async () => {
                     const { page } = opened[name];
                     await page.bringToFront();
-                    const { key, seen } = await run(page, name, `${1000 + turn}+1000`, 'result', `${2000 + turn}`);
+                    const { key, seen } = await run(
+                        page,
+                        name,
+                        `${1000 + turn}+1000`,
+                        'result',
+                        `${2000 + turn}`,
+                    );
                     if (turn >= 3) add('key', name, seen - key);
                 });
             }
         }
         // To look at them beside each other.
-        if (process.env.RATOON_SHOTS) for (const name of there) await opened[name].page.screenshot({ path: join(process.env.RATOON_SHOTS, `bench-${name}.png`) });
+        if (process.env.RATOON_SHOTS)
+            for (const name of there)
+                await opened[name].page.screenshot({
+                    path: join(process.env.RATOON_SHOTS, `bench-${name}.png`),
+                });
         for (const name of there) await attempt('completion', name, () => complete(opened[name].page, name));
     } finally {
         for (const { context } of Object.values(opened)) await closeAll(context);
@@ -358,12 +445,23 @@ async function lines(page, name) {
     await page.bringToFront();
     const { key, seen } = await run(page, name, `for i in range(${LINES}): print(i)`, 'end', `${LINES - 1}`);
     await pause(1000);
-    const tasks = await within('long tasks', page.evaluate((from) => bench.tasksFrom(from), key));
+    const tasks = await within(
+        'long tasks',
+        page.evaluate((from) => bench.tasksFrom(from), key),
+    );
     add('lines', name, (seen - key) / 1000);
     add('longest', name, Math.max(0, ...tasks));
-    add('long', name, tasks.reduce((sum, one) => sum + one, 0));
-    const { gaps, height } = await within('scrolling', page.evaluate(() => bench.scroll()));
-    if (height < LINES && samples.scroll?.[name] === undefined) notes.push(`${name}: of the long text only ${Math.round(height)} px can be scrolled`);
+    add(
+        'long',
+        name,
+        tasks.reduce((sum, one) => sum + one, 0),
+    );
+    const { gaps, height } = await within(
+        'scrolling',
+        page.evaluate(() => bench.scroll()),
+    );
+    if (height < LINES && samples.scroll?.[name] === undefined)
+        notes.push(`${name}: of the long text only ${Math.round(height)} px can be scrolled`);
     add('scroll', name, quantile(gaps, 0.95));
 }
 

@@ -17,7 +17,9 @@ test('typing goes to the other tab while it goes on, not when it rests', async (
     await typing;
 });
 
-test('when the server is gone, one text says so and what was typed can be copied', { skip: !isReal }, async (t) => {
+test('when the server is gone, one text says so and what was typed can be copied', {
+    skip: !isReal,
+}, async (t) => {
     const { line, behind, far } = await openFar(t);
     await run('x = 1', 'Shift+Enter', far);
     await ran(1, far);
@@ -29,11 +31,18 @@ test('when the server is gone, one text says so and what was typed can be copied
     line.to = Number(new URL(second.url).port);
     line.heal();
     await far.waitForSelector('.banner[data-bad]');
-    assert.match(await far.locator('.banner').textContent(), /stopped or started anew and does not know this browser.*stays here/);
+    assert.match(
+        await far.locator('.banner').textContent(),
+        /stopped or started anew and does not know this browser.*stays here/,
+    );
     assert.equal(await far.locator('.status').textContent(), 'Disconnected');
     assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));
     await far.getByRole('button', { name: 'Copy all code' }).click();
-    await far.locator('.notice, dialog').filter({ hasText: /copied|Copy this code/ }).first().waitFor();
+    await far
+        .locator('.notice, dialog')
+        .filter({ hasText: /copied|Copy this code/ })
+        .first()
+        .waitFor();
     forgive(far, /ERR_|WebSocket|401/);
 });
 
@@ -59,7 +68,10 @@ test('who may not come in is told so in a sentence', { skip: !isReal }, async ()
     const stranger = await page.context().browser().newContext();
     const one = await stranger.newPage();
     await one.goto(new URL('/n/main', page.url()).href);
-    assert.equal(await one.locator('p').first().textContent(), 'Ratoon did not let this request in: it shows no valid token or session.');
+    assert.equal(
+        await one.locator('p').first().textContent(),
+        'Ratoon did not let this request in: it shows no valid token or session.',
+    );
     await stranger.close();
 });
 
@@ -79,7 +91,7 @@ test('on a phone one panel is open at a time', async () => {
     const height = async () => (await page.locator('main').boundingBox()).height;
     await page.getByRole('button', { name: 'Variables' }).click();
     await page.waitForSelector('.right');
-    assert.ok(await height() > 480);
+    assert.ok((await height()) > 480);
     await page.getByRole('button', { name: 'Graph of states' }).click();
     await page.waitForSelector('.left');
     await page.waitForSelector('.right', { state: 'detached' });
@@ -102,17 +114,33 @@ test('seven branches leave room for their names, and variants are told apart', a
         await ran(1);
     }
     const names = await texts('.row .what');
-    assert.deepEqual(names.slice(1), [0, 1, 2, 3, 4, 5, 6].map((i) => `… x = ${i}`));
-    const lefts = await page.$$eval('.row .what', (all) => all.map((one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left));
+    assert.deepEqual(
+        names.slice(1),
+        [0, 1, 2, 3, 4, 5, 6].map((i) => `… x = ${i}`),
+    );
+    const lefts = await page.$$eval('.row .what', (all) =>
+        all.map(
+            (one) => one.getBoundingClientRect().left - one.closest('.graph').getBoundingClientRect().left,
+        ),
+    );
     assert.ok(Math.max(...lefts) < 115, `${lefts}`);
     await page.locator('.row').nth(3).hover();
-    assert.match(await page.locator('.node-card').textContent(), /import time; time.sleep\(0\); x = 2.*In memory/);
+    assert.match(
+        await page.locator('.node-card').textContent(),
+        /import time; time.sleep\(0\); x = 2.*In memory/,
+    );
 });
 
 /** A cell that is higher than the window. */
 const LONG = 'x = 1\n'.repeat(60);
 /** How far the page itself could be scrolled, and is; only its panes may. */
-const overflow = (on) => on.evaluate(() => [document.documentElement.scrollHeight - innerHeight, document.body.scrollHeight - innerHeight, scrollY, document.querySelector('.top').getBoundingClientRect().top]);
+const overflow = (on) =>
+    on.evaluate(() => [
+        document.documentElement.scrollHeight - innerHeight,
+        document.body.scrollHeight - innerHeight,
+        scrollY,
+        document.querySelector('.top').getBoundingClientRect().top,
+    ]);
 
 test('of a long notebook only the cells scroll, never the page around them', async () => {
     await run(LONG);
@@ -140,7 +168,18 @@ test('a link into a long notebook shows its state with the header in sight', { s
     await run('print("the end")');
     await ran(2);
     const { origin, hash } = new URL(page.url());
-    const token = await page.evaluate(async () => (await (await fetch('/api/links', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"scope": "view"}' })).json()).token);
+    const token = await page.evaluate(
+        async () =>
+            (
+                await (
+                    await fetch('/api/links', {
+                        method: 'POST',
+                        headers: { 'content-type': 'application/json' },
+                        body: '{"scope": "view"}',
+                    })
+                ).json()
+            ).token,
+    );
     const guest = await open(`${origin}/n/main?token=${token}${hash}`);
     await prints('the end', guest);
     await guest.waitForFunction(() => document.querySelector('main').scrollTop > 0);
@@ -148,12 +187,17 @@ test('a link into a long notebook shows its state with the header in sight', { s
 });
 
 test('the line of a plot is seen in the small picture of it, too', { skip: !isReal }, async () => {
-    await run('from IPython.display import SVG\nSVG(\'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="white"/><path d="M80 60L560 420" stroke="#1f77b4" stroke-width="2"/></svg>\')');
+    await run(
+        'from IPython.display import SVG\nSVG(\'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><rect width="640" height="480" fill="white"/><path d="M80 60L560 420" stroke="#1f77b4" stroke-width="2"/></svg>\')',
+    );
     await ran(1);
     await page.waitForSelector('.thumb');
     const darkest = await page.$eval('.thumb', async (thumb) => {
         await thumb.decode();
-        const pen = Object.assign(document.createElement('canvas'), { width: thumb.naturalWidth, height: thumb.naturalHeight }).getContext('2d');
+        const pen = Object.assign(document.createElement('canvas'), {
+            width: thumb.naturalWidth,
+            height: thumb.naturalHeight,
+        }).getContext('2d');
         pen.drawImage(thumb, 0, 0);
         const { data } = pen.getImageData(0, 0, thumb.naturalWidth, thumb.naturalHeight);
         return Math.min(...data.filter((_, i) => i % 4 === 0));

@@ -58,82 +58,128 @@ const top = (button, item) => async (page) => {
  * @type {[string, (page: any, server: any) => Promise<void>, {notebook?: () => object, scope?: string, people?: number, stays?: boolean, viewport?: object}?][]}
  */
 const STATES = [
-    ['completions below a signature', async (page) => {
-        await run(page, 'print(1, ra', 'Control+Space');
-        await page.waitForSelector('.completions li');
-        await page.keyboard.press('Escape');
-        await page.keyboard.type(', ra');
-        await page.waitForSelector('.tip');
-        await page.keyboard.press('Control+Space');
-        await page.waitForSelector('.completions li');
-    }],
-    ['what stands at the cursor', async (page) => {
-        await run(page, 'print', 'Shift+Tab');
-        await page.waitForSelector('.tip');
-        await page.keyboard.press('Shift+Tab');
-        await page.waitForSelector('.tip[data-size="whole"]');
-    }],
-    ['finding and replacing', async (page) => {
-        await page.keyboard.press('Control+h');
-        await page.waitForSelector('.finder input:focus');
-        await page.keyboard.type('df');
-        await page.waitForSelector('.found-here');
-    }, { notebook: kept }],
-    ['the palette', async (page) => {
-        await page.keyboard.press('F1');
-        await page.waitForSelector('#commands li');
-    }, { notebook: kept }],
-    ['several cells selected, with line numbers', async (page) => {
-        await page.locator('.cell').first().focus();
-        await page.keyboard.press('l');
-        await page.keyboard.press('Shift+ArrowDown');
-        await page.waitForSelector('.cell[data-selected]');
-    }, { notebook: kept }],
+    [
+        'completions below a signature',
+        async (page) => {
+            await run(page, 'print(1, ra', 'Control+Space');
+            await page.waitForSelector('.completions li');
+            await page.keyboard.press('Escape');
+            await page.keyboard.type(', ra');
+            await page.waitForSelector('.tip');
+            await page.keyboard.press('Control+Space');
+            await page.waitForSelector('.completions li');
+        },
+    ],
+    [
+        'what stands at the cursor',
+        async (page) => {
+            await run(page, 'print', 'Shift+Tab');
+            await page.waitForSelector('.tip');
+            await page.keyboard.press('Shift+Tab');
+            await page.waitForSelector('.tip[data-size="whole"]');
+        },
+    ],
+    [
+        'finding and replacing',
+        async (page) => {
+            await page.keyboard.press('Control+h');
+            await page.waitForSelector('.finder input:focus');
+            await page.keyboard.type('df');
+            await page.waitForSelector('.found-here');
+        },
+        { notebook: kept },
+    ],
+    [
+        'the palette',
+        async (page) => {
+            await page.keyboard.press('F1');
+            await page.waitForSelector('#commands li');
+        },
+        { notebook: kept },
+    ],
+    [
+        'several cells selected, with line numbers',
+        async (page) => {
+            await page.locator('.cell').first().focus();
+            await page.keyboard.press('l');
+            await page.keyboard.press('Shift+ArrowDown');
+            await page.waitForSelector('.cell[data-selected]');
+        },
+        { notebook: kept },
+    ],
     ['an empty notebook', async () => {}],
-    ['a draft of code and one of text', async (page) => {
-        await page.locator('.cell[data-fresh] .editor').click();
-        await page.keyboard.insertText('x = 1');
-        await page.locator('.cell[data-fresh]').getByTitle('Make it text').click();
-        await page.keyboard.insertText('# A title\n\nand a [link](https://example.org)');
-        await page.keyboard.press('Shift+Enter');
-        await page.waitForSelector('.prose h1');
-    }],
-    ['outputs of all kinds', async (page) => {
-        await run(page, 'x = 1\nprint("text")\nerr("warning")\ndf\nimg\nsvg\nmd\n1 + 1');
-        await page.waitForSelector('.output:nth-of-type(7)');
-        await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="ran"]').length === 1);
-    }],
-    ['a long output', async (page) => {
-        await run(page, `${'print("line")\n'.repeat(300)}`);
-        await page.waitForSelector('.stream[data-boxed]');
-    }],
-    ['a cell that failed', async (page) => {
-        await run(page, '1/0', 'Control+Enter');
-        await page.waitForSelector('.failure');
-    }],
-    ['a cell that runs and one that waits', async (page) => {
-        await run(page, 'time.sleep(60)');
-        await page.waitForSelector('[data-status="running"]');
-        await page.keyboard.insertText('print("then")');
-        await page.keyboard.press('Shift+Enter');
-        await page.waitForSelector('[data-status="queued"]');
-    }],
-    ['a cell that asks', async (page) => {
-        await run(page, 'name = input("Who? ")');
-        await page.waitForSelector('.question');
-    }],
-    ['a changed cell', async (page) => {
-        await page.locator('.cell[data-kind="ran"] .cm-content').last().click();
-        await page.keyboard.insertText(' # more');
-        await page.waitForSelector('[data-edited]');
-    }, { notebook: branches }],
-    ['a cell outdated by an earlier one', async (page) => {
-        await page.locator('.cell[data-kind="ran"] .cm-content').first().click();
-        await page.keyboard.press('Control+A');
-        await page.keyboard.insertText('time.sleep(60)');
-        await page.keyboard.press('Control+Enter');
-        await page.waitForSelector('[data-outdated]');
-    }, { notebook: branches }],
+    [
+        'a draft of code and one of text',
+        async (page) => {
+            await page.locator('.cell[data-fresh] .editor').click();
+            await page.keyboard.insertText('x = 1');
+            await page.locator('.cell[data-fresh]').getByTitle('Make it text').click();
+            await page.keyboard.insertText('# A title\n\nand a [link](https://example.org)');
+            await page.keyboard.press('Shift+Enter');
+            await page.waitForSelector('.prose h1');
+        },
+    ],
+    [
+        'outputs of all kinds',
+        async (page) => {
+            await run(page, 'x = 1\nprint("text")\nerr("warning")\ndf\nimg\nsvg\nmd\n1 + 1');
+            await page.waitForSelector('.output:nth-of-type(7)');
+            await page.waitForFunction(
+                () => document.querySelectorAll('.cell[data-kind="ran"]').length === 1,
+            );
+        },
+    ],
+    [
+        'a long output',
+        async (page) => {
+            await run(page, `${'print("line")\n'.repeat(300)}`);
+            await page.waitForSelector('.stream[data-boxed]');
+        },
+    ],
+    [
+        'a cell that failed',
+        async (page) => {
+            await run(page, '1/0', 'Control+Enter');
+            await page.waitForSelector('.failure');
+        },
+    ],
+    [
+        'a cell that runs and one that waits',
+        async (page) => {
+            await run(page, 'time.sleep(60)');
+            await page.waitForSelector('[data-status="running"]');
+            await page.keyboard.insertText('print("then")');
+            await page.keyboard.press('Shift+Enter');
+            await page.waitForSelector('[data-status="queued"]');
+        },
+    ],
+    [
+        'a cell that asks',
+        async (page) => {
+            await run(page, 'name = input("Who? ")');
+            await page.waitForSelector('.question');
+        },
+    ],
+    [
+        'a changed cell',
+        async (page) => {
+            await page.locator('.cell[data-kind="ran"] .cm-content').last().click();
+            await page.keyboard.insertText(' # more');
+            await page.waitForSelector('[data-edited]');
+        },
+        { notebook: branches },
+    ],
+    [
+        'a cell outdated by an earlier one',
+        async (page) => {
+            await page.locator('.cell[data-kind="ran"] .cm-content').first().click();
+            await page.keyboard.press('Control+A');
+            await page.keyboard.insertText('time.sleep(60)');
+            await page.keyboard.press('Control+Enter');
+            await page.waitForSelector('[data-outdated]');
+        },
+        { notebook: branches },
+    ],
     ['the menu of a cell', cellMenu(), { notebook: branches }],
     ['sharing', top('Share')],
     ['more', top('More')],
@@ -142,105 +188,188 @@ const STATES = [
     ['forgetting everything', top('More', 'Forget everything')],
     ['a label is asked for', cellMenu('Label…'), { notebook: branches }],
     ['a state to compare with is chosen', cellMenu('Compare with…'), { notebook: branches }],
-    ['deleting', async (page) => {
-        await cellMenu()(page);
-        await page.getByRole('menuitem', { name: 'Delete this state' }).first().click();
-        await page.waitForSelector('.notice[data-open]');
-    }, { notebook: branches }],
-    ['a notice', async (page) => {
-        await page.locator('.cell[data-fresh] .editor').click();
-        await page.keyboard.insertText('x');
-        await page.keyboard.press('Escape');
-        await page.keyboard.press('d');
-        await page.keyboard.press('d');
-        await page.waitForSelector('.notice[data-open]');
-    }],
+    [
+        'deleting',
+        async (page) => {
+            await cellMenu()(page);
+            await page.getByRole('menuitem', { name: 'Delete this state' }).first().click();
+            await page.waitForSelector('.notice[data-open]');
+        },
+        { notebook: branches },
+    ],
+    [
+        'a notice',
+        async (page) => {
+            await page.locator('.cell[data-fresh] .editor').click();
+            await page.keyboard.insertText('x');
+            await page.keyboard.press('Escape');
+            await page.keyboard.press('d');
+            await page.keyboard.press('d');
+            await page.waitForSelector('.notice[data-open]');
+        },
+    ],
     ['a comparison', address('compare=a2..b3'), { notebook: branches }],
-    ['a comparison with equal variables unfolded', async (page) => {
-        await address('compare=a2..b3')(page);
-        await page.locator('summary', { hasText: 'equal' }).click();
-    }, { notebook: branches }],
+    [
+        'a comparison with equal variables unfolded',
+        async (page) => {
+            await address('compare=a2..b3')(page);
+            await page.locator('summary', { hasText: 'equal' }).click();
+        },
+        { notebook: branches },
+    ],
     ['a comparison that needs a replay', address('compare=away..b3'), { notebook: branches }],
-    ['a comparison beside the variables', async (page) => {
-        await variables(page);
-        await address('compare=a2..b3')(page);
-    }, { notebook: branches }],
+    [
+        'a comparison beside the variables',
+        async (page) => {
+            await variables(page);
+            await address('compare=a2..b3')(page);
+        },
+        { notebook: branches },
+    ],
     ['variables', variables, { notebook: branches }],
-    ['whole variables', async (page) => {
-        await variables(page);
-        for (const name of ['df', 'X', 'title']) await page.getByRole('button', { name, exact: true }).click();
-        await page.getByRole('button', { name: 'Type', exact: true }).click();
-    }, { notebook: branches }],
-    ['variables of which none is found', async (page) => {
-        await variables(page);
-        await page.getByRole('searchbox').fill('nothing reads like this');
-        await page.getByText('No variable reads like that.').waitFor();
-    }, { notebook: branches }],
-    ['the graph has the focus', async (page) => {
-        await page.locator('#graph').focus();
-        await page.keyboard.press('ArrowUp');
-    }, { notebook: branches }],
-    ...['load', 'disk', 'restored', 'writing', 'failed', 'only', 'replay', 'foreign', 'gone'].map((id) => [`a state that is "${id}"`, node(id), { notebook: kept }]),
+    [
+        'whole variables',
+        async (page) => {
+            await variables(page);
+            for (const name of ['df', 'X', 'title'])
+                await page.getByRole('button', { name, exact: true }).click();
+            await page.getByRole('button', { name: 'Type', exact: true }).click();
+        },
+        { notebook: branches },
+    ],
+    [
+        'variables of which none is found',
+        async (page) => {
+            await variables(page);
+            await page.getByRole('searchbox').fill('nothing reads like this');
+            await page.getByText('No variable reads like that.').waitFor();
+        },
+        { notebook: branches },
+    ],
+    [
+        'the graph has the focus',
+        async (page) => {
+            await page.locator('#graph').focus();
+            await page.keyboard.press('ArrowUp');
+        },
+        { notebook: branches },
+    ],
+    ...['load', 'disk', 'restored', 'writing', 'failed', 'only', 'replay', 'foreign', 'gone'].map((id) => [
+        `a state that is "${id}"`,
+        node(id),
+        { notebook: kept },
+    ]),
     ['view only', node('restored'), { notebook: kept, scope: 'view' }],
-    ['the disk takes nothing', async (page, server) => {
-        server.notebook.troubled(TROUBLE);
-        await page.waitForSelector('.banner');
-    }],
-    ['the line is broken', async (page, server) => {
-        await server.stop();
-        await page.waitForSelector('.banner');
-    }, { notebook: branches }],
-    ['access has ended', async (page, server) => {
-        server.endAccess();
-        await page.waitForSelector('.banner[data-bad]');
-    }, { notebook: branches }],
-    ['people are here', async (page) => {
-        await page.getByRole('group', { name: 'Others who look at this notebook' }).waitFor();
-        await page.locator('.row .standing').first().waitFor();
-    }, { notebook: short, people: 3 }],
-    ['many people, on a phone', async (page) => {
-        await page.locator('.rest .avatar').click();
-        await page.waitForSelector('[role="menuitem"]');
-    }, { notebook: short, people: 7, ...PHONE }],
-    ['the card of a state', async (page) => {
-        await page.locator('.row[data-node="j"]').hover();
-        await page.waitForSelector('.node-card');
-    }, { notebook: short, stays: true }],
-    ['the graph with folded lines', async (page) => page.waitForSelector('.row[data-fold]'), { notebook: afternoon }],
-    ['a search in the graph', async (page) => {
-        await page.locator('#graph').focus();
-        await page.keyboard.press('/');
-        await page.keyboard.insertText('df');
-        await page.waitForSelector('.row[data-dim]');
-    }, { notebook: afternoon }],
-    ['the menu of a state in the graph', async (page) => {
-        await page.locator('.row[data-node="i"]').click({ button: 'right' });
-        await page.waitForSelector('[role="menuitem"]');
-    }, { notebook: short }],
-    ['two states are marked to be compared', async (page) => {
-        await page.locator('.row[data-node="j"]').click({ modifiers: ['Shift'] });
-        await page.waitForSelector('.row[data-compared]');
-    }, { notebook: short }],
-    ['a state that is being deleted', async (page) => {
-        await page.locator('#graph').focus();
-        await page.keyboard.press('End');
-        await page.keyboard.press('Delete');
-        await page.waitForSelector('.notice[data-open]');
-    }, { notebook: short }],
-    ['finding, on a phone', async (page) => {
-        await page.locator('.cell').first().focus();
-        await page.keyboard.press('Control+h');
-        await page.waitForSelector('.finder input:focus');
-        await page.keyboard.type('df');
-        await page.waitForSelector('.found-here');
-    }, { notebook: kept, ...PHONE }],
+    [
+        'the disk takes nothing',
+        async (page, server) => {
+            server.notebook.troubled(TROUBLE);
+            await page.waitForSelector('.banner');
+        },
+    ],
+    [
+        'the line is broken',
+        async (page, server) => {
+            await server.stop();
+            await page.waitForSelector('.banner');
+        },
+        { notebook: branches },
+    ],
+    [
+        'access has ended',
+        async (page, server) => {
+            server.endAccess();
+            await page.waitForSelector('.banner[data-bad]');
+        },
+        { notebook: branches },
+    ],
+    [
+        'people are here',
+        async (page) => {
+            await page.getByRole('group', { name: 'Others who look at this notebook' }).waitFor();
+            await page.locator('.row .standing').first().waitFor();
+        },
+        { notebook: short, people: 3 },
+    ],
+    [
+        'many people, on a phone',
+        async (page) => {
+            await page.locator('.rest .avatar').click();
+            await page.waitForSelector('[role="menuitem"]');
+        },
+        { notebook: short, people: 7, ...PHONE },
+    ],
+    [
+        'the card of a state',
+        async (page) => {
+            await page.locator('.row[data-node="j"]').hover();
+            await page.waitForSelector('.node-card');
+        },
+        { notebook: short, stays: true },
+    ],
+    [
+        'the graph with folded lines',
+        async (page) => page.waitForSelector('.row[data-fold]'),
+        { notebook: afternoon },
+    ],
+    [
+        'a search in the graph',
+        async (page) => {
+            await page.locator('#graph').focus();
+            await page.keyboard.press('/');
+            await page.keyboard.insertText('df');
+            await page.waitForSelector('.row[data-dim]');
+        },
+        { notebook: afternoon },
+    ],
+    [
+        'the menu of a state in the graph',
+        async (page) => {
+            await page.locator('.row[data-node="i"]').click({ button: 'right' });
+            await page.waitForSelector('[role="menuitem"]');
+        },
+        { notebook: short },
+    ],
+    [
+        'two states are marked to be compared',
+        async (page) => {
+            await page.locator('.row[data-node="j"]').click({ modifiers: ['Shift'] });
+            await page.waitForSelector('.row[data-compared]');
+        },
+        { notebook: short },
+    ],
+    [
+        'a state that is being deleted',
+        async (page) => {
+            await page.locator('#graph').focus();
+            await page.keyboard.press('End');
+            await page.keyboard.press('Delete');
+            await page.waitForSelector('.notice[data-open]');
+        },
+        { notebook: short },
+    ],
+    [
+        'finding, on a phone',
+        async (page) => {
+            await page.locator('.cell').first().focus();
+            await page.keyboard.press('Control+h');
+            await page.waitForSelector('.finder input:focus');
+            await page.keyboard.type('df');
+            await page.waitForSelector('.found-here');
+        },
+        { notebook: kept, ...PHONE },
+    ],
     ['sharing, on a phone', top('Share'), PHONE],
     ['the shortcuts, on a phone', top('More', 'Keyboard shortcuts'), PHONE],
     ['a phone', async () => {}, { notebook: branches, ...PHONE }],
-    ['a phone with the graph', async (page) => {
-        await page.getByRole('button', { name: 'Graph of states' }).click();
-        await page.waitForSelector('.left');
-    }, { notebook: branches, ...PHONE }],
+    [
+        'a phone with the graph',
+        async (page) => {
+            await page.getByRole('button', { name: 'Graph of states' }).click();
+            await page.waitForSelector('.left');
+        },
+        { notebook: branches, ...PHONE },
+    ],
     ['a phone with variables', variables, { notebook: branches, ...PHONE }],
     ['a comparison on a phone', address('compare=a2..b3'), { notebook: branches, ...PHONE }],
 ];
@@ -249,7 +378,12 @@ for (const [name, lead, { notebook, scope, people = 0, stays, ...options } = {}]
     test(name, async (t) => {
         const server = await start(0, notebook?.());
         t.after(() => server.stop());
-        server.notebook.people = Array.from({ length: people }, (_, i) => ({ id: `p${i}`, name: i ? `Person ${i}` : null, scope: 'run', state: 'h' }));
+        server.notebook.people = Array.from({ length: people }, (_, i) => ({
+            id: `p${i}`,
+            name: i ? `Person ${i}` : null,
+            scope: 'run',
+            state: 'h',
+        }));
         const page = await openPage(browser, { bypassCSP: true, ...options });
         t.after(() => page.context().close());
         await page.goto(scope ? server.url.replace('secret', scope) : server.url);
@@ -273,7 +407,8 @@ async function onServer(t, options = {}) {
     await page.waitForSelector('.notebook[aria-busy="false"]');
     return { page, origin: new URL(server.url).origin };
 }
-const ran = (page, count) => page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n, count);
+const ran = (page, count) =>
+    page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n, count);
 
 test('what Python answers about code', real, async (t) => {
     const { page } = await onServer(t);
@@ -294,7 +429,10 @@ test('what Python answers about code', real, async (t) => {
 
 test('outputs of the real libraries', real, async (t) => {
     const { page } = await onServer(t);
-    await run(page, 'from IPython.display import *\nSVG(\'<svg width="300" height="100"><rect width="300" height="100" fill="teal"/></svg>\')');
+    await run(
+        page,
+        'from IPython.display import *\nSVG(\'<svg width="300" height="100"><rect width="300" height="100" fill="teal"/></svg>\')',
+    );
     await page.waitForSelector('.image');
     await page.locator('.output').hover();
     await page.getByRole('button', { name: 'Save image' }).waitFor();
@@ -309,11 +447,18 @@ test('outputs of the real libraries', real, async (t) => {
     for (const key of ['ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
     await page.waitForSelector('.tree .leaf');
     await examine(page, 'a tree of data');
-    await run(page, 'display(Math(r"\\\\frac{a}{b}"), HTML("<p>in a frame</p>"))\nprint("https://example.org", "\\x1b[31mred\\x1b[0m \\x1b[1;32mgreen\\x1b[0m")');
+    await run(
+        page,
+        'display(Math(r"\\\\frac{a}{b}"), HTML("<p>in a frame</p>"))\nprint("https://example.org", "\\x1b[31mred\\x1b[0m \\x1b[1;32mgreen\\x1b[0m")',
+    );
     await ran(page, 3);
     await page.waitForSelector('.katex');
     await examine(page, 'formula, frame, colours');
-    await run(page, 'def f(n):\n    if n == 0: raise ValueError("deep")\n    g(n)\ndef g(n):\n    f(n - 1)\nf(10)', 'Control+Enter');
+    await run(
+        page,
+        'def f(n):\n    if n == 0: raise ValueError("deep")\n    g(n)\ndef g(n):\n    f(n - 1)\nf(10)',
+        'Control+Enter',
+    );
     await page.waitForSelector('.failure');
     await examine(page, 'a traceback that is folded');
     await page.getByRole('button', { name: /Show all/ }).click();
@@ -322,7 +467,11 @@ test('outputs of the real libraries', real, async (t) => {
 
 test('the end of a long output is followed again', real, async (t) => {
     const { page } = await onServer(t);
-    await run(page, 'import sys, time\nfor i in range(400): print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])\ntime.sleep(600)', 'Control+Enter');
+    await run(
+        page,
+        'import sys, time\nfor i in range(400): print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])\ntime.sleep(600)',
+        'Control+Enter',
+    );
     await page.waitForFunction(() => document.querySelector('.outputs')?.textContent.includes('line 399'));
     await page.locator('main').hover();
     await page.mouse.wheel(0, -900);
@@ -330,21 +479,54 @@ test('the end of a long output is followed again', real, async (t) => {
     await examine(page, 'the button that follows');
 });
 
-const FILE = JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [
-    { cell_type: 'code', id: 'a', metadata: {}, execution_count: 4, source: '1 + 1', outputs: [
-        { output_type: 'stream', name: 'stdout', text: 'there\n' }, { output_type: 'stream', name: 'stderr', text: 'a warning\n' },
-        { output_type: 'error', ename: 'ValueError', evalue: 'bad', traceback: ['\x1b[31mValueError\x1b[0m: bad'] },
-        { output_type: 'display_data', metadata: {}, data: { 'text/plain': 'plain', 'text/html': '<b>rich</b>' } }] },
-] });
+const FILE = JSON.stringify({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [
+        {
+            cell_type: 'code',
+            id: 'a',
+            metadata: {},
+            execution_count: 4,
+            source: '1 + 1',
+            outputs: [
+                { output_type: 'stream', name: 'stdout', text: 'there\n' },
+                { output_type: 'stream', name: 'stderr', text: 'a warning\n' },
+                {
+                    output_type: 'error',
+                    ename: 'ValueError',
+                    evalue: 'bad',
+                    traceback: ['\x1b[31mValueError\x1b[0m: bad'],
+                },
+                {
+                    output_type: 'display_data',
+                    metadata: {},
+                    data: { 'text/plain': 'plain', 'text/html': '<b>rich</b>' },
+                },
+            ],
+        },
+    ],
+});
 
 test('notebooks, files, and what is said at the door', real, async (t) => {
     const { page, origin } = await onServer(t);
-    await page.evaluate((body) => fetch('/api/notebooks/import?name=from%20a%20file', { method: 'POST', headers: { 'content-type': 'application/json' }, body }), FILE);
+    await page.evaluate(
+        (body) =>
+            fetch('/api/notebooks/import?name=from%20a%20file', {
+                method: 'POST',
+                headers: { 'content-type': 'application/json' },
+                body,
+            }),
+        FILE,
+    );
     await page.goto(`${origin}/n/from%20a%20file`);
     await page.waitForSelector('.outputs[data-status="imported"]');
     await examine(page, 'outputs that came in a file');
 
-    const shown = await page.evaluate(() => fetch('/api/notebooks/from%20a%20file/states/initial/document?as=html').then((file) => file.text()));
+    const shown = await page.evaluate(() =>
+        fetch('/api/notebooks/from%20a%20file/states/initial/document?as=html').then((file) => file.text()),
+    );
     const file = await openPage(browser, { bypassCSP: true });
     t.after(() => file.context().close());
     await file.setContent(shown);
@@ -352,7 +534,11 @@ test('notebooks, files, and what is said at the door', real, async (t) => {
 
     for (const path of ['/', '/n/lost']) {
         await page.goto(origin + path);
-        await page.getByLabel('New notebook').or(page.getByRole('button', { name: 'New notebook' })).first().waitFor();
+        await page
+            .getByLabel('New notebook')
+            .or(page.getByRole('button', { name: 'New notebook' }))
+            .first()
+            .waitFor();
         await examine(page, path);
     }
     await page.goto(`${origin}/`);
@@ -371,7 +557,9 @@ test('notebooks, files, and what is said at the door', real, async (t) => {
     await page.evaluate(() => {
         const dataTransfer = new DataTransfer();
         dataTransfer.items.add(new File(['x'], 'x.txt'));
-        document.body.dispatchEvent(new DragEvent('dragenter', { dataTransfer, bubbles: true, cancelable: true }));
+        document.body.dispatchEvent(
+            new DragEvent('dragenter', { dataTransfer, bubbles: true, cancelable: true }),
+        );
     });
     await page.waitForSelector('.over');
     await examine(page, 'a file is held over the list, on a phone');
@@ -392,16 +580,43 @@ async function examine(page, what = '', stays = false) {
         // What comes into sight late is at its end of the way now; what the pointer is on may look otherwise.
         if (!stays) await page.mouse.move(0, 0);
         await page.evaluate(axe);
-        const violations = await page.evaluate((values) => window.axe.run(document, {
-            runOnly: { type: 'tag', values }, rules: { 'target-size': { enabled: true } }, iframes: false, resultTypes: ['violations'],
-        }).then((found) => found.violations.filter(({ id, nodes }) => {
-            // In which order headings stand in a text is its author's affair; a node of the graph is called by more than is painted,
-            // a branch of data by less (what hangs on it has names of its own), who is here by the name that the initials stand for.
-            const place = { 'heading-order': '.prose', 'label-content-name-mismatch': '#graph, .tree, .people' }[id];
-            const others = nodes.map(({ target }) => document.querySelector(String(target[0]))).filter((one) => !one?.closest(place ?? 'no-place'));
-            // Somebody may have left meanwhile.
-            return !place || others.some((one) => one !== null);
-        }).map(({ id, help, nodes }) => `${id} (${help}):\n${nodes.slice(0, 4).map(({ html, failureSummary }) => `    ${html.slice(0, 160)}\n      ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`)), TAGS);
+        const violations = await page.evaluate(
+            (values) =>
+                window.axe
+                    .run(document, {
+                        runOnly: { type: 'tag', values },
+                        rules: { 'target-size': { enabled: true } },
+                        iframes: false,
+                        resultTypes: ['violations'],
+                    })
+                    .then((found) =>
+                        found.violations
+                            .filter(({ id, nodes }) => {
+                                // In which order headings stand in a text is its author's affair; a node of the graph is called by more than is painted,
+                                // a branch of data by less (what hangs on it has names of its own), who is here by the name that the initials stand for.
+                                const place = {
+                                    'heading-order': '.prose',
+                                    'label-content-name-mismatch': '#graph, .tree, .people',
+                                }[id];
+                                const others = nodes
+                                    .map(({ target }) => document.querySelector(String(target[0])))
+                                    .filter((one) => !one?.closest(place ?? 'no-place'));
+                                // Somebody may have left meanwhile.
+                                return !place || others.some((one) => one !== null);
+                            })
+                            .map(
+                                ({ id, help, nodes }) =>
+                                    `${id} (${help}):\n${nodes
+                                        .slice(0, 4)
+                                        .map(
+                                            ({ html, failureSummary }) =>
+                                                `    ${html.slice(0, 160)}\n      ${failureSummary.replaceAll('\n', ' ')}`,
+                                        )
+                                        .join('\n')}`,
+                            ),
+                    ),
+            TAGS,
+        );
         assert.deepEqual(violations, [], `${what} ${colorScheme}:\n${violations.join('\n')}`);
     }
 }

@@ -12,49 +12,64 @@ import { start } from './mock.mjs';
 const real = { skip: !process.env.RATOON_BIN };
 const bodies = (on) => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', on);
 
-test('a cell whose process is killed says so calmly, and the states before it are as they were', real, async () => {
-    await run('x = 41');
-    await ran(1);
-    await run('import os\nprint("before")\nos.kill(os.getpid(), 9)', 'Control+Enter');
-    await page.waitForSelector('.cell[data-status="crashed"]');
-    await prints('before');
-    const said = await page.locator('.cell[data-status="crashed"]').textContent();
-    assert.match(said, /was killed by SIGKILL/);
-    assert.match(said, /Only the process of this cell is gone: the state above it and all others are as they were\. If the system ended it for want of memory.*Change the cell and run it again\./);
-    assert.equal(await page.locator('.status').textContent(), 'Ready');
-    assert.equal(await page.locator('.banner').count(), 0, 'one cell, no alarm for the page');
-    await page.locator('.cell[data-status="crashed"] .cm-content').click();
-    await page.keyboard.press('Control+A');
-    await page.keyboard.insertText('print(x + 1)');
-    await page.keyboard.press('Control+Enter');
-    await ran(2);
-    await prints('42');
-    assert.equal(await page.locator('.crash').count(), 0);
-});
+test(
+    'a cell whose process is killed says so calmly, and the states before it are as they were',
+    real,
+    async () => {
+        await run('x = 41');
+        await ran(1);
+        await run('import os\nprint("before")\nos.kill(os.getpid(), 9)', 'Control+Enter');
+        await page.waitForSelector('.cell[data-status="crashed"]');
+        await prints('before');
+        const said = await page.locator('.cell[data-status="crashed"]').textContent();
+        assert.match(said, /was killed by SIGKILL/);
+        assert.match(
+            said,
+            /Only the process of this cell is gone: the state above it and all others are as they were\. If the system ended it for want of memory.*Change the cell and run it again\./,
+        );
+        assert.equal(await page.locator('.status').textContent(), 'Ready');
+        assert.equal(await page.locator('.banner').count(), 0, 'one cell, no alarm for the page');
+        await page.locator('.cell[data-status="crashed"] .cm-content').click();
+        await page.keyboard.press('Control+A');
+        await page.keyboard.insertText('print(x + 1)');
+        await page.keyboard.press('Control+Enter');
+        await ran(2);
+        await prints('42');
+        assert.equal(await page.locator('.crash').count(), 0);
+    },
+);
 
-test('typed while the server is down: it is there when the server is back, and in another tab too', real, async (t) => {
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
-    const servers = [await startBinary(dir, 0)];
-    t.after(async () => {
-        await servers.at(-1).stop();
-        await rm(dir, { recursive: true, force: true });
-    });
-    const tab = await open(servers[0].url);
-    await run('x = 1', 'Shift+Enter', tab);
-    await ran(1, tab);
-    await servers[0].kill();
-    await tab.locator('[role="status"] .banner', { hasText: 'Connection lost. Reconnecting… You can keep typing' }).waitFor();
-    await tab.locator('.cell[data-fresh] .editor').click();
-    await tab.keyboard.type('# typed into the dark');
-    await sees('typed into the dark', tab);
-    assert.equal(await tab.locator('.banner').count(), 1);
-    servers.push(await startBinary(dir, new URL(servers[0].url).port));
-    await tab.waitForSelector('.banner', { state: 'detached' });
-    assert.deepEqual(await bodies(tab), ['# typed into the dark']);
-    const other = await open(tab.url(), { storageState: await tab.context().storageState() });
-    await sees('typed into the dark', other);
-    forgive(tab, /ERR_|WebSocket/);
-});
+test(
+    'typed while the server is down: it is there when the server is back, and in another tab too',
+    real,
+    async (t) => {
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+        const servers = [await startBinary(dir, 0)];
+        t.after(async () => {
+            await servers.at(-1).stop();
+            await rm(dir, { recursive: true, force: true });
+        });
+        const tab = await open(servers[0].url);
+        await run('x = 1', 'Shift+Enter', tab);
+        await ran(1, tab);
+        await servers[0].kill();
+        await tab
+            .locator('[role="status"] .banner', {
+                hasText: 'Connection lost. Reconnecting… You can keep typing',
+            })
+            .waitFor();
+        await tab.locator('.cell[data-fresh] .editor').click();
+        await tab.keyboard.type('# typed into the dark');
+        await sees('typed into the dark', tab);
+        assert.equal(await tab.locator('.banner').count(), 1);
+        servers.push(await startBinary(dir, new URL(servers[0].url).port));
+        await tab.waitForSelector('.banner', { state: 'detached' });
+        assert.deepEqual(await bodies(tab), ['# typed into the dark']);
+        const other = await open(tab.url(), { storageState: await tab.context().storageState() });
+        await sees('typed into the dark', other);
+        forgive(tab, /ERR_|WebSocket/);
+    },
+);
 
 /** A tab on a stand-in, to which everything can happen. */
 async function standIn(t) {
@@ -68,11 +83,17 @@ test('when access ends, what is being typed is not cut off in the middle, and ca
     await tab.locator('.cell[data-fresh] .editor').click();
     await tab.keyboard.type('half ');
     server.endAccess();
-    await tab.locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' }).waitFor();
+    await tab
+        .locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' })
+        .waitFor();
     await tab.keyboard.type('a thought');
     assert.deepEqual(await bodies(tab), ['half a thought']);
     assert.equal(await tab.locator('[data-status="running"], [data-status="queued"]').count(), 0);
-    assert.equal(await tab.getByRole('button', { name: 'Run', exact: true }).count(), 0, 'what cannot work is not offered');
+    assert.equal(
+        await tab.getByRole('button', { name: 'Run', exact: true }).count(),
+        0,
+        'what cannot work is not offered',
+    );
     await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await tab.getByRole('button', { name: 'Copy all code' }).click();
     await tab.locator('.notice', { hasText: 'copied' }).waitFor();
@@ -81,7 +102,11 @@ test('when access ends, what is being typed is not cut off in the middle, and ca
 
 test('of two troubles the page tells the one that matters more', async (t) => {
     const [tab, server] = await standIn(t);
-    server.notebook.troubled({ what: 'write to main.ratoon', why: 'no space left on device', how: 'free some space on that disk' });
+    server.notebook.troubled({
+        what: 'write to main.ratoon',
+        why: 'no space left on device',
+        how: 'free some space on that disk',
+    });
     await tab.locator('.banner', { hasText: 'no space left' }).waitFor();
     server.endAccess();
     await tab.locator('.banner[data-bad]').waitFor();

@@ -9,7 +9,15 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { start as startMock } from './mock.mjs';
 
-const FLAGS = ['--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-gpu', '--site-per-process'];
+const FLAGS = [
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--disable-gpu',
+    '--site-per-process',
+];
 
 /** How long a step waits for what it expects to see, in milliseconds: long, for machines that are busy. */
 export const PATIENCE = 60_000;
@@ -17,7 +25,10 @@ export const PATIENCE = 60_000;
 /** Chromium with a profile of its own. Root has no sandbox to offer it. */
 export async function openBrowser() {
     const isRoot = process.getuid?.() === 0;
-    return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: isRoot ? [...FLAGS, '--no-sandbox'] : FLAGS });
+    return chromium.launch({
+        executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+        args: isRoot ? [...FLAGS, '--no-sandbox'] : FLAGS,
+    });
 }
 
 /** The server under test: the binary that RATOON_BIN names, on a free port; without it, the stand-in. */
@@ -35,7 +46,11 @@ export async function startServer(...more) {
 /** The binary on a directory and a port; it can be stopped, or killed as a crash would. */
 export async function startBinary(dir, port, ...more) {
     const python = process.env.RATOON_TEST_PYTHON ? ['--python', process.env.RATOON_TEST_PYTHON] : [];
-    const child = spawn(process.env.RATOON_BIN, ['--bind', `127.0.0.1:${port}`, '--dir', dir, ...python, ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+        process.env.RATOON_BIN,
+        ['--bind', `127.0.0.1:${port}`, '--dir', dir, ...python, ...more],
+        { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     let said = '';
     const url = await new Promise((done, fail) => {
         const hear = (text) => {
@@ -59,14 +74,27 @@ export async function startBinary(dir, port, ...more) {
 
 /** A line to the server that can be cut and that notes what is asked: the browser speaks to `port`, `to` is set when the server is there. */
 export async function openLine() {
-    const line = { to: 0, port: 0, isCut: false, heard: [], sockets: new Set(), cut: () => {}, heal: () => {}, stop: () => {} };
+    const line = {
+        to: 0,
+        port: 0,
+        isCut: false,
+        heard: [],
+        sockets: new Set(),
+        cut: () => {},
+        heal: () => {},
+        stop: () => {},
+    };
     const server = createServer((near) => {
         if (line.isCut) return near.destroy();
         const far = connect(line.to, '127.0.0.1');
         near.on('data', (data) => {
-            for (const [, path] of data.toString('latin1').matchAll(/^[A-Z]{3,7} (\/\S*) HTTP\/1/gm)) line.heard.push(path);
+            for (const [, path] of data.toString('latin1').matchAll(/^[A-Z]{3,7} (\/\S*) HTTP\/1/gm))
+                line.heard.push(path);
         });
-        for (const [one, other] of [[near, far], [far, near]]) {
+        for (const [one, other] of [
+            [near, far],
+            [far, near],
+        ]) {
             line.sockets.add(one);
             one.pipe(other);
             one.on('error', () => other.destroy());
@@ -90,7 +118,7 @@ export async function openLine() {
 /** Waits until a look finds what is wanted. */
 export async function becomes(look, wanted) {
     let now;
-    for (const end = Date.now() + PATIENCE; Date.now() < end;) {
+    for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
         now = await look();
         if (JSON.stringify(now) === JSON.stringify(wanted)) return;
         await new Promise((done) => setTimeout(done, 20));

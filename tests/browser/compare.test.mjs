@@ -50,7 +50,8 @@ test('the versions of a cell are compared by a click, and Esc leads back to wher
 });
 
 test('arrays and frames: what changed in them is said in numbers', real, async () => {
-    const cell = (n) => `import numpy as np, matplotlib\nmatplotlib.use("agg")\na = np.arange(${n}.0)\nname = "same"`;
+    const cell = (n) =>
+        `import numpy as np, matplotlib\nmatplotlib.use("agg")\na = np.arange(${n}.0)\nname = "same"`;
     await run(cell(4));
     await ran(1);
     await page.locator('.cell .cm-content').first().click();
@@ -69,24 +70,50 @@ test('cells, variables and outputs of two branches', async (t) => {
     const one = await at(t);
     assert.deepEqual(await texts('.compare-cell h4', one), ['~ changed Cell 2', '+ only in B Cell 4']);
     assert.match(await one.locator('.equal-cells').textContent(), /1 equal cell: plot\(model\)/);
-    assert.deepEqual(await texts('.compare-value h4 > code', one), ['df', 'X', 'model', 'score', 'title', 'draft', 'notes', 'best']);
-    assert.match(await one.locator('.compare-value', { hasText: 'score' }).textContent(), /0\.8124.*0\.9071.*\+0\.0947 \(\+11\.7 %\)/s);
+    assert.deepEqual(await texts('.compare-value h4 > code', one), [
+        'df',
+        'X',
+        'model',
+        'score',
+        'title',
+        'draft',
+        'notes',
+        'best',
+    ]);
+    assert.match(
+        await one.locator('.compare-value', { hasText: 'score' }).textContent(),
+        /0\.8124.*0\.9071.*\+0\.0947 \(\+11\.7 %\)/s,
+    );
     const frame = one.locator('.compare-value').first();
-    assert.deepEqual(await frame.locator('table').last().locator('tbody th').allTextContents(), ['population', 'density', 'old_id']);
+    assert.deepEqual(await frame.locator('table').last().locator('tbody th').allTextContents(), [
+        'population',
+        'density',
+        'old_id',
+    ]);
     assert.match(await frame.textContent(), /2 equal columns/);
     assert.equal(await one.locator('summary', { hasText: '2 equal' }).count(), 1);
-    assert.deepEqual(await texts('.compare-output .diff-line[data-sign="+"] code', one), ['epoch 2: loss 0.48', 'epoch 3: loss 0.31']);
+    assert.deepEqual(await texts('.compare-output .diff-line[data-sign="+"] code', one), [
+        'epoch 2: loss 0.48',
+        'epoch 3: loss 0.31',
+    ]);
 });
 
 test('plots stand next to each other at the same scale', async (t) => {
     const one = await at(t);
-    const widths = () => one.$$eval('.compare-output .beside-one img', (images) => images.slice(0, 2).map((image) => image.clientWidth));
-    await one.waitForFunction(() => [...document.querySelectorAll('.compare-output .beside-one img')].every((image) => image.style.width));
+    const widths = () =>
+        one.$$eval('.compare-output .beside-one img', (images) =>
+            images.slice(0, 2).map((image) => image.clientWidth),
+        );
+    await one.waitForFunction(() =>
+        [...document.querySelectorAll('.compare-output .beside-one img')].every((image) => image.style.width),
+    );
     for (const width of [1280, 900, 700]) {
         await one.setViewportSize({ width, height: 800 });
         // Both are measured anew once the page has its new width.
         await becomes(async () => {
-            const fit = await one.$$eval('.compare-output .beside-one img', (images) => images.every((image) => image.clientWidth <= image.closest('.output').clientWidth + 1));
+            const fit = await one.$$eval('.compare-output .beside-one img', (images) =>
+                images.every((image) => image.clientWidth <= image.closest('.output').clientWidth + 1),
+            );
             const [a, b] = await widths();
             return fit && Math.abs(a / b - 2) < 0.05 ? 'twice as wide' : `${a} and ${b} at ${width}`;
         }, 'twice as wide');
@@ -136,7 +163,10 @@ test('variables: sorted by keyboard, filtered, and a click on a number leads to 
     await one.getByRole('button', { name: 'Name', exact: true }).focus();
     await one.keyboard.press('Enter');
     assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'ascending');
-    assert.deepEqual(await names(), [...before].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })));
+    assert.deepEqual(
+        await names(),
+        [...before].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
+    );
     await one.keyboard.press('Enter');
     assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'descending');
     await one.keyboard.press('Enter');
@@ -149,7 +179,16 @@ test('variables: sorted by keyboard, filtered, and a click on a number leads to 
 
 test('a thousand variables do not hold up the page', async (t) => {
     const one = await at(t, 'b3');
-    const list = (shift) => Array.from({ length: 1000 }, (_, i) => ({ name: `v${i}`, type: 'int', repr: String(i + shift), size: null, bytes: 28, fingerprint: String(i + shift), summary: null }));
+    const list = (shift) =>
+        Array.from({ length: 1000 }, (_, i) => ({
+            name: `v${i}`,
+            type: 'int',
+            repr: String(i + shift),
+            size: null,
+            bytes: 28,
+            fingerprint: String(i + shift),
+            summary: null,
+        }));
     one.server.notebook.variables.b3 = list(0);
     one.server.notebook.variables.b2 = list(0);
     await one.getByRole('button', { name: 'Variables' }).click();

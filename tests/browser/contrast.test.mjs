@@ -5,23 +5,34 @@ import { test } from 'node:test';
 import { page, run, sees } from './harness.mjs';
 
 /** Of each piece of text of a failure: what it says, and its contrast to the ground that is painted behind it. */
-const contrasts = () => page.$$eval('.failure :is(span, .title, .at, .line, .coloured)', (all) => {
-    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-    const paint = (colours) => {
-        for (const colour of colours) {
-            canvas.fillStyle = colour;
-            canvas.fillRect(0, 0, 1, 1);
-        }
-        return [...canvas.getImageData(0, 0, 1, 1).data];
-    };
-    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-    return all.filter((one) => one.textContent.trim()).map((one) => {
-        const grounds = [];
-        for (let at = one; at; at = at.parentElement) grounds.unshift(getComputedStyle(at).backgroundColor);
-        const [a, b] = [light(paint(grounds)), light(paint([...grounds, getComputedStyle(one).color]))];
-        return [one.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+const contrasts = () =>
+    page.$$eval('.failure :is(span, .title, .at, .line, .coloured)', (all) => {
+        const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+        const paint = (colours) => {
+            for (const colour of colours) {
+                canvas.fillStyle = colour;
+                canvas.fillRect(0, 0, 1, 1);
+            }
+            return [...canvas.getImageData(0, 0, 1, 1).data];
+        };
+        const light = ([r, g, b]) =>
+            [r, g, b]
+                .map((v) => v / 255)
+                .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+                .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+        return all
+            .filter((one) => one.textContent.trim())
+            .map((one) => {
+                const grounds = [];
+                for (let at = one; at; at = at.parentElement)
+                    grounds.unshift(getComputedStyle(at).backgroundColor);
+                const [a, b] = [
+                    light(paint(grounds)),
+                    light(paint([...grounds, getComputedStyle(one).color])),
+                ];
+                return [one.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+            });
     });
-});
 
 test('every piece of a traceback can be read, in light and in dark', async () => {
     await run('def f(x):\n    return 1 / x  # a comment\nprint("text", f(0))', 'Control+Enter');
@@ -30,6 +41,7 @@ test('every piece of a traceback can be read, in light and in dark', async () =>
         await page.emulateMedia({ colorScheme });
         const all = await contrasts();
         assert.ok(all.length > 5);
-        for (const [text, contrast] of all) assert.ok(contrast >= 4.5, `${colorScheme}: ${JSON.stringify(text)} has ${contrast.toFixed(2)}`);
+        for (const [text, contrast] of all)
+            assert.ok(contrast >= 4.5, `${colorScheme}: ${JSON.stringify(text)} has ${contrast.toFixed(2)}`);
     }
 });

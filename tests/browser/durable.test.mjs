@@ -28,53 +28,86 @@ async function begin(t) {
 }
 
 /** The line is up again. */
-const back = (tab) => tab.waitForFunction(() => !document.querySelector('.banner') && document.querySelector('.status')?.dataset.state !== 'lost');
+const back = (tab) =>
+    tab.waitForFunction(
+        () =>
+            !document.querySelector('.banner') && document.querySelector('.status')?.dataset.state !== 'lost',
+    );
 const node = (at, tab) => tab.locator('.row').nth(at);
-const isHollow = (at, tab) => tab.locator('.mark').nth(at).evaluate((mark) => mark.dataset.living === 'disk' && getComputedStyle(mark.querySelector('.dot')).fill === getComputedStyle(document.querySelector('.halo, .ground')).fill);
-const lives = (at, where, tab) => tab.waitForFunction(([i, wanted]) => document.querySelectorAll('.mark')[i]?.dataset.living === wanted, [at, where]);
+const isHollow = (at, tab) =>
+    tab
+        .locator('.mark')
+        .nth(at)
+        .evaluate(
+            (mark) =>
+                mark.dataset.living === 'disk' &&
+                getComputedStyle(mark.querySelector('.dot')).fill ===
+                    getComputedStyle(document.querySelector('.halo, .ground')).fill,
+        );
+const lives = (at, where, tab) =>
+    tab.waitForFunction(
+        ([i, wanted]) => document.querySelectorAll('.mark')[i]?.dataset.living === wanted,
+        [at, where],
+    );
 
-test('three cells, kill -9, a new start: the open tab goes on, and the middle one grows a branch', story, async (t) => {
-    const { tab, crash, again } = await begin(t);
-    for (const [i, code] of ['x = 1\nprint("one")', 'x = x + 1\nprint("two")', 'x = x + 1\nprint("three")'].entries()) {
-        await run(code, 'Shift+Enter', tab);
-        await ran(i + 1, tab);
-    }
-    // A checkpoint is made when the processor has time for it.
-    for (const at of [1, 2, 3]) {
-        await node(at, tab).click();
-        await ran(at, tab);
-        await tab.locator('.where', { hasText: 'on disk' }).waitFor();
-    }
-    await tab.locator('.cell[data-fresh] .editor').click();
-    await tab.keyboard.insertText('y = "typed and not run"');
-    await sees('typed and not run', tab);
-    const address = tab.url();
+test(
+    'three cells, kill -9, a new start: the open tab goes on, and the middle one grows a branch',
+    story,
+    async (t) => {
+        const { tab, crash, again } = await begin(t);
+        for (const [i, code] of [
+            'x = 1\nprint("one")',
+            'x = x + 1\nprint("two")',
+            'x = x + 1\nprint("three")',
+        ].entries()) {
+            await run(code, 'Shift+Enter', tab);
+            await ran(i + 1, tab);
+        }
+        // A checkpoint is made when the processor has time for it.
+        for (const at of [1, 2, 3]) {
+            await node(at, tab).click();
+            await ran(at, tab);
+            await tab.locator('.where', { hasText: 'on disk' }).waitFor();
+        }
+        await tab.locator('.cell[data-fresh] .editor').click();
+        await tab.keyboard.insertText('y = "typed and not run"');
+        await sees('typed and not run', tab);
+        const address = tab.url();
 
-    await crash();
-    await tab.waitForSelector('.banner');
-    await tab.keyboard.insertText('  # and typed while nobody was there');
-    await again();
-    await back(tab);
+        await crash();
+        await tab.waitForSelector('.banner');
+        await tab.keyboard.insertText('  # and typed while nobody was there');
+        await again();
+        await back(tab);
 
-    assert.equal(tab.url(), address);
-    assert.deepEqual(await texts('.stream', tab), ['one', 'two', 'three']);
-    assert.deepEqual(await texts('.row .what', tab), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1']);
-    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', tab), ['y = "typed and not run"  # and typed while nobody was there']);
-    for (const at of [1, 2, 3]) {
-        await lives(at, 'disk', tab);
-        assert.ok(await isHollow(at, tab));
-    }
+        assert.equal(tab.url(), address);
+        assert.deepEqual(await texts('.stream', tab), ['one', 'two', 'three']);
+        assert.deepEqual(await texts('.row .what', tab), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1']);
+        assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content', tab), [
+            'y = "typed and not run"  # and typed while nobody was there',
+        ]);
+        for (const at of [1, 2, 3]) {
+            await lives(at, 'disk', tab);
+            assert.ok(await isHollow(at, tab));
+        }
 
-    await node(2, tab).click();
-    await ran(2, tab);
-    await run('print("branch", x)', 'Shift+Enter', tab);
-    await ran(3, tab);
-    await prints('branch 2', tab);
-    await lives(2, 'memory', tab);
-    assert.equal(await isHollow(2, tab), false);
-    assert.deepEqual(await texts('.row .what', tab), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'print("branch", x)']);
-    forgive(tab, /ERR_|WebSocket/);
-});
+        await node(2, tab).click();
+        await ran(2, tab);
+        await run('print("branch", x)', 'Shift+Enter', tab);
+        await ran(3, tab);
+        await prints('branch 2', tab);
+        await lives(2, 'memory', tab);
+        assert.equal(await isHollow(2, tab), false);
+        assert.deepEqual(await texts('.row .what', tab), [
+            'Start',
+            'x = 1',
+            'x = x + 1',
+            'x = x + 1',
+            'print("branch", x)',
+        ]);
+        forgive(tab, /ERR_|WebSocket/);
+    },
+);
 
 test('killed in the middle of a cell: what it printed is there, and why it ended', story, async (t) => {
     const { tab, crash, again } = await begin(t);
@@ -82,7 +115,20 @@ test('killed in the middle of a cell: what it printed is there, and why it ended
     await prints('before', tab);
     // Output is on disk a moment after it is shown; what is answered afterwards is there behind it.
     const label = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
-    assert.equal(await tab.evaluate(async (body) => (await fetch('/api/notebooks/main/commands', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status, label), 200);
+    assert.equal(
+        await tab.evaluate(
+            async (body) =>
+                (
+                    await fetch('/api/notebooks/main/commands', {
+                        method: 'POST',
+                        headers: { 'content-type': 'application/json' },
+                        body,
+                    })
+                ).status,
+            label,
+        ),
+        200,
+    );
     await crash();
     await tab.waitForSelector('.banner');
     await again();

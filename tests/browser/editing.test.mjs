@@ -31,7 +31,12 @@ const list = (on) => texts('.completions li .cm-completionLabel', on);
 
 test('Esc and Enter change the mode, which can be seen; letters are commands in one and text in the other', async () => {
     await drafts('one', 'two');
-    const bar = () => page.evaluate(() => getComputedStyle(document.activeElement.closest('.cell').querySelector('.source')).boxShadow.includes('inset'));
+    const bar = () =>
+        page.evaluate(() =>
+            getComputedStyle(
+                document.activeElement.closest('.cell').querySelector('.source'),
+            ).boxShadow.includes('inset'),
+        );
     await page.locator('.cell').nth(1).focus();
     assert.equal(await bar(), true);
     await keys('Enter', 'End', 'b');
@@ -138,7 +143,9 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
     await keys('Escape', 'j');
     await focused([2, 'cell']);
     await keys('d', 'd');
-    await page.waitForFunction(() => document.querySelector('.notice')?.textContent.includes('its state stays'));
+    await page.waitForFunction(() =>
+        document.querySelector('.notice')?.textContent.includes('its state stays'),
+    );
     assert.equal(await page.locator('.row').count(), 4);
     await page.getByRole('button', { name: 'Go on without it' }).click();
     await ran(1);
@@ -156,7 +163,15 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     await keys('Control+Enter');
     await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
     await ran(3);
-    assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'y = 5', 'x = x + 1', 'x = x + 1']);
+    assert.deepEqual(await rows(), [
+        'Start',
+        'x = 1',
+        'x = x + 1',
+        'x = x + 1',
+        'y = 5',
+        'x = x + 1',
+        'x = x + 1',
+    ]);
     await page.locator('.cell').nth(0).focus();
     await keys('Control+Shift+p');
     await page.waitForSelector('#commands li');
@@ -171,7 +186,12 @@ test('0 0 restarts when it is confirmed, I I stops what runs, Ctrl-S saves and i
     await page.waitForSelector('[data-status="running"]');
     await keys('Escape', 'i', 'i');
     await page.waitForSelector('[data-status="interrupted"]');
-    await page.evaluate(() => addEventListener('keydown', (event) => event.key === 's' && (globalThis.wasOurs = event.defaultPrevented)));
+    await page.evaluate(() =>
+        addEventListener(
+            'keydown',
+            (event) => event.key === 's' && (globalThis.wasOurs = event.defaultPrevented),
+        ),
+    );
     await keys('Control+s');
     await page.waitForFunction(() => document.querySelector('.notice')?.textContent.includes('saved'));
     assert.equal(await page.evaluate(() => globalThis.wasOurs), true);
@@ -190,7 +210,11 @@ test('outputs fold, line numbers come and go and are remembered, Space scrolls',
     await run('print("line")\n'.repeat(40));
     await ran(1);
     await page.locator('.cell').nth(0).focus();
-    const height = () => page.locator('.outputs').first().evaluate((one) => one.getBoundingClientRect().height);
+    const height = () =>
+        page
+            .locator('.outputs')
+            .first()
+            .evaluate((one) => one.getBoundingClientRect().height);
     const whole = await height();
     await keys('o');
     assert.ok((await height()) < whole / 2);
@@ -219,11 +243,18 @@ test('Tab completes: one at once, several from a list in which Enter takes', asy
     await k.type('\npr');
     await k.press('Tab');
     await becomes(() => list(on), ['print', 'property']);
-    await becomes(() => texts('.completions [aria-selected]', on), ['ƒprint(*values, sep=" ", end="\\n", file=None)']);
+    await becomes(
+        () => texts('.completions [aria-selected]', on),
+        ['ƒprint(*values, sep=" ", end="\\n", file=None)'],
+    );
     await k.press('ArrowDown');
     await k.press('Enter');
     await becomes(() => lines(1, on), ['import', 'property']);
-    assert.equal(notebook.questions.at(-1).state, [...notebook.states.keys()].at(-1), 'the state that it would run against');
+    assert.equal(
+        notebook.questions.at(-1).state,
+        [...notebook.states.keys()].at(-1),
+        'the state that it would run against',
+    );
     await k.press('Enter');
     await k.press('Tab');
     await becomes(() => lines(1, on), ['import', 'property', '    ']);
@@ -275,7 +306,9 @@ test('late answers for another text are dropped, and a cell that runs above is n
     await k.press('Escape');
     await becomes(() => Promise.resolve(notebook.questions.length > 0), true);
     await becomes(() => Promise.resolve(notebook.answered === notebook.questions.length), true);
-    await on.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+    await on.evaluate(
+        () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
+    );
     assert.equal(await on.locator('.completions').count(), 0);
     notebook.slowMs = 0;
     const [, first] = [...notebook.states.keys()];
@@ -313,7 +346,10 @@ test('Shift-Tab shows what stands at the cursor, again shows more of it, Esc clo
     await on.waitForSelector('.tip[data-size="short"]');
     assert.match(await on.locator('.tip').textContent(), /print\(\*values.*Prints the values/s);
     assert.equal(await on.locator('.tip').getAttribute('role'), 'tooltip');
-    assert.equal(await on.evaluate(() => document.activeElement.getAttribute('aria-describedby')), await on.locator('.tip').getAttribute('id'));
+    assert.equal(
+        await on.evaluate(() => document.activeElement.getAttribute('aria-describedby')),
+        await on.locator('.tip').getAttribute('id'),
+    );
     const short = (await on.locator('.tip').boundingBox()).height;
     await k.press('Shift+Tab');
     await on.waitForSelector('.tip[data-size="whole"]');
@@ -347,7 +383,11 @@ test('the signature of a call follows the arguments, and goes when they are left
     await k.type('x, y');
     await k.press('Backspace');
     await becomes(active, ['sep=" "']);
-    await becomes(async () => /parameter sep/.test(await on.locator('.cell').nth(1).locator('.cm-announced').textContent()), true);
+    await becomes(
+        async () =>
+            /parameter sep/.test(await on.locator('.cell').nth(1).locator('.cm-announced').textContent()),
+        true,
+    );
     await k.press('ArrowLeft');
     await k.press('ArrowLeft');
     await becomes(active, ['*values']);
@@ -390,7 +430,19 @@ test('code that is typed key by key reads as meant: blocks end, closing quotes a
         for (const one of text) await page.keyboard.press(one === '\n' ? 'Enter' : one);
     };
     await type('def f(a):\n"""Say\nit"""\nif a:\nreturn [1,\n2]\nreturn \'\'\'2\'\'\'\nf(1)');
-    await becomes(() => lines(0), ['def f(a):', '    """Say', '    it"""', '    if a:', '        return [1,', '               2]', '        return \'\'\'2\'\'\'', '    f(1)']);
+    await becomes(
+        () => lines(0),
+        [
+            'def f(a):',
+            '    """Say',
+            '    it"""',
+            '    if a:',
+            '        return [1,',
+            '               2]',
+            "        return '''2'''",
+            '    f(1)',
+        ],
+    );
 });
 
 test('cursors multiply, brackets close, comments come and go in code and in text', async () => {
@@ -427,7 +479,10 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await keys('Shift+Enter', 'Shift+Enter', 'Shift+Enter');
     await becomes(() => texts('.find-count'), ['7 of 7']);
     await keys('Alt+c');
-    await becomes(() => texts('.find-count'), ['6 of 6'].map(() => '1 of 6'));
+    await becomes(
+        () => texts('.find-count'),
+        ['6 of 6'].map(() => '1 of 6'),
+    );
     await keys('Control+h');
     await page.getByLabel('Replace with').fill('size');
     await page.getByRole('button', { name: 'Replace', exact: true }).click();
@@ -498,7 +553,14 @@ test('the palette finds every command by a few letters, does it where the focus 
     const chosen = () => texts('#commands [aria-selected="true"] .title');
     await page.keyboard.insertText('icb');
     await becomes(chosen, ['Insert a cell below']);
-    assert.equal(await page.evaluate(() => document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.getAttribute('aria-selected')), 'true');
+    assert.equal(
+        await page.evaluate(() =>
+            document
+                .getElementById(document.activeElement.getAttribute('aria-activedescendant'))
+                ?.getAttribute('aria-selected'),
+        ),
+        'true',
+    );
     await keys('Enter');
     await focused([1, 'cell']);
     await keys('Control+Shift+p');
@@ -524,8 +586,20 @@ test('what menus and the header do is in the palette, where it can be done, unde
     const offered = () => texts('#commands .title');
     await palette('');
     const all = await offered();
-    for (const title of ['Share…', 'Show or hide the variables', 'Download as .ipynb', 'Download as .py', 'Download as HTML', 'All notebooks, or a new notebook', 'Restart…', 'Forget everything…', 'Your name…']) assert.ok(all.includes(title), `${title} of ${all}`);
-    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it']) assert.ok(!all.includes(title), `${title} cannot be done now`);
+    for (const title of [
+        'Share…',
+        'Show or hide the variables',
+        'Download as .ipynb',
+        'Download as .py',
+        'Download as HTML',
+        'All notebooks, or a new notebook',
+        'Restart…',
+        'Forget everything…',
+        'Your name…',
+    ])
+        assert.ok(all.includes(title), `${title} of ${all}`);
+    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it'])
+        assert.ok(!all.includes(title), `${title} cannot be done now`);
     await keys('Escape');
     await three();
     await palette('delete');
@@ -559,7 +633,10 @@ test('a key pressed right after a dialog was answered goes where the answer led,
     await becomes(() => texts('#commands [aria-selected="true"] .title'), ['Go to the last cell']);
     // Both in one task, as no hand can, but a busy page makes of what a hand does.
     await page.evaluate(async () => {
-        const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+        const press = (key) =>
+            document.activeElement.dispatchEvent(
+                new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
+            );
         press('Enter');
         for (let i = 0; i < 20; i++) await null;
         press('k');
@@ -570,13 +647,19 @@ test('a key pressed right after a dialog was answered goes where the answer led,
 
 test('what was typed right before a key of command mode is not lost to it', async () => {
     await drafts('# one', '# two');
-    for (const [nth, key, wanted] of [[0, 'm', 'one'], [1, '2', '## two']]) {
+    for (const [nth, key, wanted] of [
+        [0, 'm', 'one'],
+        [1, '2', '## two'],
+    ]) {
         await page.locator('.cell').nth(nth).focus();
         await keys('Enter');
         await focused([nth, 'editor']);
         // All in one task, as no hand can, but a busy page makes of what a hand does.
         await page.evaluate((last) => {
-            const press = (key, ctrlKey = false) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, ctrlKey, bubbles: true, cancelable: true }));
+            const press = (key, ctrlKey = false) =>
+                document.activeElement.dispatchEvent(
+                    new KeyboardEvent('keydown', { key, ctrlKey, bubbles: true, cancelable: true }),
+                );
             press('/', true);
             press('Escape');
             press(last);
@@ -600,7 +683,14 @@ test('a cell that is clicked before its editor was made, as after a fast scroll,
         const far = all.findIndex((one) => !one.firstElementChild);
         all[far]?.scrollIntoView();
         const { right, top } = all[far]?.getBoundingClientRect() ?? {};
-        all[far]?.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true, clientX: right - 5, clientY: top + 5 }));
+        all[far]?.dispatchEvent(
+            new MouseEvent('mousedown', {
+                bubbles: true,
+                cancelable: true,
+                clientX: right - 5,
+                clientY: top + 5,
+            }),
+        );
         return far;
     });
     assert.ok(nth > 0, 'there is an editor that is not made yet');
@@ -636,7 +726,11 @@ test('drafts are moved by keys and by dragging, alone and together, and the focu
     await becomes(sources, ['one', 'two', 'three']);
     const grip = async (n) => {
         await page.locator('.cell').nth(n).hover();
-        const { x, y, width, height } = await page.locator('.cell').nth(n).locator('.drag-grip').boundingBox();
+        const { x, y, width, height } = await page
+            .locator('.cell')
+            .nth(n)
+            .locator('.drag-grip')
+            .boundingBox();
         return { x: x + width / 2, y: y + height / 2 };
     };
     await page.locator('.cell').nth(3).focus();
@@ -690,6 +784,13 @@ test('who may only look is offered nothing that changes anything', async () => {
     await viewer.keyboard.press('F1');
     await viewer.getByRole('combobox').waitFor();
     const offered = await texts('#commands .title', viewer);
-    for (const never of ['Insert a cell below', 'Restart…', 'Forget everything…', 'Find and replace in all cells', 'Run all drafts']) assert.ok(!offered.includes(never), never);
+    for (const never of [
+        'Insert a cell below',
+        'Restart…',
+        'Forget everything…',
+        'Find and replace in all cells',
+        'Run all drafts',
+    ])
+        assert.ok(!offered.includes(never), never);
     assert.ok(offered.includes('Find in all cells'));
 });

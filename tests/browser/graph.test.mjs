@@ -18,10 +18,19 @@ async function at(fixture, state, t, options, change) {
 
 const row = (id, on) => on.locator(`.row[data-node="${id}"]`);
 const here = (id, on) => on.waitForSelector(`.row[data-node="${id}"][data-here]`);
-const cursor = (on) => on.$eval('#graph', (graph) => document.getElementById(graph.getAttribute('aria-activedescendant'))?.dataset.node ?? null);
+const cursor = (on) =>
+    on.$eval(
+        '#graph',
+        (graph) => document.getElementById(graph.getAttribute('aria-activedescendant'))?.dataset.node ?? null,
+    );
 const walk = async (on, key, id) => {
     await on.keyboard.press(key);
-    await on.waitForFunction((wanted) => document.getElementById(document.getElementById('graph').getAttribute('aria-activedescendant'))?.dataset.node === wanted, id);
+    await on.waitForFunction(
+        (wanted) =>
+            document.getElementById(document.getElementById('graph').getAttribute('aria-activedescendant'))
+                ?.dataset.node === wanted,
+        id,
+    );
 };
 
 test('the card tells what a state is, beside the graph, and stays while the pointer is in it', async (t) => {
@@ -29,9 +38,20 @@ test('the card tells what a state is, beside the graph, and stays while the poin
     await row('j', one).hover();
     await one.waitForSelector('.node-card');
     const text = await one.locator('.node-card').textContent();
-    for (const word of ['Cell 5', 'model = fit(df, depth=9)', '+new: model', '2 min 11 s', 'minutes ago', 'In memory · 1.8 GB', 'holds a live thread']) assert.ok(text.includes(word), `${word} in ${text}`);
+    for (const word of [
+        'Cell 5',
+        'model = fit(df, depth=9)',
+        '+new: model',
+        '2 min 11 s',
+        'minutes ago',
+        'In memory · 1.8 GB',
+        'holds a live thread',
+    ])
+        assert.ok(text.includes(word), `${word} in ${text}`);
     assert.ok(await one.locator('.node-card [data-code="number"]', { hasText: '9' }).count());
-    const [card, graph] = await Promise.all(['.node-card', '#graph'].map((name) => one.locator(name).boundingBox()));
+    const [card, graph] = await Promise.all(
+        ['.node-card', '#graph'].map((name) => one.locator(name).boundingBox()),
+    );
     assert.ok(card.x >= graph.x + graph.width, 'it covers nothing of the graph');
     await one.locator('.node-code').hover();
     await row('j', one).hover();
@@ -100,7 +120,12 @@ test('the keyboard walks the tree, stands, continues, opens the card and the men
     await one.locator('#graph').focus();
     await one.keyboard.press('Shift+F10');
     await one.getByRole('menu').waitFor();
-    assert.deepEqual((await texts('.graph-menu [role="menuitem"]', one)).map((text) => text.replace(/Stands here.*/, '')).slice(0, 2), ['Continue here', 'Label…']);
+    assert.deepEqual(
+        (await texts('.graph-menu [role="menuitem"]', one))
+            .map((text) => text.replace(/Stands here.*/, ''))
+            .slice(0, 2),
+        ['Continue here', 'Label…'],
+    );
     await one.keyboard.press('Escape');
     assert.equal(await one.getByRole('menu').count(), 0);
     await one.keyboard.press('Enter');
@@ -114,7 +139,9 @@ test('a right click opens the menu at the pointer, within the window', async (t)
     assert.ok(box.y + box.height <= 500);
     await one.getByRole('menuitem', { name: 'Delete this state' }).click();
     // The state goes at once after a question, or after a while with a way back.
-    await one.waitForFunction(() => document.querySelector('dialog[open]') || document.querySelector('.notice[data-open]'));
+    await one.waitForFunction(
+        () => document.querySelector('dialog[open]') || document.querySelector('.notice[data-open]'),
+    );
 });
 
 test('“where did it last change?”: the search leads there, dims the rest, and opens what was folded', async (t) => {
@@ -146,7 +173,7 @@ test('“where did it last change?”: the search leads there, dims the rest, an
 test('a long plain line is one row until it is asked for; this tab remembers', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     const before = (await rows(one)).length;
-    assert.deepEqual((await texts('.row[data-fold]', one)), ['6 cells', '4 cells']);
+    assert.deepEqual(await texts('.row[data-fold]', one), ['6 cells', '4 cells']);
     await one.locator('.row[data-fold]').first().click();
     await row('head', one).waitFor();
     assert.equal((await rows(one)).length, before + 5);
@@ -165,21 +192,40 @@ test('a long plain line is one row until it is asked for; this tab remembers', a
 
 test('another line becomes straight, and no row goes up or down', async (t) => {
     const one = await at(afternoon(), 'note2', t);
-    const lefts = () => one.$$eval('.mark[data-line]', (all) => [...new Set(all.map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e))]);
+    const lefts = () =>
+        one.$$eval('.mark[data-line]', (all) => [
+            ...new Set(all.map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e)),
+        ]);
     assert.equal((await lefts()).length, 1);
     await row('rep', one).scrollIntoViewIfNeeded();
     const before = await one.$$eval('.row', (all) => all.map((one) => [one.dataset.node, one.style.top]));
     await row('rep', one).click();
     await here('rep', one);
-    await one.waitForFunction(() => new Set([...document.querySelectorAll('.mark[data-line]')].map((mark) => new DOMMatrix(getComputedStyle(mark).transform).e)).size === 1);
-    assert.deepEqual(await one.$$eval('.row', (all) => all.map((one) => [one.dataset.node, one.style.top])), before);
+    await one.waitForFunction(
+        () =>
+            new Set(
+                [...document.querySelectorAll('.mark[data-line]')].map(
+                    (mark) => new DOMMatrix(getComputedStyle(mark).transform).e,
+                ),
+            ).size === 1,
+    );
+    assert.deepEqual(
+        await one.$$eval('.row', (all) => all.map((one) => [one.dataset.node, one.style.top])),
+        before,
+    );
 });
 
 test('a state with a picture shows it small', async (t) => {
     const one = await at(short(), 'f', t);
     for (const id of ['d', 'k']) {
         await row(id, one).locator('.thumb').waitFor();
-        const { width, height, source } = await row(id, one).locator('.thumb').evaluate((image) => ({ width: image.naturalWidth, height: image.naturalHeight, source: image.src }));
+        const { width, height, source } = await row(id, one)
+            .locator('.thumb')
+            .evaluate((image) => ({
+                width: image.naturalWidth,
+                height: image.naturalHeight,
+                source: image.src,
+            }));
         assert.ok(width <= 80 && height <= 44 && width > 20, `${width} × ${height}`);
         assert.ok(source.startsWith('data:image/png') && source.length < 8000, `${source.length}`);
     }
@@ -188,7 +234,10 @@ test('a state with a picture shows it small', async (t) => {
 
 test('who stands where is seen', async (t) => {
     const one = await at(short(), 'f', t, {}, (notebook) => {
-        notebook.people = [{ id: 'p1', name: 'Ada', scope: 'run', state: 'h' }, { id: 'p2', name: null, scope: 'view', state: 'h' }];
+        notebook.people = [
+            { id: 'p1', name: 'Ada', scope: 'run', state: 'h' },
+            { id: 'p2', name: null, scope: 'view', state: 'h' },
+        ];
     });
     await row('h', one).locator('.standing i').nth(1).waitFor();
     assert.deepEqual(await texts('.row[data-node="h"] .standing i', one), ['A', 'G1']);
@@ -202,7 +251,10 @@ test('a second state is chosen to be compared: both are marked, and we stand whe
     const one = await at(short(), 'f', t);
     await row('j', one).click({ modifiers: ['Shift'] });
     await one.waitForSelector('.row[data-compared][data-node="j"]');
-    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['f', 'j']);
+    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), [
+        'f',
+        'j',
+    ]);
     assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
     await here('f', one);
     // It has to be fetched, and takes the focus when it is there.
@@ -211,7 +263,10 @@ test('a second state is chosen to be compared: both are marked, and we stand whe
     await walk(one, 'ArrowUp', 'e');
     await one.keyboard.press('Shift+Enter');
     await one.waitForSelector('.row[data-compared][data-node="e"]');
-    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), ['e', 'f']);
+    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), [
+        'e',
+        'f',
+    ]);
 });
 
 test('what is being deleted is struck out until it is gone, or taken back', async (t) => {
@@ -238,10 +293,10 @@ test('the graph is as wide as one likes, and stays so', async (t) => {
     await one.mouse.down();
     await one.mouse.move(500, 300);
     await one.mouse.up();
-    assert.ok(Math.abs(await width() - 500) < 5);
+    assert.ok(Math.abs((await width()) - 500) < 5);
     await one.reload();
     await one.waitForSelector('.row');
-    assert.ok(Math.abs(await width() - 500) < 5);
+    assert.ok(Math.abs((await width()) - 500) < 5);
     await grip.dblclick();
     assert.equal(await width(), before);
 });
@@ -253,7 +308,10 @@ test('on a phone a finger that is held opens the card as a sheet', async (t) => 
     await one.getByTitle('Graph of states').tap();
     const { x, y } = await row('e', one).boundingBox();
     const touch = await one.context().newCDPSession(one);
-    await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x: x + 150, y: y + 15 }] });
+    await touch.send('Input.dispatchTouchEvent', {
+        type: 'touchStart',
+        touchPoints: [{ x: x + 150, y: y + 15 }],
+    });
     await one.waitForSelector('.node-card[data-sheet]');
     await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
     const box = await one.locator('.node-card').boundingBox();
@@ -266,16 +324,26 @@ test('on a phone a finger that is held opens the card as a sheet', async (t) => 
 
 test('a thousand states: a branch, and a line that goes on in sight', async (t) => {
     const one = await at(thousand(), 'n999', t);
-    assert.ok(await one.locator('.row').count() < 90, 'only what is near the screen is painted');
-    const last = () => one.$eval('#graph', (box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
-    assert.ok(await last() < 20);
+    assert.ok((await one.locator('.row').count()) < 90, 'only what is near the screen is painted');
+    const last = () =>
+        one.$eval('#graph', (box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
+    assert.ok((await last()) < 20);
     await run('x = 1', 'Shift+Enter', one);
     await one.waitForFunction(() => document.querySelector('.row[data-here] .what')?.textContent === 'x = 1');
-    await one.waitForFunction(() => { const box = document.getElementById('graph'); return box.scrollHeight - box.scrollTop - box.clientHeight < 20; });
-    await one.$eval('#graph', (box) => { box.scrollTop = 300; });
+    await one.waitForFunction(() => {
+        const box = document.getElementById('graph');
+        return box.scrollHeight - box.scrollTop - box.clientHeight < 20;
+    });
+    await one.$eval('#graph', (box) => {
+        box.scrollTop = 300;
+    });
     await one.waitForFunction(() => document.querySelector('.row')?.dataset.row < 5);
     await run('x = 2', 'Shift+Enter', one);
-    await one.waitForFunction(() => document.querySelector('.notebook').textContent.includes('x = 2') && !document.querySelector('.cell[data-status="running"], .cell[data-status="queued"]'));
+    await one.waitForFunction(
+        () =>
+            document.querySelector('.notebook').textContent.includes('x = 2') &&
+            !document.querySelector('.cell[data-status="running"], .cell[data-status="queued"]'),
+    );
     assert.equal(await one.$eval('#graph', (box) => box.scrollTop), 300, 'who looks elsewhere is left there');
 });
 
@@ -296,12 +364,15 @@ test('ten thousand states are scrolled through', async (t) => {
             before = now;
             box.scrollTop -= 90;
             const edge = box.getBoundingClientRect();
-            if (!document.elementFromPoint(edge.left + 150, edge.top + edge.height / 2)?.closest('.row')) blank += 1;
+            if (!document.elementFromPoint(edge.left + 150, edge.top + edge.height / 2)?.closest('.row'))
+                blank += 1;
         }
         times.sort((a, b) => a - b);
         return { frames: times, long: times.filter((time) => time > 50).length, blank };
     });
-    t.diagnostic(`frames: median ${frames[90].toFixed(1)} ms, 95 of 100 in ${frames[171].toFixed(1)} ms, longer than 50 ms: ${long} of 180`);
+    t.diagnostic(
+        `frames: median ${frames[90].toFixed(1)} ms, 95 of 100 in ${frames[171].toFixed(1)} ms, longer than 50 ms: ${long} of 180`,
+    );
     assert.equal(blank, 0, 'no gap is ever seen');
 });
 
@@ -316,6 +387,13 @@ test('a branch grows in sight, is told of, and nothing else moves', async () => 
     await run('x = 100');
     await ran(2);
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = 100']);
-    assert.deepEqual((await page.$$eval('.mark', (all) => all.map((one) => one.style.transform))).slice(0, 3), before);
-    await page.waitForFunction(() => [...document.querySelectorAll('.left [role="status"]')].some((one) => one.textContent === 'Cell 2 grew from cell 1, beside others.'));
+    assert.deepEqual(
+        (await page.$$eval('.mark', (all) => all.map((one) => one.style.transform))).slice(0, 3),
+        before,
+    );
+    await page.waitForFunction(() =>
+        [...document.querySelectorAll('.left [role="status"]')].some(
+            (one) => one.textContent === 'Cell 2 grew from cell 1, beside others.',
+        ),
+    );
 });

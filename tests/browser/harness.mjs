@@ -64,36 +64,58 @@ export async function run(code, key = 'Shift+Enter', on = page) {
 
 /** Waits until so many cells ran and nothing runs. */
 export async function ran(count, on = page) {
-    const isSo = (n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]');
+    const isSo = (n) =>
+        document.querySelectorAll('.cell[data-kind="ran"]').length === n &&
+        !document.querySelector('[data-status="running"], [data-status="queued"]');
     await on.waitForFunction(isSo, count).catch(async (error) => {
-        const cells = await on.$$eval('.cell', (all) => all.map((one) => `${one.dataset.kind} ${one.dataset.status}: ${one.textContent.slice(0, 500)}`));
+        const cells = await on.$$eval('.cell', (all) =>
+            all.map((one) => `${one.dataset.kind} ${one.dataset.status}: ${one.textContent.slice(0, 500)}`),
+        );
         throw new Error(`${count} cells did not run: ${error.message}\n${cells.join('\n')}`);
     });
 }
-export const texts = (selector, on = page) => on.$$eval(selector, (all) => all.map((one) => one.textContent.trim()));
+export const texts = (selector, on = page) =>
+    on.$$eval(selector, (all) => all.map((one) => one.textContent.trim()));
 export const rows = (on = page) => texts('.row .what', on);
-export const prints = (text, on = page) => on.waitForFunction((wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)), text);
-export const sees = (text, on = page) => on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
+export const prints = (text, on = page) =>
+    on.waitForFunction(
+        (wanted) => [...document.querySelectorAll('.stream')].some((one) => one.textContent.includes(wanted)),
+        text,
+    );
+export const sees = (text, on = page) =>
+    on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
 
 export async function three(on = page) {
-    for (const [i, code] of ['x = 1\nprint("one")', 'x = x + 1\nprint("two")', 'x = x + 1\nprint("three")'].entries()) {
+    for (const [i, code] of [
+        'x = 1\nprint("one")',
+        'x = x + 1\nprint("two")',
+        'x = x + 1\nprint("three")',
+    ].entries()) {
         await run(code, 'Shift+Enter', on);
         await ran(i + 1, on);
     }
 }
 
 /** The cell that has the focus, and whether its editor has it: `[0, 'editor']`, `[2, 'cell']`, `[1, 'answer']`; else what it is. */
-export const focus = (on = page) => on.evaluate(() => {
-    const at = document.activeElement;
-    const cell = at.closest('.cell');
-    if (!cell) return at.tagName;
-    const what = at === cell ? 'cell' : at.closest('.cm-editor') ? 'editor' : at.closest('.question') ? 'answer' : at.tagName;
-    return [[...document.querySelectorAll('.cell')].indexOf(cell), what];
-});
+export const focus = (on = page) =>
+    on.evaluate(() => {
+        const at = document.activeElement;
+        const cell = at.closest('.cell');
+        if (!cell) return at.tagName;
+        const what =
+            at === cell
+                ? 'cell'
+                : at.closest('.cm-editor')
+                  ? 'editor'
+                  : at.closest('.question')
+                    ? 'answer'
+                    : at.tagName;
+        return [[...document.querySelectorAll('.cell')].indexOf(cell), what];
+    });
 
 /** Waits until the focus is there. */
 export async function focused(wanted, on = page) {
-    for (const end = Date.now() + PATIENCE; Date.now() < end;) {
+    for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
         if (JSON.stringify(await focus(on)) === JSON.stringify(wanted)) return;
         await new Promise((done) => setTimeout(done, 20));
     }
@@ -121,9 +143,20 @@ export async function drafts(...sources) {
 }
 
 /** Waits until a page has fetched what it fetches when it rests. The server joins modules; the stand-in does not. */
-export const allParts = (on = page) => on.evaluate(async () => {
-    const entry = document.querySelector('script[type="module"]').src;
-    const joined = Object.values(await import(entry)).find((module) => module.loadPart);
-    const { loadPart } = joined ?? await import(new URL('shell/lazy-parts.js', entry).href);
-    for (const part of ['palette', 'sheet', 'share', 'pick', 'compare', 'finder', 'variables', 'markdown']) await loadPart(part);
-});
+export const allParts = (on = page) =>
+    on.evaluate(async () => {
+        const entry = document.querySelector('script[type="module"]').src;
+        const joined = Object.values(await import(entry)).find((module) => module.loadPart);
+        const { loadPart } = joined ?? (await import(new URL('shell/lazy-parts.js', entry).href));
+        for (const part of [
+            'palette',
+            'sheet',
+            'share',
+            'pick',
+            'compare',
+            'finder',
+            'variables',
+            'markdown',
+        ])
+            await loadPart(part);
+    });

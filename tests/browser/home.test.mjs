@@ -9,17 +9,57 @@ import { forgive, open, page, ran, run, sees, texts } from './harness.mjs';
 const real = { skip: !process.env.RATOON_BIN };
 
 const FILE = JSON.stringify({
-    nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: [
         { cell_type: 'markdown', id: 'a', metadata: {}, source: '# From elsewhere' },
-        { cell_type: 'code', id: 'b', metadata: {}, execution_count: 4, source: 'print("here")', outputs: [{ output_type: 'stream', name: 'stdout', text: 'there\n' }] },
-        { cell_type: 'code', id: 'c', metadata: {}, execution_count: 5, source: '1 + 1', outputs: [{ output_type: 'display_data', metadata: {}, data: { 'text/plain': 'plain words', 'text/html': '<b>rich</b><script>document.body.append(" ran")</script>' } }] },
+        {
+            cell_type: 'code',
+            id: 'b',
+            metadata: {},
+            execution_count: 4,
+            source: 'print("here")',
+            outputs: [{ output_type: 'stream', name: 'stdout', text: 'there\n' }],
+        },
+        {
+            cell_type: 'code',
+            id: 'c',
+            metadata: {},
+            execution_count: 5,
+            source: '1 + 1',
+            outputs: [
+                {
+                    output_type: 'display_data',
+                    metadata: {},
+                    data: {
+                        'text/plain': 'plain words',
+                        'text/html': '<b>rich</b><script>document.body.append(" ran")</script>',
+                    },
+                },
+            ],
+        },
     ],
 });
 
 const origin = () => new URL(page.url()).origin;
-const post = (path, body) => page.evaluate(([to, text]) => fetch(to, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text }).then((answer) => answer.json()), [path, JSON.stringify(body)]);
+const post = (path, body) =>
+    page.evaluate(
+        ([to, text]) =>
+            fetch(to, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text }).then(
+                (answer) => answer.json(),
+            ),
+        [path, JSON.stringify(body)],
+    );
 const names = (on = page) => texts('.notebooks a', on);
-const named = async (wanted) => page.waitForFunction((all) => JSON.stringify([...document.querySelectorAll('.notebooks a')].map((one) => one.textContent).sort()) === all, JSON.stringify([...wanted].sort()));
+const named = async (wanted) =>
+    page.waitForFunction(
+        (all) =>
+            JSON.stringify(
+                [...document.querySelectorAll('.notebooks a')].map((one) => one.textContent).sort(),
+            ) === all,
+        JSON.stringify([...wanted].sort()),
+    );
 
 async function goHome() {
     await page.goto(`${origin()}/`);
@@ -37,15 +77,27 @@ async function answer(name, text) {
     await page.getByRole('button', { name, exact: true }).click();
 }
 
-const said = (pattern) => page.waitForFunction((source) => new RegExp(source).test(document.querySelector('.said')?.textContent ?? ''), pattern.source);
-const focusIs = (text) => page.waitForFunction((wanted) => document.activeElement?.textContent.trim() === wanted, text);
+const said = (pattern) =>
+    page.waitForFunction(
+        (source) => new RegExp(source).test(document.querySelector('.said')?.textContent ?? ''),
+        pattern.source,
+    );
+const focusIs = (text) =>
+    page.waitForFunction((wanted) => document.activeElement?.textContent.trim() === wanted, text);
 
 /** Drops a file onto the page. */
-const drop = (name, text) => page.evaluate(([title, content]) => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([content], title));
-    for (const kind of ['dragenter', 'dragover', 'drop']) document.body.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
-}, [name, text]);
+const drop = (name, text) =>
+    page.evaluate(
+        ([title, content]) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([content], title));
+            for (const kind of ['dragenter', 'dragover', 'drop'])
+                document.body.dispatchEvent(
+                    new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }),
+                );
+        },
+        [name, text],
+    );
 
 test('notebooks are copied, renamed and deleted, and the focus is never lost', real, async () => {
     await run('x = 1');
@@ -66,7 +118,10 @@ test('notebooks are copied, renamed and deleted, and the focus is never lost', r
     await named(['main', 'other']);
     await focusIs('other');
     await choose('other', 'Delete');
-    assert.match(await page.locator('dialog').textContent(), /Delete “other”\?.*1 state with their code, outputs and drafts, and its checkpoints.*go into the trash, .*restored for 30 days\. Its share links end/s);
+    assert.match(
+        await page.locator('dialog').textContent(),
+        /Delete “other”\?.*1 state with their code, outputs and drafts, and its checkpoints.*go into the trash, .*restored for 30 days\. Its share links end/s,
+    );
     await page.keyboard.press('Escape');
     await named(['main', 'other']);
     await choose('other', 'Delete');
@@ -95,32 +150,45 @@ test('the keyboard alone goes from the list to a new notebook', real, async () =
     await named(['main', 'by keys']);
 });
 
-test('a file that is dropped becomes a notebook; its outputs are grey until its cells run, and nothing in it runs by itself', real, async () => {
-    await goHome();
-    await drop('holiday.txt', 'hello');
-    await said(/neither an .ipynb nor a .py/);
-    await drop('broken.ipynb', '{"nbformat": 4}');
-    await said(/`cells` is missing in the file/);
-    assert.deepEqual(await names(), ['main']);
-    await drop('Their (1) work.ipynb', FILE);
-    await page.waitForURL(`${origin()}/n/Their%201%20work**`);
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    await sees('there');
-    await sees('plain words');
-    const grey = page.locator('.cell[data-status="imported"]');
-    assert.equal(await grey.count(), 2);
-    assert.notEqual(await grey.first().locator('.outputs').evaluate((one) => getComputedStyle(one).filter), 'none');
-    assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
-    assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
-    await page.getByRole('button', { name: 'Show as it was' }).click();
-    await page.waitForSelector('.frame-place[data-ready]');
-    await page.getByRole('button', { name: /Run these 2 cells/ }).click();
-    await ran(2);
-    assert.equal(await grey.count(), 0);
-    const printed = await texts('.stream');
-    assert.ok(printed.some((text) => text.includes('here')) && !printed.some((text) => text.includes('there')), printed.join());
-    forgive(page, /status of 400/);
-});
+test(
+    'a file that is dropped becomes a notebook; its outputs are grey until its cells run, and nothing in it runs by itself',
+    real,
+    async () => {
+        await goHome();
+        await drop('holiday.txt', 'hello');
+        await said(/neither an .ipynb nor a .py/);
+        await drop('broken.ipynb', '{"nbformat": 4}');
+        await said(/`cells` is missing in the file/);
+        assert.deepEqual(await names(), ['main']);
+        await drop('Their (1) work.ipynb', FILE);
+        await page.waitForURL(`${origin()}/n/Their%201%20work**`);
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        await sees('there');
+        await sees('plain words');
+        const grey = page.locator('.cell[data-status="imported"]');
+        assert.equal(await grey.count(), 2);
+        assert.notEqual(
+            await grey
+                .first()
+                .locator('.outputs')
+                .evaluate((one) => getComputedStyle(one).filter),
+            'none',
+        );
+        assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
+        assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
+        await page.getByRole('button', { name: 'Show as it was' }).click();
+        await page.waitForSelector('.frame-place[data-ready]');
+        await page.getByRole('button', { name: /Run these 2 cells/ }).click();
+        await ran(2);
+        assert.equal(await grey.count(), 0);
+        const printed = await texts('.stream');
+        assert.ok(
+            printed.some((text) => text.includes('here')) && !printed.some((text) => text.includes('there')),
+            printed.join(),
+        );
+        forgive(page, /status of 400/);
+    },
+);
 
 test('a notebook is downloaded in three formats with what was just typed', real, async () => {
     await run('print("done")');
@@ -128,12 +196,24 @@ test('a notebook is downloaded in three formats with what was just typed', real,
     await page.keyboard.insertText('still a draft');
     const download = async (format) => {
         await page.getByRole('button', { name: 'More', exact: true }).click();
-        const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: `Download as ${format}` }).click()]);
+        const [file] = await Promise.all([
+            page.waitForEvent('download'),
+            page.getByRole('menuitem', { name: `Download as ${format}` }).click(),
+        ]);
         return [file.suggestedFilename(), await readFile(await file.path(), 'utf8')];
     };
     const [name, text] = await download('.ipynb');
     const sources = JSON.parse(text).cells.map((cell) => [cell.source.join(''), cell.execution_count]);
-    assert.deepEqual([name, sources], ['main.ipynb', [['print("done")', 1], ['still a draft', null]]]);
+    assert.deepEqual(
+        [name, sources],
+        [
+            'main.ipynb',
+            [
+                ['print("done")', 1],
+                ['still a draft', null],
+            ],
+        ],
+    );
     assert.deepEqual(await download('.py'), ['main.py', '# %%\nprint("done")\n\n# %%\nstill a draft\n']);
     const [html, content] = await download('HTML');
     assert.equal(html, 'main.html');
@@ -148,12 +228,19 @@ test('an exported page stands alone: rich outputs in frames that reach nothing',
     const elsewhere = `http://127.0.0.1:${evil.address().port}`;
     const probe = `<h3>rich</h3><script>const t = (f) => { try { return String(f()) } catch (e) { return e.name } }; document.title = "x"; document.body.append([t(() => document.cookie), t(() => parent.document.title), t(() => localStorage.length), document.baseURI, document.referrer].join("|")); fetch("${elsewhere}/a").catch(() => {}); new Image().src = "${elsewhere}/b"</script>`;
     const leave = `<script>location.href = "${elsewhere}/c"</script>`;
-    await run(`from IPython.display import HTML, display\nprint("\\x1b[31mred\\x1b[0m")\ndisplay(HTML(${JSON.stringify(probe)}))\nHTML(${JSON.stringify(leave)})`);
+    await run(
+        `from IPython.display import HTML, display\nprint("\\x1b[31mred\\x1b[0m")\ndisplay(HTML(${JSON.stringify(probe)}))\nHTML(${JSON.stringify(leave)})`,
+    );
     await ran(1);
     const state = decodeURIComponent(new URL(page.url()).hash.slice(1));
-    const text = await page.evaluate((path) => fetch(path).then((file) => file.text()), `/api/notebooks/main/states/${state}/document?as=html`);
+    const text = await page.evaluate(
+        (path) => fetch(path).then((file) => file.text()),
+        `/api/notebooks/main/states/${state}/document?as=html`,
+    );
     const { mkdtemp, rm } = await import('node:fs/promises');
-    const dir = await mkdtemp((await import('node:path')).join((await import('node:os')).tmpdir(), 'ratoon-export-'));
+    const dir = await mkdtemp(
+        (await import('node:path')).join((await import('node:os')).tmpdir(), 'ratoon-export-'),
+    );
     await writeFile(`${dir}/main.html`, text);
     const context = await page.context().browser().newContext();
     const file = await context.newPage();
@@ -177,7 +264,10 @@ test('a page whose notebook is renamed or deleted says so calmly and leads on', 
     await ran(1, other);
     await goHome();
     await choose('old', 'Rename');
-    assert.match(await page.locator('dialog').textContent(), /share links go on to work.*open pages of it are told/);
+    assert.match(
+        await page.locator('dialog').textContent(),
+        /share links go on to work.*open pages of it are told/,
+    );
     await answer('Rename', 'new name');
     await other.waitForSelector('.banner');
     assert.match(await other.locator('.banner').textContent(), /This notebook was renamed to “new name”/);
@@ -192,23 +282,35 @@ test('a page whose notebook is renamed or deleted says so calmly and leads on', 
     assert.match(await page.locator('dialog').textContent(), /One cell is running and will be stopped/);
     await answer('Delete notebook');
     await named(['main']);
-    await other.waitForFunction(() => /renamed or deleted/.test(document.querySelector('.banner')?.textContent ?? ''));
+    await other.waitForFunction(() =>
+        /renamed or deleted/.test(document.querySelector('.banner')?.textContent ?? ''),
+    );
     await other.getByRole('link', { name: 'All notebooks' }).last().click();
     await other.waitForSelector('#home:not([aria-busy])');
 });
 
-test('guests see what they may open and no button that does not work; a phone shows all of it', real, async () => {
-    await goHome();
-    const { token } = await post('/api/links', { scope: 'view' });
-    const context = await page.context().browser().newContext({ viewport: { width: 360, height: 740 } });
-    const guest = await context.newPage();
-    await guest.goto(`${origin()}/n/main?token=${token}`);
-    await guest.waitForSelector('.notebook[aria-busy="false"]');
-    await guest.goto(`${origin()}/`);
-    await guest.waitForSelector('#home:not([aria-busy])');
-    assert.deepEqual(await names(guest), ['main']);
-    assert.equal(await guest.locator('button').count(), 0);
-    await context.close();
-    await page.setViewportSize({ width: 360, height: 740 });
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360), 'nothing is wider than the phone');
-});
+test(
+    'guests see what they may open and no button that does not work; a phone shows all of it',
+    real,
+    async () => {
+        await goHome();
+        const { token } = await post('/api/links', { scope: 'view' });
+        const context = await page
+            .context()
+            .browser()
+            .newContext({ viewport: { width: 360, height: 740 } });
+        const guest = await context.newPage();
+        await guest.goto(`${origin()}/n/main?token=${token}`);
+        await guest.waitForSelector('.notebook[aria-busy="false"]');
+        await guest.goto(`${origin()}/`);
+        await guest.waitForSelector('#home:not([aria-busy])');
+        assert.deepEqual(await names(guest), ['main']);
+        assert.equal(await guest.locator('button').count(), 0);
+        await context.close();
+        await page.setViewportSize({ width: 360, height: 740 });
+        assert.ok(
+            await page.evaluate(() => document.documentElement.scrollWidth <= 360),
+            'nothing is wider than the phone',
+        );
+    },
+);

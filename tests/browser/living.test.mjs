@@ -29,15 +29,29 @@ async function go(state, on) {
 }
 
 const named = (state, on) => on.locator(`.row[data-node="${state}"]`).getAttribute('aria-label');
-const mark = (state, on) => on.$$eval('.row', (rows, id) => rows.findIndex((row) => row.dataset.node === id), state)
-    .then((i) => on.locator('.mark').nth(i));
-const filled = async (state, on) => (await mark(state, on)).locator('.dot').evaluate((dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill);
+const mark = (state, on) =>
+    on
+        .$$eval('.row', (rows, id) => rows.findIndex((row) => row.dataset.node === id), state)
+        .then((i) => on.locator('.mark').nth(i));
+const filled = async (state, on) =>
+    (await mark(state, on))
+        .locator('.dot')
+        .evaluate(
+            (dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill,
+        );
 
 test('a node says where its state lives: by its shape, and in words', async (t) => {
     const one = await at('clean', t);
-    assert.equal(await named('clean', one), '2, df = df.dropna(), you stand here', 'what is as usual is not told');
+    assert.equal(
+        await named('clean', one),
+        '2, df = df.dropna(), you stand here',
+        'what is as usual is not told',
+    );
     assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
-    assert.equal(await named('partial', one), '4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 names could not be saved');
+    assert.equal(
+        await named('partial', one),
+        '4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 names could not be saved',
+    );
     assert.match(await named('writing', one), /saving 40 %/);
     assert.match(await named('failed', one), /could not be saved: no space left on device/);
     assert.match(await named('replay', one), /Needs replay/);
@@ -47,9 +61,23 @@ test('a node says where its state lives: by its shape, and in words', async (t) 
     await one.locator('.node-card', { hasText: 'df.dropna()' }).waitFor();
     assert.match(await one.locator('.node-card').textContent(), /In memory · 3.1 MB/);
     await one.keyboard.press('Escape');
-    assert.deepEqual(await Promise.all(['clean', 'disk', 'replay'].map((id) => filled(id, one))), [true, false, false]);
-    assert.match(await (await mark('replay', one)).locator('.dot').evaluate((dot) => getComputedStyle(dot).strokeDasharray), /2\.5/);
-    for (const [id, sign] of [['writing', '.arc'], ['failed', '.alarm'], ['partial', '.speck']]) assert.equal(await (await mark(id, one)).locator(sign).count(), 1);
+    assert.deepEqual(await Promise.all(['clean', 'disk', 'replay'].map((id) => filled(id, one))), [
+        true,
+        false,
+        false,
+    ]);
+    assert.match(
+        await (await mark('replay', one))
+            .locator('.dot')
+            .evaluate((dot) => getComputedStyle(dot).strokeDasharray),
+        /2\.5/,
+    );
+    for (const [id, sign] of [
+        ['writing', '.arc'],
+        ['failed', '.alarm'],
+        ['partial', '.speck'],
+    ])
+        assert.equal(await (await mark(id, one)).locator(sign).count(), 1);
     assert.equal(await (await mark('clean', one)).locator('.arc, .alarm, .speck').count(), 0);
 });
 
@@ -58,7 +86,8 @@ test('what could not come back is listed, and a replay brings it', async (t) => 
     one.server.notebook.replayMs = 500;
     await one.locator('summary', { hasText: 'Restored from disk; 2 names could not come back' }).waitFor();
     const list = await texts('.living li', one);
-    for (const [i, { name, type, reason }] of MISSING.entries()) assert.ok([name, type, reason].every((word) => list[i].includes(word)));
+    for (const [i, { name, type, reason }] of MISSING.entries())
+        assert.ok([name, type, reason].every((word) => list[i].includes(word)));
     await one.getByRole('button', { name: 'Replay the cells' }).click();
     await one.locator('dialog', { hasText: 'Run 2 cells again?' }).waitFor();
     assert.match(await one.locator('dialog').textContent(), /“rows = \(row for row/);
@@ -68,7 +97,11 @@ test('what could not come back is listed, and a replay brings it', async (t) => 
     await one.getByRole('button', { name: 'Run 2 cells' }).click();
     await one.locator('.replaying', { hasText: /Replaying \d of 5/ }).waitFor();
     await one.locator('.where', { hasText: 'came back by running its cells again' }).waitFor();
-    assert.match(await one.locator('.living').textContent(), /cannot be saved: there while this state is in memory/, 'a restart would take them again');
+    assert.match(
+        await one.locator('.living').textContent(),
+        /cannot be saved: there while this state is in memory/,
+        'a restart would take them again',
+    );
     assert.equal(await one.getByRole('button', { name: 'Replay the cells' }).count(), 0);
 });
 
@@ -76,7 +109,9 @@ test('a run at a state without a process asks, then brings it back', async (t) =
     const one = await at('replay', t);
     await sees('No process and no checkpoint holds this state', one);
     await run('print("on")', 'Shift+Enter', one);
-    await one.locator('dialog', { hasText: 'This state has no process. Run its cell again first?' }).waitFor();
+    await one
+        .locator('dialog', { hasText: 'This state has no process. Run its cell again first?' })
+        .waitFor();
     await one.getByRole('button', { name: 'Cancel' }).click();
     assert.equal(await one.locator('.cell[data-status="running"]').count(), 0);
     await one.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
@@ -90,10 +125,17 @@ test('the menu of the last cell lies over the tools of the draft below it', asyn
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
     await one.getByLabel('What to do with this cell').nth(1).click();
-    const covered = await one.$$eval('[role="menuitem"]', (items) => items.filter((item) => {
-        const { left, right, top, height } = item.getBoundingClientRect();
-        return [left + 4, (left + right) / 2, right - 4].some((x) => document.elementFromPoint(x, top + height / 2)?.closest('[role="menuitem"]') !== item);
-    }).map((item) => item.textContent));
+    const covered = await one.$$eval('[role="menuitem"]', (items) =>
+        items
+            .filter((item) => {
+                const { left, right, top, height } = item.getBoundingClientRect();
+                return [left + 4, (left + right) / 2, right - 4].some(
+                    (x) =>
+                        document.elementFromPoint(x, top + height / 2)?.closest('[role="menuitem"]') !== item,
+                );
+            })
+            .map((item) => item.textContent),
+    );
     assert.deepEqual(covered, []);
 });
 
@@ -129,14 +171,17 @@ test('trouble with the disk is told calmly, typing goes on, and the banner leave
     await page.keyboard.insertText('half ');
     server.notebook.troubled(TROUBLE);
     await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
-    assert.match(await page.locator('.banner').textContent(), /Your work goes on in memory and is saved when this is over/);
+    assert.match(
+        await page.locator('.banner').textContent(),
+        /Your work goes on in memory and is saved when this is over/,
+    );
     await page.keyboard.insertText('a thought');
     await sees('half a thought', page);
     server.notebook.troubled(null);
     await page.waitForSelector('.banner', { state: 'detached' });
 });
 
-test('what the server\'s stop interrupted shows what it printed, and says so', async (t) => {
+test("what the server's stop interrupted shows what it printed, and says so", async (t) => {
     const one = await at('restored', t);
     const cell = one.locator('.cell[data-status="interrupted"]');
     assert.match(await cell.textContent(), /stopped.*epoch 0\nepoch 1.*interrupted by server stop/s);
@@ -162,7 +207,14 @@ test('a restart of the server leaves the tab as it was: place, typing, focus, sc
         document.querySelector('main').scrollTop -= 200;
         window.frame = document.querySelector('iframe.frame');
     });
-    const look = () => page.evaluate(() => [location.hash, document.querySelector('main').scrollTop, document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent, window.frame.isConnected, document.querySelectorAll('[data-edited]').length]);
+    const look = () =>
+        page.evaluate(() => [
+            location.hash,
+            document.querySelector('main').scrollTop,
+            document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent,
+            window.frame.isConnected,
+            document.querySelectorAll('[data-edited]').length,
+        ]);
     const before = await look();
     server.restart();
     await page.keyboard.insertText(', and more');

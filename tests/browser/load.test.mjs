@@ -19,13 +19,34 @@ async function watched(on, act) {
     const cdp = await on.context().newCDPSession(on);
     await cdp.send('Network.enable');
     const asked = new Map();
-    cdp.on('Network.requestWillBeSent', ({ requestId, request, initiator }) => asked.set(requestId, { path: new URL(request.url).pathname, by: initiator.type, bytes: 0, heads: 0, isCached: false }));
-    cdp.on('Network.requestServedFromCache', ({ requestId }) => asked.has(requestId) && (asked.get(requestId).isCached = true));
+    cdp.on('Network.requestWillBeSent', ({ requestId, request, initiator }) =>
+        asked.set(requestId, {
+            path: new URL(request.url).pathname,
+            by: initiator.type,
+            bytes: 0,
+            heads: 0,
+            isCached: false,
+        }),
+    );
+    cdp.on(
+        'Network.requestServedFromCache',
+        ({ requestId }) => asked.has(requestId) && (asked.get(requestId).isCached = true),
+    );
     cdp.on('Network.responseReceived', ({ requestId, response }) => {
         const one = asked.get(requestId);
-        if (one) Object.assign(one, { headers: response.headers, heads: response.encodedDataLength, isCached: one.isCached || response.fromDiskCache });
+        if (one)
+            Object.assign(one, {
+                headers: response.headers,
+                heads: response.encodedDataLength,
+                isCached: one.isCached || response.fromDiskCache,
+            });
     });
-    cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => asked.has(requestId) && (asked.get(requestId).bytes = encodedDataLength - asked.get(requestId).heads));
+    cdp.on(
+        'Network.loadingFinished',
+        ({ requestId, encodedDataLength }) =>
+            asked.has(requestId) &&
+            (asked.get(requestId).bytes = encodedDataLength - asked.get(requestId).heads),
+    );
     await act();
     await on.waitForSelector('.notebook[aria-busy="false"]');
     await on.waitForLoadState('networkidle');
@@ -35,7 +56,9 @@ async function watched(on, act) {
 
 const isFile = ({ path }) => path.startsWith('/assets/');
 
-test('a first visit fetches little, each file once and packed, and nothing because another one says so', { skip }, async () => {
+test('a first visit fetches little, each file once and packed, and nothing because another one says so', {
+    skip,
+}, async () => {
     const { cookies, origins } = await page.context().storageState();
     const other = await open('about:blank', { storageState: { cookies, origins } }, false);
     // What is fetched beforehand while nothing else is to be done is not part of it.
@@ -49,27 +72,52 @@ test('a first visit fetches little, each file once and packed, and nothing becau
     const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
     assert.ok(bytes <= MOST, `${Math.round(bytes / 1024)} KB`);
     // Chromium looks at the icon again whenever the address changes, and finds it in its cache.
-    const paths = all.filter(({ isCached, path }) => !isCached && !path.endsWith('/icon.svg')).map(({ path }) => path);
-    assert.deepEqual(paths.filter((path, i) => paths.indexOf(path) !== i), [], 'nothing is asked for twice');
+    const paths = all
+        .filter(({ isCached, path }) => !isCached && !path.endsWith('/icon.svg'))
+        .map(({ path }) => path);
+    assert.deepEqual(
+        paths.filter((path, i) => paths.indexOf(path) !== i),
+        [],
+        'nothing is asked for twice',
+    );
     for (const one of files) {
         assert.match(one.headers['cache-control'], /immutable/, one.path);
-        assert.equal(one.headers['content-encoding'], 'br', `${one.path}: build the program after a change of web/`);
+        assert.equal(
+            one.headers['content-encoding'],
+            'br',
+            `${one.path}: build the program after a change of web/`,
+        );
         assert.match(one.headers.vary, /accept-encoding/i, one.path);
     }
     // A request costs more than what it brings: what belongs together comes together.
-    assert.deepEqual([...new Set(files.map(({ path }) => path.replace(/^\/assets\/\w+\//, '')))].sort(), ['early.js', 'icon.svg', 'notebook.js', 'style/notebook.css', 'vendor/codemirror.js', 'vendor/preact.js']);
+    assert.deepEqual([...new Set(files.map(({ path }) => path.replace(/^\/assets\/\w+\//, '')))].sort(), [
+        'early.js',
+        'icon.svg',
+        'notebook.js',
+        'style/notebook.css',
+        'vendor/codemirror.js',
+        'vendor/preact.js',
+    ]);
     // Had one been asked for by another, it would have had to wait for that one.
-    assert.deepEqual(files.filter(({ by, path }) => by !== 'parser' && path.endsWith('.js')).map(({ path }) => path), []);
+    assert.deepEqual(
+        files.filter(({ by, path }) => by !== 'parser' && path.endsWith('.js')).map(({ path }) => path),
+        [],
+    );
 });
 
 test('a second visit fetches the document and nothing else', { skip }, async () => {
     await run('1 + 1');
     await ran(1);
     const all = await watched(page, () => page.goto(new URL('/n/main', server.url).href));
-    assert.deepEqual(all.filter(({ isCached }) => !isCached).map(({ path }) => path), ['/n/main']);
+    assert.deepEqual(
+        all.filter(({ isCached }) => !isCached).map(({ path }) => path),
+        ['/n/main'],
+    );
 });
 
-test('until the modules are there the page has its frame, and they put the same into its place', { skip }, async () => {
+test('until the modules are there the page has its frame, and they put the same into its place', {
+    skip,
+}, async () => {
     const context = page.context();
     const other = await context.newPage();
     let release = () => {};
@@ -77,10 +125,17 @@ test('until the modules are there the page has its frame, and they put the same 
     await other.route('**/notebook.js', async (route) => (await held, route.continue()));
     await other.goto(new URL('/n/main', server.url).href, { waitUntil: 'commit' });
     await other.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
-    const frame = () => other.evaluate(() => [...document.querySelectorAll('.top, .top h1, .left, .middle')].map((one) => {
-        const { x, y, width, height } = one.getBoundingClientRect();
-        return [one.tagName, one.tagName === 'H1' ? one.textContent : '', ...[x, y, one.tagName === 'H1' ? 0 : width, height].map(Math.round)];
-    }));
+    const frame = () =>
+        other.evaluate(() =>
+            [...document.querySelectorAll('.top, .top h1, .left, .middle')].map((one) => {
+                const { x, y, width, height } = one.getBoundingClientRect();
+                return [
+                    one.tagName,
+                    one.tagName === 'H1' ? one.textContent : '',
+                    ...[x, y, one.tagName === 'H1' ? 0 : width, height].map(Math.round),
+                ];
+            }),
+        );
     assert.equal(await other.locator('[data-shell]').count(), 1);
     const before = await frame();
     release();
@@ -93,17 +148,30 @@ test('until the modules are there the page has its frame, and they put the same 
 
 const web = fileURLToPath(new URL('../../web', import.meta.url));
 /** What a script or style does, however it is written down. */
-const meaning = async (text, loader) => (await transform(text, { loader, minifyWhitespace: true, legalComments: 'none', charset: 'utf8' })).code;
+const meaning = async (text, loader) =>
+    (await transform(text, { loader, minifyWhitespace: true, legalComments: 'none', charset: 'utf8' })).code;
 
 /** A module without its imports and exports, and without the places that it names relative to itself. */
-const bare = (text) => text.replace(/^(import|export \{)[^;]*;/gm, '').replace(/^export /gm, '').replace(/import\('[^']*'\)(\.then\(\(all\) => all\.\$\$\d+\))?/g, 'import(0)')
-    .replaceAll(/new URL\('[^']*', import\.meta\.url\)(?=\))/g, 'import.meta.url');
+const bare = (text) =>
+    text
+        .replace(/^(import|export \{)[^;]*;/gm, '')
+        .replace(/^export /gm, '')
+        .replace(/import\('[^']*'\)(\.then\(\(all\) => all\.\$\$\d+\))?/g, 'import(0)')
+        .replaceAll(/new URL\('[^']*', import\.meta\.url\)(?=\))/g, 'import.meta.url');
 
-test('what comes joined is every module and style once, without its comments and nothing else', { skip }, async () => {
-    const assets = await page.evaluate(() => document.querySelector('script[type="module"]').src.replace(/notebook\.js$/, ''));
+test('what comes joined is every module and style once, without its comments and nothing else', {
+    skip,
+}, async () => {
+    const assets = await page.evaluate(() =>
+        document.querySelector('script[type="module"]').src.replace(/notebook\.js$/, ''),
+    );
     const served = async (path) => {
         const response = await fetch(new URL(path, assets), { headers: { 'accept-encoding': 'br' } });
-        assert.equal(response.headers.get('content-encoding'), 'br', `${path}: build the program after a change of web/`);
+        assert.equal(
+            response.headers.get('content-encoding'),
+            'br',
+            `${path}: build the program after a change of web/`,
+        );
         return response.text();
     };
     const joined = new Map();
@@ -111,7 +179,9 @@ test('what comes joined is every module and style once, without its comments and
     let after = 0;
     for (const path of ['notebook.js', 'notebook-later.js', 'home.js', 'signin.js', 'exchange.js']) {
         const inside = new Set();
-        for (const [, name, text] of (await served(path)).matchAll(/^const \$\$\d+ = \(\(\) => \{[^\n]*\/\/ (\S+)\n(.*?)^return \{[^\n]*\};\n\}\)\(\);$/gms)) {
+        for (const [, name, text] of (await served(path)).matchAll(
+            /^const \$\$\d+ = \(\(\) => \{[^\n]*\/\/ (\S+)\n(.*?)^return \{[^\n]*\};\n\}\)\(\);$/gms,
+        )) {
             assert.ok(!inside.has(name), `${path} holds ${name} once`);
             inside.add(name);
             const plain = await readFile(join(web, name), 'utf8');
@@ -121,17 +191,34 @@ test('what comes joined is every module and style once, without its comments and
         }
         joined.set(path, inside);
     }
-    assert.deepEqual([...joined.get('notebook-later.js')].filter((name) => joined.get('notebook.js').has(name)), [], 'no module is there twice');
-    const all = (await readdir(web, { recursive: true })).filter((path) => path.endsWith('.js') && !path.startsWith('vendor'));
+    assert.deepEqual(
+        [...joined.get('notebook-later.js')].filter((name) => joined.get('notebook.js').has(name)),
+        [],
+        'no module is there twice',
+    );
+    const all = (await readdir(web, { recursive: true })).filter(
+        (path) => path.endsWith('.js') && !path.startsWith('vendor'),
+    );
     const known = new Set([...joined.values()].flatMap((inside) => [...inside]));
     assert.deepEqual(all.filter((path) => !known.has(path)).sort(), ['early.js'], 'no module is left out');
     assert.ok(after < before * 0.85, `${after} of ${before}`);
-    assert.equal(await meaning(await served('early.js'), 'js'), await meaning(await readFile(join(web, 'early.js'), 'utf8'), 'js'));
-    for (const path of ['style/notebook.css', 'home/home.css', 'style/plain.css', 'style/base.css']) assert.equal(await meaning(await served(path), 'css'), await meaning(await wholeStyle(path), 'css'), path);
-    for (const path of ['vendor/codemirror.js', 'vendor/preact.js', 'vendor/markdown.js']) assert.ok(await served(path) === await readFile(join(web, path), 'utf8'), path);
+    assert.equal(
+        await meaning(await served('early.js'), 'js'),
+        await meaning(await readFile(join(web, 'early.js'), 'utf8'), 'js'),
+    );
+    for (const path of ['style/notebook.css', 'home/home.css', 'style/plain.css', 'style/base.css'])
+        assert.equal(
+            await meaning(await served(path), 'css'),
+            await meaning(await wholeStyle(path), 'css'),
+            path,
+        );
+    for (const path of ['vendor/codemirror.js', 'vendor/preact.js', 'vendor/markdown.js'])
+        assert.ok((await served(path)) === (await readFile(join(web, path), 'utf8')), path);
 });
 
-test('a part that is not there yet is fetched when it is wanted, and keys wait for it', { skip }, async () => {
+test('a part that is not there yet is fetched when it is wanted, and keys wait for it', {
+    skip,
+}, async () => {
     const other = await page.context().newPage();
     let release = () => {};
     const held = new Promise((done) => (release = done));
@@ -143,7 +230,14 @@ test('a part that is not there yet is fetched when it is wanted, and keys wait f
     await other.keyboard.press('Control+Shift+P');
     await asked;
     await other.keyboard.type('x');
-    assert.equal(await other.locator('.cell[data-fresh] .cm-line').textContent().then((text) => text.includes('x') && !text.includes('Shift-Enter')), false, 'it was not meant for the cell');
+    assert.equal(
+        await other
+            .locator('.cell[data-fresh] .cm-line')
+            .textContent()
+            .then((text) => text.includes('x') && !text.includes('Shift-Enter')),
+        false,
+        'it was not meant for the cell',
+    );
     release();
     await other.locator('dialog [role="combobox"]').waitFor();
     await other.close();
@@ -161,7 +255,11 @@ test('a part that cannot be fetched is told of, and the next try works', { skip 
     await other.locator('.notice').getByRole('button', { name: 'Close' }).click();
     await shows.click();
     await missing.waitFor();
-    assert.equal(await shows.getAttribute('aria-pressed'), 'false', 'a pane that is not there is not shown as open');
+    assert.equal(
+        await shows.getAttribute('aria-pressed'),
+        'false',
+        'a pane that is not there is not shown as open',
+    );
     await other.unroute('**/notebook-later.js');
     await shows.click();
     await other.locator('aside.right table, aside.right .variables-none').waitFor();
@@ -175,6 +273,10 @@ test('once the page rests, the parts that nobody asked for are fetched', { skip 
     const last = other.waitForRequest('**/notebook-later.js');
     await other.goto(new URL('/n/main', server.url).href);
     await last;
-    await other.waitForFunction(() => performance.getEntriesByType('resource').some(({ name, responseEnd }) => name.endsWith('/notebook-later.js') && responseEnd > 0));
+    await other.waitForFunction(() =>
+        performance
+            .getEntriesByType('resource')
+            .some(({ name, responseEnd }) => name.endsWith('/notebook-later.js') && responseEnd > 0),
+    );
     await other.close();
 });

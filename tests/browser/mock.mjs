@@ -20,28 +20,62 @@ export async function wholeStyle(path) {
     }
     return text;
 }
-const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'";
-const FRAME_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PAGE_POLICY =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'";
+const FRAME_POLICY =
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const PNG =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const TABLE = `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th><th>city</th><th>population</th><th>area</th></tr></thead><tbody>
-${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67566 202.57'].map((row, i) => `<tr><th>${i}</th>${row.split(' ').map((v) => `<td>${v}</td>`).join('')}</tr>`).join('')}</tbody></table><p>4 rows × 3 columns</p>`;
+${['Lisbon 545796 100.05', 'Porto 231800 41.42', 'Braga 193324 183.40', 'Faro 67566 202.57']
+    .map(
+        (row, i) =>
+            `<tr><th>${i}</th>${row
+                .split(' ')
+                .map((v) => `<td>${v}</td>`)
+                .join('')}</tr>`,
+    )
+    .join('')}</tbody></table><p>4 rows × 3 columns</p>`;
 
 /** Starts it; answers the address to open and how to end it. */
 export async function start(port = 0, fixture = null) {
     const notebook = new Notebook('main', fixture);
-    const server = createServer((request, response) => serve(request, response).catch((error) => response.writeHead(500).end(String(error))));
+    const server = createServer((request, response) =>
+        serve(request, response).catch((error) => response.writeHead(500).end(String(error))),
+    );
     const sockets = new WebSocketServer({ server });
-    sockets.on('connection', (socket, request) => notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''));
+    sockets.on('connection', (socket, request) =>
+        notebook.join(socket, new URL(request.url, 'http://x'), request.headers.cookie ?? ''),
+    );
     await new Promise((done) => server.listen(port, '127.0.0.1', done));
     const url = `http://127.0.0.1:${server.address().port}/n/main?token=secret`;
     const restart = () => (notebook.restart(), sockets.clients.forEach((one) => one.terminate()));
     // As when the link by which a browser came in is taken back.
     const endAccess = () => sockets.clients.forEach((one) => one.close(4401));
-    return { url, notebook, restart, endAccess, stop: () => (sockets.clients.forEach((one) => one.terminate()), server.closeAllConnections(), new Promise((done) => server.close(done))) };
+    return {
+        url,
+        notebook,
+        restart,
+        endAccess,
+        stop: () => (
+            sockets.clients.forEach((one) => one.terminate()),
+            server.closeAllConnections(),
+            new Promise((done) => server.close(done))
+        ),
+    };
 }
 
 /** What is known of a new state's keeping. */
-export const KEPT = { forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
+export const KEPT = {
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+};
 
 const links = new Map();
 
@@ -52,29 +86,53 @@ async function serve(request, response) {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
         // What the server fills in that has no say in how the page works: comments, and the list of modules to fetch early.
         html = html.replaceAll(/\{% for module[^]*?\{% endfor %\}|\{#.*?#\}/g, '');
-        for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values })) html = html.replaceAll(`{{ ${key} }}`, value);
-        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY, ...(token && { 'set-cookie': `mock=${token}; Path=/` }) }).end(html);
+        for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values }))
+            html = html.replaceAll(`{{ ${key} }}`, value);
+        response
+            .writeHead(200, {
+                'content-type': 'text/html; charset=utf-8',
+                'content-security-policy': PAGE_POLICY,
+                ...(token && { 'set-cookie': `mock=${token}; Path=/` }),
+            })
+            .end(html);
     };
-    const say = (status, value) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    const say = (status, value) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (url.pathname.startsWith('/api/')) {
         let body = '';
         for await (const chunk of request) body += chunk;
         // What a page asks once more when it goes, after the socket has heard it.
         if (url.pathname.endsWith('/commands')) return say(200, {});
         if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
-        if (request.method === 'DELETE') return (links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end());
+        if (request.method === 'DELETE')
+            return (links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end());
         if (request.method === 'GET') return say(200, { links: [...links.values()] });
         const { scope, notebook = 'main', label = null, expires_in } = JSON.parse(body);
-        const link = { id: randomUUID(), scope, notebook, label, created_at: Date.now(), expires_at: expires_in ? Date.now() + 1000 * expires_in : null, last_used: null };
+        const link = {
+            id: randomUUID(),
+            scope,
+            notebook,
+            label,
+            created_at: Date.now(),
+            expires_at: expires_in ? Date.now() + 1000 * expires_in : null,
+            last_used: null,
+        };
         links.set(link.id, link);
         return say(201, { ...link, token: scope, path: `/n/${notebook}?token=${scope}` });
     }
     if (url.pathname === '/frame/v1') {
-        return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': FRAME_POLICY }).end(await readFile(join(ROOT, 'web/frame.html')));
+        return response
+            .writeHead(200, {
+                'content-type': 'text/html; charset=utf-8',
+                'content-security-policy': FRAME_POLICY,
+            })
+            .end(await readFile(join(ROOT, 'web/frame.html')));
     }
     if (url.pathname.startsWith('/assets/dev/')) {
         const path = normalize(url.pathname.slice(12));
-        return response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(path.endsWith('.css') ? await wholeStyle(path) : await readFile(join(ROOT, 'web', path)));
+        return response
+            .writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' })
+            .end(path.endsWith('.css') ? await wholeStyle(path) : await readFile(join(ROOT, 'web', path)));
     }
     if (token) return page('exchange.html', {});
     if (url.pathname === '/signin') return page('signin.html', { why: 'it shows no valid token or session' });
@@ -100,7 +158,12 @@ class Notebook {
 
     become({ states, runs, drafts = [], trouble = null, variables }) {
         this.variables = variables;
-        [this.states, this.runs, this.drafts, this.trouble] = [new Map(states.map((s) => [s.id, s])), new Map(runs.map((r) => [r.exec_id, r])), drafts, trouble];
+        [this.states, this.runs, this.drafts, this.trouble] = [
+            new Map(states.map((s) => [s.id, s])),
+            new Map(runs.map((r) => [r.exec_id, r])),
+            drafts,
+            trouble,
+        ];
         this.toldDrafts = new Set(drafts.map((d) => d.id));
     }
 
@@ -111,13 +174,36 @@ class Notebook {
     }
 
     empty() {
-        const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: Date.now(), label: null, prose: [], warnings: [], ...KEPT };
+        const root = {
+            id: 'initial',
+            name: 'initial',
+            parent: null,
+            exec_id: null,
+            exec_count: 0,
+            created_at: Date.now(),
+            label: null,
+            prose: [],
+            warnings: [],
+            ...KEPT,
+        };
         this.trouble = null;
-        [this.states, this.runs, this.drafts, this.toldDrafts] = [new Map([['initial', root]]), new Map(), [], new Set()];
+        [this.states, this.runs, this.drafts, this.toldDrafts] = [
+            new Map([['initial', root]]),
+            new Map(),
+            [],
+            new Set(),
+        ];
     }
 
     snapshot() {
-        return { name: this.name, states: [...this.states.values()], runs: [...this.runs.values()], drafts: this.drafts, trouble: this.trouble, people: this.people };
+        return {
+            name: this.name,
+            states: [...this.states.values()],
+            runs: [...this.runs.values()],
+            drafts: this.drafts,
+            trouble: this.trouble,
+            people: this.people,
+        };
     }
 
     join(socket, url, cookie) {
@@ -125,13 +211,15 @@ class Notebook {
         const scope = cookie.match(/mock=(view|run)/)?.[1] ?? 'owner';
         send({ you: { scope } });
         const seq = Number(url.searchParams.get('seq'));
-        if (url.searchParams.get('epoch') === this.epoch && seq <= this.log.length) this.log.slice(seq).forEach(send);
+        if (url.searchParams.get('epoch') === this.epoch && seq <= this.log.length)
+            this.log.slice(seq).forEach(send);
         else send({ epoch: this.epoch, seq: this.log.length, snapshot: this.snapshot() });
         this.sockets.add(send);
         const person = { id: `v${(this.visitors += 1)}`, scope };
         socket.on('close', () => {
             this.sockets.delete(send);
-            if (this.people.some(({ id }) => id === person.id)) this.tellPeople(this.people.filter(({ id }) => id !== person.id));
+            if (this.people.some(({ id }) => id === person.id))
+                this.tellPeople(this.people.filter(({ id }) => id !== person.id));
         });
         socket.on('message', async (text) => {
             const { id, ...command } = JSON.parse(text);
@@ -153,31 +241,77 @@ class Notebook {
     async run({ exec_id, code, on, draft = null, instead_of, replay = false }) {
         if (this.runs.has(exec_id)) return this.refuse(`run ${exec_id}`, 'it is known');
         const under = this.states.get(on.state);
-        if (under?.living === 'replay' && !replay) return this.refuse(`run ${exec_id}`, 'its state needs a replay');
-        const run = { exec_id, on, code, status: 'queued', draft, outputs: [], error: null, prompt: null, started_at: null, duration_ms: null, state: null };
+        if (under?.living === 'replay' && !replay)
+            return this.refuse(`run ${exec_id}`, 'its state needs a replay');
+        const run = {
+            exec_id,
+            on,
+            code,
+            status: 'queued',
+            draft,
+            outputs: [],
+            error: null,
+            prompt: null,
+            started_at: null,
+            duration_ms: null,
+            state: null,
+        };
         this.runs.set(exec_id, run);
         this.tell({ event: 'run_added', run });
-        while (on.run && !['ok', 'error', 'interrupted'].includes(this.runs.get(on.run).status)) await pause(5);
+        while (on.run && !['ok', 'error', 'interrupted'].includes(this.runs.get(on.run).status))
+            await pause(5);
         const base = on.state ?? this.runs.get(on.run).state;
         const began = Date.now();
         if (under?.living === 'replay') await this.replay({ state: under.id });
-        if (under?.living === 'disk') this.change(under.id, { living: 'memory', revival: { by: 'checkpoint', missing: under.checkpoint?.missing ?? [] } });
+        if (under?.living === 'disk')
+            this.change(under.id, {
+                living: 'memory',
+                revival: { by: 'checkpoint', missing: under.checkpoint?.missing ?? [] },
+            });
         if (base) {
             Object.assign(run, { on: { state: base }, status: 'running', started_at: began });
             this.tell({ event: 'run_started', exec_id, on: run.on, started_at: began });
         }
-        const error = base ? await this.pretend(run) : { ename: 'RunAborted', evalue: 'the run before it left no state', traceback: [] };
+        const error = base
+            ? await this.pretend(run)
+            : { ename: 'RunAborted', evalue: 'the run before it left no state', traceback: [] };
         if (error) this.print(run, { output_type: 'error', ...error });
-        run.status = error ? (error.ename === 'Error' || error.ename === 'ZeroDivisionError' ? 'error' : 'interrupted') : 'ok';
+        run.status = error
+            ? error.ename === 'Error' || error.ename === 'ZeroDivisionError'
+                ? 'error'
+                : 'interrupted'
+            : 'ok';
         if (!error) run.state = this.grow(run, base, instead_of);
-        Object.assign(run, { error, prompt: null, duration_ms: base ? Date.now() - began + Math.random() : null });
-        this.tell({ event: 'run_ended', exec_id, status: run.status, error, duration_ms: run.duration_ms, state: run.state });
+        Object.assign(run, {
+            error,
+            prompt: null,
+            duration_ms: base ? Date.now() - began + Math.random() : null,
+        });
+        this.tell({
+            event: 'run_ended',
+            exec_id,
+            status: run.status,
+            error,
+            duration_ms: run.duration_ms,
+            state: run.state,
+        });
         return { kind: 'ended', exec_id, status: run.status, state: run.state, state_name: run.state, error };
     }
 
     grow(run, parent, instead_of) {
         const id = randomUUID().replaceAll('-', '');
-        const state = { ...this.states.get(parent), id, name: id, parent, exec_id: run.exec_id, exec_count: this.states.get(parent).exec_count + 1, created_at: Date.now(), label: null, prose: [], ...KEPT };
+        const state = {
+            ...this.states.get(parent),
+            id,
+            name: id,
+            parent,
+            exec_id: run.exec_id,
+            exec_count: this.states.get(parent).exec_count + 1,
+            created_at: Date.now(),
+            label: null,
+            prose: [],
+            ...KEPT,
+        };
         const at = this.drafts.findIndex((d) => d.id === run.draft);
         const hungOn = this.drafts[at]?.on ?? parent;
         let moved = [];
@@ -186,7 +320,8 @@ class Notebook {
             const place = beside.indexOf(this.drafts[at]);
             moved = beside.slice(place + 1);
             let from = place;
-            for (; beside[from - 1]?.kind === 'markdown'; from -= 1) state.prose.unshift(beside[from - 1].source);
+            for (; beside[from - 1]?.kind === 'markdown'; from -= 1)
+                state.prose.unshift(beside[from - 1].source);
             this.drafts = this.drafts.filter((d) => !beside.slice(from, place).includes(d));
             for (const draft of beside.slice(0, from)) draft.before = id;
             this.drafts = this.drafts.filter((d) => d.id !== run.draft);
@@ -196,8 +331,19 @@ class Notebook {
         for (const draft of moved) Object.assign(draft, { on: id, before: null });
         if (instead_of) {
             const line = [];
-            for (let s = this.states.get(instead_of.tip); s && s.id !== instead_of.state; s = this.states.get(s.parent)) line.unshift(s);
-            for (const s of line) this.drafts.push({ id: randomUUID(), on: id, kind: 'code', source: this.runs.get(s.exec_id).code });
+            for (
+                let s = this.states.get(instead_of.tip);
+                s && s.id !== instead_of.state;
+                s = this.states.get(s.parent)
+            )
+                line.unshift(s);
+            for (const s of line)
+                this.drafts.push({
+                    id: randomUUID(),
+                    on: id,
+                    kind: 'code',
+                    source: this.runs.get(s.exec_id).code,
+                });
         }
         this.tellDrafts(id);
         this.tellDrafts(parent);
@@ -208,13 +354,19 @@ class Notebook {
     tellDrafts(on) {
         const removed = [...this.toldDrafts].filter((id) => !this.drafts.some((d) => d.id === id));
         const there = this.drafts.filter((d) => d.on === on);
-        this.tell({ event: 'drafts_changed', on, removed, put: there.map((draft, i) => ({ draft, after: there[i - 1]?.id ?? null })) });
+        this.tell({
+            event: 'drafts_changed',
+            on,
+            removed,
+            put: there.map((draft, i) => ({ draft, after: there[i - 1]?.id ?? null })),
+        });
         this.toldDrafts = new Set(this.drafts.map((d) => d.id));
     }
 
     print(run, output) {
         const last = run.outputs.at(-1);
-        if (output.output_type === 'stream' && last?.output_type === 'stream' && last.name === output.name) last.text += output.text;
+        if (output.output_type === 'stream' && last?.output_type === 'stream' && last.name === output.name)
+            last.text += output.text;
         else run.outputs.push(structuredClone(output));
         this.tell({ event: 'output_added', exec_id: run.exec_id, output });
     }
@@ -224,21 +376,59 @@ class Notebook {
         const show = (data) => this.print(run, { output_type: 'display_data', data, metadata: {} });
         for (const line of run.code.split('\n').map((l) => l.trim())) {
             let found;
-            if (this.stops.get(run.exec_id)) return { ename: 'KeyboardInterrupt', evalue: '', traceback: ['\x1b[31mKeyboardInterrupt\x1b[0m'] };
+            if (this.stops.get(run.exec_id))
+                return {
+                    ename: 'KeyboardInterrupt',
+                    evalue: '',
+                    traceback: ['\x1b[31mKeyboardInterrupt\x1b[0m'],
+                };
             if ((found = line.match(/^print\(["']?(.*?)["']?\)$/))) print(`${found[1]}\n`);
             else if ((found = line.match(/^err\((.*)\)$/))) print(`${found[1]}\n`, 'stderr');
-            else if ((found = line.match(/^time.sleep\(([\d.]+)\)$/))) for (let t = 0; t < found[1] * 1000 && !this.stops.get(run.exec_id); t += 20) await pause(20);
-            else if ((found = line.match(/^ticks\((\d+)\)$/))) for (let i = 0; i < found[1] && !this.stops.get(run.exec_id); i += 1) (print(`\r${'█'.repeat(i + 1)} ${i + 1}/${found[1]}`), await pause(60));
-            else if (line === '1/0') return { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: ['\x1b[31m---------------------------------------------------------------------------\x1b[39m', '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)', '\x1b[0;32m----> 2\x1b[0m     \x1b[38;5;28;01mreturn\x1b[39;00m \x1b[38;5;124;43m\'a\'\x1b[39;49m\x1b[38;5;241;43m+\x1b[39;49m\x1b[43mx\x1b[49m\x1b[38;5;21;43mlen\x1b[39;49m\x1b[38;5;28;43mlen\x1b[39;49m  \x1b[38;5;21mf\x1b[39m\x1b[38;5;124mb\x1b[39m\x1b[38;5;241m+\x1b[39m\x1b[38;5;66;03m# why\x1b[39;00m', '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m', '\x1b[31mZeroDivisionError\x1b[39m: division by zero'] };
-            else if ((found = line.match(/^for i in range\((\d)\): print\(i\); time.sleep\(([\d.]+)\)$/))) for (let i = 0; i < found[1]; i += 1) (print(`${i}\n`), await pause(found[2] * 1000));
-            else if (line === 'for i in range(100_000): print(i)') for (let i = 0; i < 100_000; i += 1000) print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
-            else if ((found = line.match(/^HTML\("(.*)"\)$/))) show({ 'text/html': found[1], 'text/plain': '' });
+            else if ((found = line.match(/^time.sleep\(([\d.]+)\)$/)))
+                for (let t = 0; t < found[1] * 1000 && !this.stops.get(run.exec_id); t += 20) await pause(20);
+            else if ((found = line.match(/^ticks\((\d+)\)$/)))
+                for (let i = 0; i < found[1] && !this.stops.get(run.exec_id); i += 1)
+                    print(`\r${'█'.repeat(i + 1)} ${i + 1}/${found[1]}`), await pause(60);
+            else if (line === '1/0')
+                return {
+                    ename: 'ZeroDivisionError',
+                    evalue: 'division by zero',
+                    traceback: [
+                        '\x1b[31m---------------------------------------------------------------------------\x1b[39m',
+                        '\x1b[31mZeroDivisionError\x1b[39m                         Traceback (most recent call last)',
+                        "\x1b[0;32m----> 2\x1b[0m     \x1b[38;5;28;01mreturn\x1b[39;00m \x1b[38;5;124;43m'a'\x1b[39;49m\x1b[38;5;241;43m+\x1b[39;49m\x1b[43mx\x1b[49m\x1b[38;5;21;43mlen\x1b[39;49m\x1b[38;5;28;43mlen\x1b[39;49m  \x1b[38;5;21mf\x1b[39m\x1b[38;5;124mb\x1b[39m\x1b[38;5;241m+\x1b[39m\x1b[38;5;66;03m# why\x1b[39;00m",
+                        '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[3]\x1b[39m\x1b[32m, line 1\x1b[39m\n\x1b[32m----> \x1b[39m\x1b[32m1\x1b[39m \x1b[32;43m1\x1b[39;49m\x1b[43m/\x1b[49m\x1b[32;43m0\x1b[39;49m',
+                        '\x1b[31mZeroDivisionError\x1b[39m: division by zero',
+                    ],
+                };
+            else if ((found = line.match(/^for i in range\((\d)\): print\(i\); time.sleep\(([\d.]+)\)$/)))
+                for (let i = 0; i < found[1]; i += 1) print(`${i}\n`), await pause(found[2] * 1000);
+            else if (line === 'for i in range(100_000): print(i)')
+                for (let i = 0; i < 100_000; i += 1000)
+                    print(Array.from({ length: 1000 }, (_, k) => `${i + k}\n`).join(''));
+            else if ((found = line.match(/^HTML\("(.*)"\)$/)))
+                show({ 'text/html': found[1], 'text/plain': '' });
             else if (line === 'df') show({ 'text/html': TABLE, 'text/plain': '…' });
             else if (line === 'img') show({ 'image/png': PNG, 'text/plain': '<Figure>' });
-            else if (line === 'svg') show({ 'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="80"><rect width="300" height="80" rx="8" fill="#74c795"/></svg>' });
-            else if (line === 'md') show({ 'text/markdown': '### Result\n\nA **bold** claim with `code` and <img src=x onerror="document.title=1">.' });
-            else if ((found = line.match(/input\("(.*)"\)/))) print(`${found[1]}${await this.ask(run, found[1])}\n`);
-            else if (/^[\d+*\s]+$/.test(line) && line) this.print(run, { output_type: 'execute_result', data: { 'text/plain': String(Function(`return ${line}`)()) }, metadata: {}, execution_count: 1 });
+            else if (line === 'svg')
+                show({
+                    'image/svg+xml':
+                        '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="80"><rect width="300" height="80" rx="8" fill="#74c795"/></svg>',
+                });
+            else if (line === 'md')
+                show({
+                    'text/markdown':
+                        '### Result\n\nA **bold** claim with `code` and <img src=x onerror="document.title=1">.',
+                });
+            else if ((found = line.match(/input\("(.*)"\)/)))
+                print(`${found[1]}${await this.ask(run, found[1])}\n`);
+            else if (/^[\d+*\s]+$/.test(line) && line)
+                this.print(run, {
+                    output_type: 'execute_result',
+                    data: { 'text/plain': String(Function(`return ${line}`)()) },
+                    metadata: {},
+                    execution_count: 1,
+                });
         }
         return this.stops.get(run.exec_id) ? { ename: 'KeyboardInterrupt', evalue: '', traceback: [] } : null;
     }
@@ -262,7 +452,11 @@ class Notebook {
 
     stand({ state, name = null }, { id, scope }) {
         const person = { id, name, scope, state };
-        this.tellPeople(this.people.some((one) => one.id === id) ? this.people.map((one) => (one.id === id ? person : one)) : [...this.people, person]);
+        this.tellPeople(
+            this.people.some((one) => one.id === id)
+                ? this.people.map((one) => (one.id === id ? person : one))
+                : [...this.people, person],
+        );
         return { kind: 'standing', id };
     }
 
@@ -274,15 +468,28 @@ class Notebook {
     put_draft({ draft, after, in_place, base }) {
         const own = this.drafts.findIndex((d) => d.id === draft.id);
         const known = this.drafts[own];
-        if (known && base !== undefined && base !== (known.version ?? 1)) return { ...this.refuse(`change draft ${draft.id}`, 'it has another version'), code: 'conflict' };
-        if (!known && base) return { ...this.refuse(`find draft ${draft.id}`, 'there is none'), code: 'not_found' };
+        if (known && base !== undefined && base !== (known.version ?? 1))
+            return { ...this.refuse(`change draft ${draft.id}`, 'it has another version'), code: 'conflict' };
+        if (!known && base)
+            return { ...this.refuse(`find draft ${draft.id}`, 'there is none'), code: 'not_found' };
         const isSame = known?.source === draft.source && known?.kind === draft.kind;
         draft.version = known ? (known.version ?? 1) + (isSame ? 0 : 1) : 1;
         if (in_place && own >= 0) this.drafts[own] = { ...draft, on: known.on, before: known.before };
         else {
             this.drafts = this.drafts.filter((d) => d.id !== draft.id);
             const at = this.drafts.findIndex((d) => d.id === after);
-            this.drafts.splice(at >= 0 ? at + 1 : after ? this.drafts.length : Math.max(0, this.drafts.findIndex((d) => d.on === draft.on)), 0, draft);
+            this.drafts.splice(
+                at >= 0
+                    ? at + 1
+                    : after
+                      ? this.drafts.length
+                      : Math.max(
+                            0,
+                            this.drafts.findIndex((d) => d.on === draft.on),
+                        ),
+                0,
+                draft,
+            );
         }
         this.tellDrafts(this.drafts.find((d) => d.id === draft.id).on);
         return undefined;
@@ -316,7 +523,13 @@ class Notebook {
             this.tell({ event: 'saving_changed', state, saving: { now: 'writing', percent } });
             await pause(5);
         }
-        const checkpoint = { checkpoint_id: state, form: 'environment', compressed_size_bytes: 1_200_000, missing: [], is_trusted: true };
+        const checkpoint = {
+            checkpoint_id: state,
+            form: 'environment',
+            compressed_size_bytes: 1_200_000,
+            missing: [],
+            is_trusted: true,
+        };
         this.change(state, { checkpoint, saving: { now: 'idle' } });
         return { kind: 'checkpointed', checkpoint };
     }
@@ -332,7 +545,8 @@ class Notebook {
 
     trust() {
         const foreign = [...this.states.values()].filter((s) => s.checkpoint?.is_trusted === false);
-        for (const { id, checkpoint } of foreign) this.change(id, { checkpoint: { ...checkpoint, is_trusted: true } });
+        for (const { id, checkpoint } of foreign)
+            this.change(id, { checkpoint: { ...checkpoint, is_trusted: true } });
         return { kind: 'trusted', count: foreign.length };
     }
 
@@ -345,13 +559,17 @@ class Notebook {
         if (state === 'initial') return this.refuse('delete state initial', 'every notebook grows from it');
         if (subtree) {
             const gone = [state];
-            for (const id of gone) gone.push(...[...this.states.values()].filter((s) => s.parent === id).map((s) => s.id));
-            const runs = [...this.runs.values()].filter((run) => gone.includes(run.state) || gone.includes(run.on.state)).map((run) => run.exec_id);
+            for (const id of gone)
+                gone.push(...[...this.states.values()].filter((s) => s.parent === id).map((s) => s.id));
+            const runs = [...this.runs.values()]
+                .filter((run) => gone.includes(run.state) || gone.includes(run.on.state))
+                .map((run) => run.exec_id);
             for (const id of gone) this.states.delete(id);
             for (const id of runs) this.runs.delete(id);
             return this.tell({ event: 'removed', states: gone, runs });
         }
-        if ([...this.states.values()].some((s) => s.parent === state)) return this.change(state, { living: 'deleted' });
+        if ([...this.states.values()].some((s) => s.parent === state))
+            return this.change(state, { living: 'deleted' });
         const runs = [this.states.get(state).exec_id];
         this.states.delete(state);
         this.runs.delete(runs[0]);
@@ -381,9 +599,27 @@ class Notebook {
         await this.#pause();
         const before = [...code].slice(0, cursor).join('');
         const typed = before.match(/(?:%|[\w.]*\.|["'])?[\p{L}\p{N}_]*$/u)[0];
-        const all = [...NAMES, ...this.look_at_variables({ state }).variables.map(({ name }) => ({ text: name, kind: 'instance', signature: null }))];
-        const [items, word] = typed.startsWith('%') ? [MAGICS, typed] : typed.includes('.') ? [ATTRIBUTES, typed.split('.').at(-1)] : /^["']/.test(typed) ? [KEYS, typed] : [all, typed];
-        return { kind: 'completions', from: cursor - [...word].length, to: cursor, items: items.filter(({ text }) => text.startsWith(word)) };
+        const all = [
+            ...NAMES,
+            ...this.look_at_variables({ state }).variables.map(({ name }) => ({
+                text: name,
+                kind: 'instance',
+                signature: null,
+            })),
+        ];
+        const [items, word] = typed.startsWith('%')
+            ? [MAGICS, typed]
+            : typed.includes('.')
+              ? [ATTRIBUTES, typed.split('.').at(-1)]
+              : /^["']/.test(typed)
+                ? [KEYS, typed]
+                : [all, typed];
+        return {
+            kind: 'completions',
+            from: cursor - [...word].length,
+            to: cursor,
+            items: items.filter(({ text }) => text.startsWith(word)),
+        };
     }
 
     async inspect({ state, code, cursor }) {
@@ -391,29 +627,74 @@ class Notebook {
         await this.#pause();
         const before = [...code].slice(0, cursor).join('');
         const call = before.match(/(\w+)\(([^()]*)$/);
-        const word = (before.match(/\w*$/)[0] + [...code].slice(cursor).join('').match(/^\w*/)[0]) || call?.[1];
+        const word = before.match(/\w*$/)[0] + [...code].slice(cursor).join('').match(/^\w*/)[0] || call?.[1];
         const found = OBJECTS[word] ?? OBJECTS[call?.[1]];
-        return { kind: 'inspected', object: found ? { ...found, signature: found.signature && { ...found.signature, active: call ? call[2].split(',').length - 1 : null } } : null };
+        return {
+            kind: 'inspected',
+            object: found
+                ? {
+                      ...found,
+                      signature: found.signature && {
+                          ...found.signature,
+                          active: call ? call[2].split(',').length - 1 : null,
+                      },
+                  }
+                : null,
+        };
     }
 
     look_at_variables({ state }) {
         if (this.variables?.[state]) return { kind: 'variables', variables: this.variables[state] };
         const line = [];
-        for (let s = this.states.get(state); s?.exec_id; s = this.states.get(s.parent)) line.unshift(this.runs.get(s.exec_id).code);
-        const found = [...line.join('\n').matchAll(/^(\w+) = (.+)$/gm)].map(([, name, repr]) => ({ name, type: /^\d/.test(repr) ? 'int' : 'DataFrame', repr, size: /^\d/.test(repr) ? null : '(4, 3)' }));
+        for (let s = this.states.get(state); s?.exec_id; s = this.states.get(s.parent))
+            line.unshift(this.runs.get(s.exec_id).code);
+        const found = [...line.join('\n').matchAll(/^(\w+) = (.+)$/gm)].map(([, name, repr]) => ({
+            name,
+            type: /^\d/.test(repr) ? 'int' : 'DataFrame',
+            repr,
+            size: /^\d/.test(repr) ? null : '(4, 3)',
+        }));
         return { kind: 'variables', variables: [...new Map(found.map((v) => [v.name, v])).values()] };
     }
 }
 
-const NAMES = [['print', 'function', '(*values, sep=" ", end="\\n", file=None)'], ['property', 'class', null], ['pow', 'function', '(base, exp, mod=None)'], ['range', 'class', '(start, stop, step=1)'],
-    ['random', 'module', null], ['import', 'keyword', null], ['größe', 'instance', null], ['reversed', 'class', '(sequence)']].map(([text, kind, signature]) => ({ text, kind, signature }));
-const ATTRIBUTES = [['upper', 'function', '()'], ['split', 'function', '(sep=None, maxsplit=-1)'], ['strip', 'function', '(chars=None)']].map(([text, kind, signature]) => ({ text, kind, signature }));
+const NAMES = [
+    ['print', 'function', '(*values, sep=" ", end="\\n", file=None)'],
+    ['property', 'class', null],
+    ['pow', 'function', '(base, exp, mod=None)'],
+    ['range', 'class', '(start, stop, step=1)'],
+    ['random', 'module', null],
+    ['import', 'keyword', null],
+    ['größe', 'instance', null],
+    ['reversed', 'class', '(sequence)'],
+].map(([text, kind, signature]) => ({ text, kind, signature }));
+const ATTRIBUTES = [
+    ['upper', 'function', '()'],
+    ['split', 'function', '(sep=None, maxsplit=-1)'],
+    ['strip', 'function', '(chars=None)'],
+].map(([text, kind, signature]) => ({ text, kind, signature }));
 const MAGICS = ['%matplotlib', '%time', '%timeit'].map((text) => ({ text, kind: 'magic', signature: null }));
 const KEYS = ['"name"', '"size"', '"name of it"'].map((text) => ({ text, kind: 'key', signature: null }));
 const OBJECTS = {
-    print: { name: 'print', type: 'builtin_function_or_method', repr: '<built-in function print>', signature: { parameters: ['*values', 'sep=" "', 'end="\\n"', 'file=None', 'flush=False'], returns: 'None' },
-        doc: `Prints the values to a stream, or to sys.stdout by default.\n\nsep\n  string inserted between values, default a space.\nend\n  string appended after the last value, default a newline.\n${'More of it, line by line.\n'.repeat(30)}`, place: 'builtins' },
-    range: { name: 'range', type: 'type', repr: "<class 'range'>", signature: { parameters: ['start', 'stop', 'step=1'], returns: null }, doc: 'range(stop) -> range object', place: 'builtins' },
+    print: {
+        name: 'print',
+        type: 'builtin_function_or_method',
+        repr: '<built-in function print>',
+        signature: {
+            parameters: ['*values', 'sep=" "', 'end="\\n"', 'file=None', 'flush=False'],
+            returns: 'None',
+        },
+        doc: `Prints the values to a stream, or to sys.stdout by default.\n\nsep\n  string inserted between values, default a space.\nend\n  string appended after the last value, default a newline.\n${'More of it, line by line.\n'.repeat(30)}`,
+        place: 'builtins',
+    },
+    range: {
+        name: 'range',
+        type: 'type',
+        repr: "<class 'range'>",
+        signature: { parameters: ['start', 'stop', 'step=1'], returns: null },
+        doc: 'range(stop) -> range object',
+        place: 'builtins',
+    },
 };
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));

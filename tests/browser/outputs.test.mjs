@@ -12,7 +12,13 @@ const python = process.env.RATOON_TEST_PYTHON;
 /** Why a test of a library cannot be made here; false: it can. */
 const lacks = (...modules) => {
     if (!isReal || !python) return 'needs RATOON_BIN and RATOON_TEST_PYTHON';
-    const missing = modules.filter((name) => spawnSync(python, ['-c', `import importlib.util, sys; sys.exit(importlib.util.find_spec("${name}") is None)`]).status !== 0);
+    const missing = modules.filter(
+        (name) =>
+            spawnSync(python, [
+                '-c',
+                `import importlib.util, sys; sys.exit(importlib.util.find_spec("${name}") is None)`,
+            ]).status !== 0,
+    );
     return missing.length > 0 && `this Python lacks ${missing.join(', ')}`;
 };
 const real = { skip: !isReal && 'needs RATOON_BIN' };
@@ -29,18 +35,48 @@ async function picture(name, on = page) {
 /** Everything but the server is cut off. */
 async function cutNetwork() {
     const asked = [];
-    await page.context().route(/^(?!(http|ws):\/\/127\.0\.0\.1|data:|blob:)/, (route) => (asked.push(route.request().url()), route.abort()));
+    await page
+        .context()
+        .route(
+            /^(?!(http|ws):\/\/127\.0\.0\.1|data:|blob:)/,
+            (route) => (asked.push(route.request().url()), route.abort()),
+        );
     return asked;
 }
 
 const inFrame = (nth = 0) => page.frameLocator('iframe.frame').nth(nth);
 
 for (const [name, modules, code, painted] of [
-    ['plotly', ['plotly'], 'import plotly.graph_objects as go\ngo.Figure(go.Scatter(x=[1, 2, 3], y=[3, 1, 2]), layout_title_text="by plotly")', '.main-svg .scatterlayer .trace'],
-    ['plotly in 3D', ['plotly'], 'import plotly.graph_objects as go\ngo.Figure(go.Scatter3d(x=[1, 2, 3], y=[3, 1, 2], z=[1, 2, 3])).show()', '.gl-container canvas'],
-    ['a figure as data', ['plotly'], `${IN}display({"application/vnd.plotly.v1+json": {"data": [{"y": [1, 3, 2]}], "layout": {}}}, raw=True)`, '.main-svg .scatterlayer .trace'],
-    ['bokeh', ['bokeh'], 'from bokeh.plotting import figure, show\np = figure(height=250)\np.scatter([1, 2, 3], [3, 1, 2])\nshow(p)', '.bk-Figure'],
-    ['altair', ['altair', 'vl_convert'], 'import altair as alt\nalt.Chart(alt.Data(values=[{"a": "A", "b": 2}])).mark_bar().encode(x="a:N", y="b:Q")', '.vega-embed canvas, .vega-embed svg'],
+    [
+        'plotly',
+        ['plotly'],
+        'import plotly.graph_objects as go\ngo.Figure(go.Scatter(x=[1, 2, 3], y=[3, 1, 2]), layout_title_text="by plotly")',
+        '.main-svg .scatterlayer .trace',
+    ],
+    [
+        'plotly in 3D',
+        ['plotly'],
+        'import plotly.graph_objects as go\ngo.Figure(go.Scatter3d(x=[1, 2, 3], y=[3, 1, 2], z=[1, 2, 3])).show()',
+        '.gl-container canvas',
+    ],
+    [
+        'a figure as data',
+        ['plotly'],
+        `${IN}display({"application/vnd.plotly.v1+json": {"data": [{"y": [1, 3, 2]}], "layout": {}}}, raw=True)`,
+        '.main-svg .scatterlayer .trace',
+    ],
+    [
+        'bokeh',
+        ['bokeh'],
+        'from bokeh.plotting import figure, show\np = figure(height=250)\np.scatter([1, 2, 3], [3, 1, 2])\nshow(p)',
+        '.bk-Figure',
+    ],
+    [
+        'altair',
+        ['altair', 'vl_convert'],
+        'import altair as alt\nalt.Chart(alt.Data(values=[{"a": "A", "b": 2}])).mark_bar().encode(x="a:N", y="b:Q")',
+        '.vega-embed canvas, .vega-embed svg',
+    ],
 ]) {
     test(`${name} shows its plot without a network`, { skip: lacks(...modules) }, async () => {
         const asked = await cutNetwork();
@@ -56,7 +92,9 @@ for (const [name, modules, code, painted] of [
     });
 }
 
-test('a plot whose library is missing says what to install', { skip: lacks('altair') || !lacks('vl_convert') && 'vl-convert is there' }, async () => {
+test('a plot whose library is missing says what to install', {
+    skip: lacks('altair') || (!lacks('vl_convert') && 'vl-convert is there'),
+}, async () => {
     await run('import altair as alt\nalt.Chart(alt.Data(values=[{"a": "A"}])).mark_bar().encode(x="a:N")');
     await ran(1);
     await inFrame().getByText('%pip install vl-convert-python').waitFor();
@@ -64,7 +102,9 @@ test('a plot whose library is missing says what to install', { skip: lacks('alta
 
 test('a script from elsewhere is not loaded, and the output says so', real, async () => {
     const asked = await cutNetwork();
-    await run(`${IN}HTML("<p>here</p><script src='https://cdn.example.org/x.js'></script><script>document.body.dataset.went = 'on'</script>")`);
+    await run(
+        `${IN}HTML("<p>here</p><script src='https://cdn.example.org/x.js'></script><script>document.body.dataset.went = 'on'</script>")`,
+    );
     await ran(1);
     await inFrame().getByText('Not loaded: https://cdn.example.org/x.js').waitFor();
     await inFrame().locator('body[data-went="on"]').waitFor();
@@ -75,34 +115,59 @@ test('frames that are far away and too many end, and their places stay', real, a
     await run(`${IN}for i in range(60): display(HTML(f"<div style='height: 400px'>frame {i}</div>"))`);
     await ran(1);
     await page.waitForFunction(() => document.querySelectorAll('.frame-place').length === 60);
-    const tall = () => page.evaluate(() => [...document.querySelectorAll('.frame-place')].filter((one) => one.clientHeight > 300).length);
+    const tall = () =>
+        page.evaluate(
+            () =>
+                [...document.querySelectorAll('.frame-place')].filter((one) => one.clientHeight > 300).length,
+        );
     for (let i = 0; i < 60; i += 4) {
         // Those above it that make room for themselves may push it away again.
         await becomes(async () => {
             await page.locator('.frame-place').nth(i).scrollIntoViewIfNeeded();
-            return page.locator('.frame-place').nth(i).evaluate((one) => one.clientHeight > 300);
+            return page
+                .locator('.frame-place')
+                .nth(i)
+                .evaluate((one) => one.clientHeight > 300);
         }, true);
     }
     await page.locator('.frame-place').last().scrollIntoViewIfNeeded();
-    await inFrame((await page.locator('iframe.frame').count()) - 1).getByText('frame 59').waitFor();
+    await inFrame((await page.locator('iframe.frame').count()) - 1)
+        .getByText('frame 59')
+        .waitFor();
     const frames = await page.locator('iframe.frame').count();
     assert.ok(frames <= 30, `${frames} frames are alive`);
     const before = await tall();
     // Two come near at once: one that begins anew, and for which the oldest would make room, and that oldest.
-    const oldest = await page.evaluate(() => [...document.querySelectorAll('.frame-place')].findIndex((one) => one.firstElementChild));
+    const oldest = await page.evaluate(() =>
+        [...document.querySelectorAll('.frame-place')].findIndex((one) => one.firstElementChild),
+    );
     await page.locator('.frame-place').nth(oldest).scrollIntoViewIfNeeded();
-    await page.frameLocator(`:nth-match(.frame-place, ${oldest + 1}) > iframe`).getByText(`frame ${oldest}`).waitFor();
+    await page
+        .frameLocator(`:nth-match(.frame-place, ${oldest + 1}) > iframe`)
+        .getByText(`frame ${oldest}`)
+        .waitFor();
     await page.locator('.frame-place').first().scrollIntoViewIfNeeded();
     await inFrame().getByText('frame 0').waitFor();
-    assert.ok(await tall() >= before, 'no place became lower');
+    assert.ok((await tall()) >= before, 'no place became lower');
 });
 
 test('formulas are set, in outputs and in prose, and break no rule of the page', real, async () => {
-    await run(`${IN}display(Latex(r"Euler: $e^{i\\pi}+1=0$"), Math(r"\\frac{a}{b}"), Markdown(r"It costs \\$5; $\\alpha$ and" + "\\n\\n$$\\n\\\\int x\\n= 1\\n$$\\n\\n- [x] done"), Latex(r"$\\href{javascript:alert(1)}{x}$ $\\htmlStyle{color:red}{y}$ $\\badcommand$"))`);
+    await run(
+        `${IN}display(Latex(r"Euler: $e^{i\\pi}+1=0$"), Math(r"\\frac{a}{b}"), Markdown(r"It costs \\$5; $\\alpha$ and" + "\\n\\n$$\\n\\\\int x\\n= 1\\n$$\\n\\n- [x] done"), Latex(r"$\\href{javascript:alert(1)}{x}$ $\\htmlStyle{color:red}{y}$ $\\badcommand$"))`,
+    );
     await ran(1);
-    await page.waitForFunction(() => document.querySelectorAll('.katex').length >= 4 && document.querySelectorAll('.prose .katex-display').length === 1);
+    await page.waitForFunction(
+        () =>
+            document.querySelectorAll('.katex').length >= 4 &&
+            document.querySelectorAll('.prose .katex-display').length === 1,
+    );
     await page.evaluate(() => document.fonts.ready);
-    assert.ok(await page.evaluate(() => [...document.fonts].some((font) => font.family.includes('KaTeX') && font.status === 'loaded')), 'with its own fonts');
+    assert.ok(
+        await page.evaluate(() =>
+            [...document.fonts].some((font) => font.family.includes('KaTeX') && font.status === 'loaded'),
+        ),
+        'with its own fonts',
+    );
     assert.equal(await page.locator('.outputs a').count(), 0, 'a formula leads nowhere');
     assert.match((await texts('.prose'))[0], /It costs \$5/);
     assert.match((await texts('.prose li'))[0], /^☑ done/);
@@ -117,7 +182,11 @@ test('an error says first what went wrong, and leads to its lines', real, async 
     assert.equal((await texts('.failure .title'))[0], 'ZeroDivisionError: division by zero');
     assert.deepEqual(await texts('.failure .line'), ['This cell, line 2', 'Cell 1, line 2']);
     await picture('error');
-    const selected = () => page.evaluate(() => [String(getSelection()), [...document.querySelectorAll('.cell')].indexOf(document.activeElement.closest('.cell'))]);
+    const selected = () =>
+        page.evaluate(() => [
+            String(getSelection()),
+            [...document.querySelectorAll('.cell')].indexOf(document.activeElement.closest('.cell')),
+        ]);
     await page.locator('.failure .line').nth(1).click();
     assert.deepEqual(await selected(), ['    return 1 / x', 0]);
     await page.locator('.failure .line').first().click();
@@ -134,37 +203,49 @@ test('a syntax error leads to its line; a deep one shows its last frames', real,
     await deep.getByRole('button', { name: /Show all \d+ frames/ }).waitFor();
     assert.equal(await deep.locator('.step').count(), 3);
     await deep.getByRole('button', { name: /Show all/ }).click();
-    await page.waitForFunction(() => [...document.querySelectorAll('.failure')].at(-1).querySelectorAll('.step').length > 3);
+    await page.waitForFunction(
+        () => [...document.querySelectorAll('.failure')].at(-1).querySelectorAll('.step').length > 3,
+    );
 });
 
-test('an image is made wider by keys and by hand, remembers it, and is shown in full size', real, async () => {
-    await run(`${IN}SVG('<svg width="300" height="100" onload="top.evil = 1"><script>top.evil = 1</script><rect width="300" height="100" fill="teal"/></svg>')`);
-    await ran(1);
-    const width = () => page.locator('.image').evaluate((one) => one.clientWidth);
-    await page.waitForFunction(() => document.querySelector('.image')?.complete && document.querySelector('.image').clientWidth === 300);
-    await page.locator('.grip').focus();
-    await page.keyboard.press('ArrowLeft');
-    await page.keyboard.press('ArrowLeft');
-    assert.equal(await width(), 260);
-    await page.reload();
-    await page.waitForSelector('.image');
-    assert.equal(await width(), 260);
-    const grip = await page.locator('.grip').boundingBox();
-    await page.mouse.move(grip.x + 5, grip.y + 5);
-    await page.mouse.down();
-    await page.mouse.move(grip.x + 65, grip.y + 5, { steps: 3 });
-    await page.mouse.up();
-    assert.equal(await width(), 320);
-    await page.locator('.picture .view').click();
-    await page.locator('dialog.full-size[open] img').waitFor();
-    await page.keyboard.press('Escape');
-    await page.waitForFunction(() => !document.querySelector('dialog.full-size'));
-    assert.equal(await page.evaluate(() => window.evil), undefined, 'an image runs nothing');
-    const download = page.waitForEvent('download');
-    await page.locator('.output').hover();
-    await page.getByRole('button', { name: 'Save image' }).click();
-    assert.equal((await download).suggestedFilename(), 'output.svg');
-});
+test(
+    'an image is made wider by keys and by hand, remembers it, and is shown in full size',
+    real,
+    async () => {
+        await run(
+            `${IN}SVG('<svg width="300" height="100" onload="top.evil = 1"><script>top.evil = 1</script><rect width="300" height="100" fill="teal"/></svg>')`,
+        );
+        await ran(1);
+        const width = () => page.locator('.image').evaluate((one) => one.clientWidth);
+        await page.waitForFunction(
+            () =>
+                document.querySelector('.image')?.complete &&
+                document.querySelector('.image').clientWidth === 300,
+        );
+        await page.locator('.grip').focus();
+        await page.keyboard.press('ArrowLeft');
+        await page.keyboard.press('ArrowLeft');
+        assert.equal(await width(), 260);
+        await page.reload();
+        await page.waitForSelector('.image');
+        assert.equal(await width(), 260);
+        const grip = await page.locator('.grip').boundingBox();
+        await page.mouse.move(grip.x + 5, grip.y + 5);
+        await page.mouse.down();
+        await page.mouse.move(grip.x + 65, grip.y + 5, { steps: 3 });
+        await page.mouse.up();
+        assert.equal(await width(), 320);
+        await page.locator('.picture .view').click();
+        await page.locator('dialog.full-size[open] img').waitFor();
+        await page.keyboard.press('Escape');
+        await page.waitForFunction(() => !document.querySelector('dialog.full-size'));
+        assert.equal(await page.evaluate(() => window.evil), undefined, 'an image runs nothing');
+        const download = page.waitForEvent('download');
+        await page.locator('.output').hover();
+        await page.getByRole('button', { name: 'Save image' }).click();
+        assert.equal((await download).suggestedFilename(), 'output.svg');
+    },
+);
 
 test('a drawing without a size of its own is large enough to be seen', real, async () => {
     await run(`${IN}SVG('<svg viewBox="0 0 300 120"><rect width="300" height="120" fill="teal"/></svg>')`);
@@ -179,7 +260,10 @@ test('data is a tree that keys walk; a hundred thousand entries come in parts', 
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction(() => document.querySelectorAll('.tree .leaf').length === 100);
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'big, 100,000 items');
+    assert.equal(
+        await page.evaluate(() => document.activeElement.getAttribute('aria-label')),
+        'big, 100,000 items',
+    );
     await page.getByRole('treeitem', { name: 'Show 1,000 more' }).click();
     await page.waitForFunction(() => document.querySelectorAll('.tree .leaf').length === 1100);
     await page.locator('.tree [role="treeitem"]').nth(1).focus();
@@ -188,19 +272,28 @@ test('data is a tree that keys walk; a hundred thousand entries come in parts', 
 });
 
 test('sound, files, scripts and widgets have their place', { skip: lacks('ipywidgets') }, async () => {
-    await run(`${IN}import ipywidgets\ndisplay(Audio(data=b"RIFF", rate=8000), Javascript("element.textContent = 'scripted'"), ipywidgets.IntSlider(value=3))\ndisplay({"application/pdf": "JVBERi0=", "text/plain": "x"}, raw=True)`);
+    await run(
+        `${IN}import ipywidgets\ndisplay(Audio(data=b"RIFF", rate=8000), Javascript("element.textContent = 'scripted'"), ipywidgets.IntSlider(value=3))\ndisplay({"application/pdf": "JVBERi0=", "text/plain": "x"}, raw=True)`,
+    );
     await ran(1);
     await inFrame(0).locator('audio').waitFor();
     await inFrame(1).getByText('scripted').waitFor();
     const said = await texts('.output');
-    assert.match(said[2], /Interactive widgets are not supported; this is its last state\.\s*IntSlider\(value=3\)/);
+    assert.match(
+        said[2],
+        /Interactive widgets are not supported; this is its last state\.\s*IntSlider\(value=3\)/,
+    );
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as a file (application/pdf, 6 B)' }).click();
     assert.equal((await download).suggestedFilename(), 'output.pdf');
 });
 
-test('progress bars are text, one within the other, and leave no thread behind', { skip: lacks('tqdm', 'ipywidgets') }, async () => {
-    await run('from tqdm.notebook import tqdm\nfor i in tqdm(range(3), desc="outer"):\n    for j in tqdm(range(40), desc="inner", leave=False): pass');
+test('progress bars are text, one within the other, and leave no thread behind', {
+    skip: lacks('tqdm', 'ipywidgets'),
+}, async () => {
+    await run(
+        'from tqdm.notebook import tqdm\nfor i in tqdm(range(3), desc="outer"):\n    for j in tqdm(range(40), desc="inner", leave=False): pass',
+    );
     await ran(1);
     const lines = (await texts('.stream'))[0].split('\n');
     assert.equal(lines.length, 1, lines.join('|'));
@@ -215,7 +308,9 @@ test('progress bars are text, one within the other, and leave no thread behind',
 test('a hundred thousand lines keep the page alive', real, async (t) => {
     await page.evaluate(() => {
         window.longest = 0;
-        new PerformanceObserver((list) => list.getEntries().forEach((one) => (window.longest = Math.max(window.longest, one.duration)))).observe({ entryTypes: ['longtask'] });
+        new PerformanceObserver((list) =>
+            list.getEntries().forEach((one) => (window.longest = Math.max(window.longest, one.duration))),
+        ).observe({ entryTypes: ['longtask'] });
     });
     await run('for i in range(100_000): print("line", i)');
     await ran(1);
@@ -247,24 +342,44 @@ test('addresses in text are links that hand nothing over', real, async () => {
     await run('print("see https://example.org/a?b=1.")');
     await ran(1);
     const link = page.locator('.stream a');
-    assert.deepEqual(await link.evaluate((one) => [one.href, one.rel, one.target]), ['https://example.org/a?b=1', 'noopener noreferrer', '_blank']);
+    assert.deepEqual(await link.evaluate((one) => [one.href, one.rel, one.target]), [
+        'https://example.org/a?b=1',
+        'noopener noreferrer',
+        '_blank',
+    ]);
 });
 
 test('the end of a running cell is followed until the user looks elsewhere', real, async () => {
     await run('for i in range(40): print("before", i)');
     await ran(1);
-    const below = () => page.evaluate(() => {
-        const cell = document.querySelector('[data-status="running"]');
-        return cell && Math.round(cell.getBoundingClientRect().bottom - document.querySelector('main').getBoundingClientRect().bottom);
-    });
+    const below = () =>
+        page.evaluate(() => {
+            const cell = document.querySelector('[data-status="running"]');
+            return (
+                cell &&
+                Math.round(
+                    cell.getBoundingClientRect().bottom -
+                        document.querySelector('main').getBoundingClientRect().bottom,
+                )
+            );
+        });
     // It goes on when it is told to, by files that other cells make.
-    const tell = (name) => page.request.post(new URL('/execute', page.url()).href, {
-        data: { code: `open("${name}", "w").close()`, exec_id: `tell ${name}`, state_name: 'initial' }, headers: { origin: new URL(page.url()).origin },
-    });
-    await run('import sys, os, time\nfor i in range(601):\n    print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])\n    while i % 300 == 0 and i and not os.path.exists(f"go {i}"): time.sleep(0.02)', 'Control+Enter');
+    const tell = (name) =>
+        page.request.post(new URL('/execute', page.url()).href, {
+            data: { code: `open("${name}", "w").close()`, exec_id: `tell ${name}`, state_name: 'initial' },
+            headers: { origin: new URL(page.url()).origin },
+        });
+    await run(
+        'import sys, os, time\nfor i in range(601):\n    print("line", i, file=(sys.stdout, sys.stderr)[i // 10 % 2])\n    while i % 300 == 0 and i and not os.path.exists(f"go {i}"): time.sleep(0.02)',
+        'Control+Enter',
+    );
     await prints('line 300');
-    await page.waitForFunction(() => document.querySelector('[data-status="running"]').getBoundingClientRect().bottom <= document.querySelector('main').getBoundingClientRect().bottom);
-    assert.ok(await below() <= 0, 'followed');
+    await page.waitForFunction(
+        () =>
+            document.querySelector('[data-status="running"]').getBoundingClientRect().bottom <=
+            document.querySelector('main').getBoundingClientRect().bottom,
+    );
+    assert.ok((await below()) <= 0, 'followed');
     await page.locator('main').hover();
     await page.mouse.wheel(0, -600);
     await page.getByRole('button', { name: '↓ Follow' }).waitFor();
@@ -275,25 +390,35 @@ test('the end of a running cell is followed until the user looks elsewhere', rea
     assert.ok(Math.abs(moved) < 60, `stays where the user looks, and moved by ${moved}`);
     await picture('follow');
     await page.getByRole('button', { name: '↓ Follow' }).click();
-    assert.ok(await below() <= 0, 'followed again');
+    assert.ok((await below()) <= 0, 'followed again');
     await tell('go 600');
     await ran(2);
 });
 
 test('what is cleared and drawn again does not make the cells below jump', real, async () => {
-    await run(`${IN}import time\nfor i in range(12):\n    clear_output()\n    for k in range(20): print("row", k)\n    time.sleep(0.05)`, 'Control+Enter');
-    const lowest = await page.evaluate(() => new Promise((done) => {
-        let lowest = Infinity;
-        let seen = false;
-        const look = () => {
-            const place = document.querySelector('.outputs');
-            if (place?.offsetHeight > 300) seen = true;
-            if (seen) lowest = Math.min(lowest, place?.offsetHeight ?? 0);
-            if (document.querySelector('.cell[data-kind="ran"]') && !document.querySelector('[data-status="running"]')) done(lowest);
-            else requestAnimationFrame(look);
-        };
-        look();
-    }));
+    await run(
+        `${IN}import time\nfor i in range(12):\n    clear_output()\n    for k in range(20): print("row", k)\n    time.sleep(0.05)`,
+        'Control+Enter',
+    );
+    const lowest = await page.evaluate(
+        () =>
+            new Promise((done) => {
+                let lowest = Infinity;
+                let seen = false;
+                const look = () => {
+                    const place = document.querySelector('.outputs');
+                    if (place?.offsetHeight > 300) seen = true;
+                    if (seen) lowest = Math.min(lowest, place?.offsetHeight ?? 0);
+                    if (
+                        document.querySelector('.cell[data-kind="ran"]') &&
+                        !document.querySelector('[data-status="running"]')
+                    )
+                        done(lowest);
+                    else requestAnimationFrame(look);
+                };
+                look();
+            }),
+    );
     assert.ok(lowest > 300, `${lowest} px`);
 });
 
@@ -301,17 +426,37 @@ test('who may only look can copy, and the phone shows it all', real, async () =>
     await run(`${IN}print("a" * 300)\ndisplay(Latex("$" + "x + " * 60 + "1$"))\n{"a": [1, 2]}`);
     await ran(1);
     await page.waitForSelector('.katex');
-    const small = await open(page.url(), { viewport: { width: 360, height: 740 }, colorScheme: 'dark', storageState: await page.context().storageState() });
+    const small = await open(page.url(), {
+        viewport: { width: 360, height: 740 },
+        colorScheme: 'dark',
+        storageState: await page.context().storageState(),
+    });
     await small.waitForSelector('.katex');
-    const wide = await small.evaluate(() => document.documentElement.scrollWidth - innerWidth + document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth);
+    const wide = await small.evaluate(
+        () =>
+            document.documentElement.scrollWidth -
+            innerWidth +
+            document.querySelector('main').scrollWidth -
+            document.querySelector('main').clientWidth,
+    );
     assert.equal(wide, 0, 'nothing makes the page wider than the phone');
     await picture('phone', small);
 });
 
 test('outputs out of a file are greyed, and say that they did not run here', real, async () => {
-    const cell = { cell_type: 'code', id: 'a', metadata: {}, source: 'print(1)', execution_count: 1, outputs: [{ output_type: 'stream', name: 'stdout', text: 'from elsewhere\n' }] };
+    const cell = {
+        cell_type: 'code',
+        id: 'a',
+        metadata: {},
+        source: 'print(1)',
+        execution_count: 1,
+        outputs: [{ output_type: 'stream', name: 'stdout', text: 'from elsewhere\n' }],
+    };
     const file = { nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [cell] };
-    const answer = await page.request.post(new URL('/api/notebooks/import?name=taken', page.url()).href, { data: file, headers: { origin: new URL(page.url()).origin } });
+    const answer = await page.request.post(new URL('/api/notebooks/import?name=taken', page.url()).href, {
+        data: file,
+        headers: { origin: new URL(page.url()).origin },
+    });
     assert.ok(answer.ok(), await answer.text());
     const { name } = await answer.json();
     await page.goto(new URL(`/n/${name}`, page.url()).href);

@@ -12,7 +12,11 @@ const enders = [];
 export const whenOver = (end) => enders.push(end);
 
 afterEach(async () => {
-    const said = await Promise.all(opened.map((page) => page.$$eval('.notice[data-bad]', (all) => all.map((one) => one.textContent)).catch(() => [])));
+    const said = await Promise.all(
+        opened.map((page) =>
+            page.$$eval('.notice[data-bad]', (all) => all.map((one) => one.textContent)).catch(() => []),
+        ),
+    );
     const isFault = (page) => (fault) => !page.forgiven.some((pattern) => pattern.test(fault));
     const faults = [...opened.flatMap((page) => page.faults.filter(isFault(page))), ...said.flat()];
     opened = [];
@@ -31,10 +35,14 @@ export async function openPage(browser, options = {}) {
     page.faults = [];
     page.forgiven = [];
     opened.push(page);
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()));
+    page.on(
+        'console',
+        (message) => ['error', 'warning'].includes(message.type()) && page.faults.push(message.text()),
+    );
     page.on('pageerror', (error) => page.faults.push(String(error.stack ?? error)));
     page.on('request', (request) => {
-        if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob):/.test(request.url())) page.faults.push(`request to ${request.url()}`);
+        if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob):/.test(request.url()))
+            page.faults.push(`request to ${request.url()}`);
     });
     return page;
 }

@@ -13,9 +13,13 @@ test('what a failed cell had set is kept by a click, and the next cell finds it'
     await run(IMPORTS);
     await sees('ModuleNotFoundError');
     await offer().waitFor();
-    assert.deepEqual(await texts('.taken-back'), ['What this cell had set before that was undone. Keep what it had set']);
+    assert.deepEqual(await texts('.taken-back'), [
+        'What this cell had set before that was undone. Keep what it had set',
+    ]);
     // Below the error, not above it.
-    const [error, line] = await Promise.all(['.failure', '.taken-back'].map((one) => page.locator(one).boundingBox()));
+    const [error, line] = await Promise.all(
+        ['.failure', '.taken-back'].map((one) => page.locator(one).boundingBox()),
+    );
     assert.ok(line.y >= error.y + error.height);
     await offer().click();
     await ran(1);

@@ -4,7 +4,22 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { allParts, choose, focused, forgive, open, page, prints, ran, rows, run, sees, server, texts, three } from './harness.mjs';
+import {
+    allParts,
+    choose,
+    focused,
+    forgive,
+    open,
+    page,
+    prints,
+    ran,
+    rows,
+    run,
+    sees,
+    server,
+    texts,
+    three,
+} from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -17,9 +32,16 @@ async function shot(on, name) {
 /** Both as one picture: what two people see at the same moment. */
 async function shotOfBoth(left, right, name) {
     if (!process.env.SHOTS) return;
-    const [one, other] = await Promise.all([left, right].map(async (on) => (await on.screenshot()).toString('base64')));
-    const both = await page.context().browser().newPage({ viewport: { width: 1840, height: 720 } });
-    await both.setContent(`<body style="margin:0;display:flex;gap:8px;background:#888"><img width="916" src="data:image/png;base64,${one}"><img width="916" src="data:image/png;base64,${other}">`);
+    const [one, other] = await Promise.all(
+        [left, right].map(async (on) => (await on.screenshot()).toString('base64')),
+    );
+    const both = await page
+        .context()
+        .browser()
+        .newPage({ viewport: { width: 1840, height: 720 } });
+    await both.setContent(
+        `<body style="margin:0;display:flex;gap:8px;background:#888"><img width="916" src="data:image/png;base64,${one}"><img width="916" src="data:image/png;base64,${other}">`,
+    );
     await shot(both, name);
     await both.close();
 }
@@ -27,7 +49,11 @@ async function shotOfBoth(left, right, name) {
 /** Another browser, which came by a link. */
 async function guestBy(scope, options) {
     const token = await page.evaluate(async (wanted) => {
-        const answer = await fetch('/api/links', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ scope: wanted }) });
+        const answer = await fetch('/api/links', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ scope: wanted }),
+        });
         return (await answer.json()).token;
     }, scope);
     return open(`${new URL(page.url()).origin}/n/main?token=${token}`, options);
@@ -40,7 +66,15 @@ async function callMe(name, on) {
     await on.keyboard.press('Enter');
 }
 
-const body = (on, nth = 0) => on.evaluate((n) => [...document.querySelectorAll('.cell[data-kind="draft"] .cm-content')][n]?.cmTile?.view?.state.doc.toString() ?? [...document.querySelectorAll('.cell[data-kind="draft"] .cm-content')][n]?.innerText, nth);
+const body = (on, nth = 0) =>
+    on.evaluate(
+        (n) =>
+            [...document.querySelectorAll('.cell[data-kind="draft"] .cm-content')][
+                n
+            ]?.cmTile?.view?.state.doc.toString() ??
+            [...document.querySelectorAll('.cell[data-kind="draft"] .cm-content')][n]?.innerText,
+        nth,
+    );
 const avatar = (on, name) => on.getByRole('button', { name });
 
 test('two people see each other’s runs as they happen, and where the other stands', async () => {
@@ -87,7 +121,8 @@ test('who comes back after the line was cut is seen again, once', async () => {
 
 test('many people stand behind a number, and the list says where each one is', async () => {
     const guests = [];
-    for (let i = 0; i < 6; i += 1) guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
+    for (let i = 0; i < 6; i += 1)
+        guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
     await page.locator('.people').getByText('+3').waitFor();
     await shot(page, 'many-people');
     await page.getByRole('button', { name: '6 others look at this notebook' }).click();
@@ -116,7 +151,15 @@ test('two type into one draft at once: both come to the same text, nothing is lo
     await Promise.all([page.keyboard.type(mine, { delay: 35 }), other.keyboard.type(theirs, { delay: 45 })]);
     const wanted = `first = 1${mine}\n\n\n\nlast = 2${theirs}`;
     await shotOfBoth(page, other, 'typing-together');
-    for (const one of [page, other]) await one.waitForFunction((text) => [...document.querySelectorAll('.cell .cm-content')][0].innerText.replace(/\n\n/g, '\n').includes(text.split('\n')[0]) && document.querySelector('.cell .cm-content').innerText.includes(text.split('\n').at(-1)), wanted);
+    for (const one of [page, other])
+        await one.waitForFunction(
+            (text) =>
+                [...document.querySelectorAll('.cell .cm-content')][0].innerText
+                    .replace(/\n\n/g, '\n')
+                    .includes(text.split('\n')[0]) &&
+                document.querySelector('.cell .cm-content').innerText.includes(text.split('\n').at(-1)),
+            wanted,
+        );
     // The cursor is where each was typing: the next key goes there.
     await Promise.all([page.keyboard.type('!'), other.keyboard.type('?')]);
     for (const one of [page, other]) {
@@ -135,9 +178,16 @@ test('two type at the same place at once: the words of both are whole', async ()
     await other.locator('.cell').first().locator('.cm-content').click();
     await other.keyboard.press('Control+End');
     const words = ['theQuickBrownFoxJumps', 'IMPORT_PANDAS_AS_PD'];
-    await Promise.all([page.keyboard.type(words[0], { delay: 40 }), other.keyboard.type(words[1], { delay: 40 })]);
+    await Promise.all([
+        page.keyboard.type(words[0], { delay: 40 }),
+        other.keyboard.type(words[1], { delay: 40 }),
+    ]);
     const length = 2 + words.join('').length;
-    for (const one of [page, other]) await one.waitForFunction((n) => document.querySelector('.cell .cm-content').innerText.trim().length === n, length);
+    for (const one of [page, other])
+        await one.waitForFunction(
+            (n) => document.querySelector('.cell .cm-content').innerText.trim().length === n,
+            length,
+        );
     const text = await body(page);
     assert.equal(await body(other), text);
     assert.deepEqual([...text].sort(), [...`# ${words.join('')}`].sort());
@@ -183,7 +233,12 @@ test('a link is made, copied, used, listed and revoked, and whoever came in by i
 });
 
 /** What can be pressed, by name; menus and panels open others. */
-const pressable = (on) => on.$$eval('button:not(:disabled), [role="menuitem"], summary', (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute('aria-label') ?? one.textContent.trim()));
+const pressable = (on) =>
+    on.$$eval('button:not(:disabled), [role="menuitem"], summary', (all) =>
+        all
+            .filter((one) => one.checkVisibility())
+            .map((one) => one.getAttribute('aria-label') ?? one.textContent.trim()),
+    );
 
 test('a viewer has no control that does not work', async () => {
     await run('x = 1\nprint("one")');
@@ -205,11 +260,21 @@ test('a viewer has no control that does not work', async () => {
             continue;
         }
         pressed.add(next);
-        const found = await guest.evaluateHandle((name) => [...document.querySelectorAll('button:not(:disabled), [role="menuitem"], summary')].find((one) => one.checkVisibility() && (one.getAttribute('aria-label') ?? one.textContent.trim()) === name), next);
+        const found = await guest.evaluateHandle(
+            (name) =>
+                [...document.querySelectorAll('button:not(:disabled), [role="menuitem"], summary')].find(
+                    (one) =>
+                        one.checkVisibility() &&
+                        (one.getAttribute('aria-label') ?? one.textContent.trim()) === name,
+                ),
+            next,
+        );
         // What only shows under the pointer is pressed, too.
         await found.evaluate((one) => one?.click());
         // What opens has opened then.
-        await guest.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+        await guest.evaluate(
+            () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+        );
         assert.equal(await refused(), 0, next);
         await guest.keyboard.press('Escape');
         if (/More|others/.test(next)) {
@@ -223,8 +288,21 @@ test('a viewer has no control that does not work', async () => {
         }
     }
     assert.ok(pressed.size >= 4, [...pressed].join());
-    for (const bad of [/delete/i, /^run/i, /share/i, /start over/i, /remove/i, /label/i, /keep in memory/i, /put back/i]) {
-        assert.deepEqual([...pressed].filter((name) => bad.test(name)), [], 'nothing that a viewer may not do');
+    for (const bad of [
+        /delete/i,
+        /^run/i,
+        /share/i,
+        /start over/i,
+        /remove/i,
+        /label/i,
+        /keep in memory/i,
+        /put back/i,
+    ]) {
+        assert.deepEqual(
+            [...pressed].filter((name) => bad.test(name)),
+            [],
+            'nothing that a viewer may not do',
+        );
     }
     // The palette offers nothing else.
     const at = guest.url();
@@ -240,7 +318,10 @@ test('a viewer has no control that does not work', async () => {
         return texts('#commands .title', guest);
     };
     for (const title of new Set(await palette())) {
-        assert.doesNotMatch(title, /delete|^run|insert|remove|\bcut\b|paste|replace|start over|make it|heading/i);
+        assert.doesNotMatch(
+            title,
+            /delete|^run|insert|remove|\bcut\b|paste|replace|start over|make it|heading/i,
+        );
         await guest.locator('#commands .title', { hasText: title }).first().click();
         await guest.keyboard.press('Escape');
         assert.equal(await refused(), 0, title);
@@ -251,14 +332,45 @@ test('a viewer has no control that does not work', async () => {
     if (!(await guest.locator('#graph').count())) await guest.getByTitle('Graph of states').click();
     for (const place of ['.cell', '#graph']) {
         await guest.locator(place).first().focus();
-        for (const key of ['a', 'b', 'x', 'c', 'v', 'z', 'm', 'y', 'd', 'd', 'Delete', 'Backspace', 'Shift+Enter', 'Control+Enter', 'Control+.', 'Control+s', 'Enter', 'Escape', 'ArrowDown', 'ArrowUp', 'g', '0', '0', 'i', 'i', '?']) {
+        for (const key of [
+            'a',
+            'b',
+            'x',
+            'c',
+            'v',
+            'z',
+            'm',
+            'y',
+            'd',
+            'd',
+            'Delete',
+            'Backspace',
+            'Shift+Enter',
+            'Control+Enter',
+            'Control+.',
+            'Control+s',
+            'Enter',
+            'Escape',
+            'ArrowDown',
+            'ArrowUp',
+            'g',
+            '0',
+            '0',
+            'i',
+            'i',
+            '?',
+        ]) {
             await guest.keyboard.press(key);
             assert.equal(await refused(), 0, `${place} ${key}`);
         }
         await guest.keyboard.press('Escape');
     }
     assert.deepEqual(await rows(guest), await rows(page), 'and nothing has changed');
-    assert.equal(await page.locator('.cell[data-kind="draft"]').count(), await page.locator('.cell[data-fresh]').count() + 1, 'the draft that failed, and the place to type');
+    assert.equal(
+        await page.locator('.cell[data-kind="draft"]').count(),
+        (await page.locator('.cell[data-fresh]').count()) + 1,
+        'the draft that failed, and the place to type',
+    );
 });
 
 async function openMenu(on, name) {
@@ -284,7 +396,10 @@ test('whoever may run is not offered what only the owner may do', async () => {
         if (!(await menu.count())) continue;
         await guest.locator('.cell').nth(cell).hover();
         await menu.click();
-        assert.deepEqual((await texts('[role="menuitem"]', guest)).filter((one) => /Delete|Forget/.test(one)), []);
+        assert.deepEqual(
+            (await texts('[role="menuitem"]', guest)).filter((one) => /Delete|Forget/.test(one)),
+            [],
+        );
         await guest.keyboard.press('Escape');
     }
 });
@@ -308,7 +423,9 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 
-test('what was asked just before the page went is done, though its line took it along', { skip: !isReal }, async () => {
+test('what was asked just before the page went is done, though its line took it along', {
+    skip: !isReal,
+}, async () => {
     await three();
     const other = await open('about:blank', {}, false);
     let isDeaf = false;
@@ -329,18 +446,26 @@ test('what was asked just before the page went is done, though its line took it 
     await sees('the last words');
 });
 
-test('who opens a link sees the state it leads to, however late what stands above it takes its place', { skip: !isReal }, async () => {
+test('who opens a link sees the state it leads to, however late what stands above it takes its place', {
+    skip: !isReal,
+}, async () => {
     await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
     await ran(1);
     // By keys: Chromium may give a click just after the page was scrolled to the frame that was there before.
     await page.keyboard.insertText('print("the end of the link")');
     await page.keyboard.press('Shift+Enter');
     await ran(2);
-    const other = await open(`${server.url}${new URL(page.url()).hash}`, { viewport: { width: 900, height: 600 } });
+    const other = await open(`${server.url}${new URL(page.url()).hash}`, {
+        viewport: { width: 900, height: 600 },
+    });
     await prints('the end of the link', other);
     await other.waitForFunction(() => document.querySelector('main').scrollHeight > 1000);
-    await other.waitForFunction(() => {
-        const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
-        return box.bottom <= innerHeight && box.top > 0;
-    }, undefined, { timeout: 4000 });
+    await other.waitForFunction(
+        () => {
+            const box = [...document.querySelectorAll('.stream')].at(-1).getBoundingClientRect();
+            return box.bottom <= innerHeight && box.top > 0;
+        },
+        undefined,
+        { timeout: 4000 },
+    );
 });

@@ -24,5 +24,10 @@ export function png(width, height, colour) {
         return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
     };
     const start = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-    return Buffer.concat([start, chunk('IHDR', head), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))]).toString('base64');
+    return Buffer.concat([
+        start,
+        chunk('IHDR', head),
+        chunk('IDAT', deflateSync(rows)),
+        chunk('IEND', Buffer.alloc(0)),
+    ]).toString('base64');
 }

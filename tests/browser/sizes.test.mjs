@@ -30,8 +30,11 @@ async function open(t, options, hash = '') {
 
 /** Opens or closes the two panes. @param {any} page @param {boolean} isOpen */
 async function panes(page, isOpen) {
-    for (const [title, place] of [['Graph of states', '.left'], ['Variables', '.right']]) {
-        if ((await page.locator(place).count() > 0) === isOpen) continue;
+    for (const [title, place] of [
+        ['Graph of states', '.left'],
+        ['Variables', '.right'],
+    ]) {
+        if ((await page.locator(place).count()) > 0 === isOpen) continue;
         await page.locator(`.buttons button[title="${title}"]`).click();
         await page.waitForSelector(place, { state: isOpen ? 'attached' : 'detached' });
     }
@@ -39,14 +42,29 @@ async function panes(page, isOpen) {
 }
 
 /** What sticks out of the window or of its own box, and how wide a line of text may get. */
-const measure = (page) => page.evaluate(() => {
-    const out = [...document.querySelectorAll('.top *, .side, main, .notebook, .cell, .source, .outputs, .compare-page > *, .side-card')].filter((one) => {
-        const { left, right, width } = one.getBoundingClientRect();
-        return width > 0 && getComputedStyle(one).visibility === 'visible' && (left < -1 || right > innerWidth + 1);
-    }).map((one) => one.className || one.tagName);
-    const main = document.querySelector('main');
-    return { out, scrolls: document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth, line: document.querySelector('.notebook').getBoundingClientRect().width };
-});
+const measure = (page) =>
+    page.evaluate(() => {
+        const out = [
+            ...document.querySelectorAll(
+                '.top *, .side, main, .notebook, .cell, .source, .outputs, .compare-page > *, .side-card',
+            ),
+        ]
+            .filter((one) => {
+                const { left, right, width } = one.getBoundingClientRect();
+                return (
+                    width > 0 &&
+                    getComputedStyle(one).visibility === 'visible' &&
+                    (left < -1 || right > innerWidth + 1)
+                );
+            })
+            .map((one) => one.className || one.tagName);
+        const main = document.querySelector('main');
+        return {
+            out,
+            scrolls: document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth,
+            line: document.querySelector('.notebook').getBoundingClientRect().width,
+        };
+    });
 
 for (const [width, height] of Object.entries(WIDTHS)) {
     test(`${width} px wide, with panes and without`, async (t) => {
@@ -67,7 +85,9 @@ test('a comparison fits into a phone, and into a large screen', async (t) => {
         const page = await open(t, { viewport: { width, height: 900 } }, 'compare=a2..b3');
         await page.waitForSelector('.compare-value');
         assert.deepEqual(await measure(page).then(({ out, scrolls }) => [out, scrolls]), [[], false]);
-        const [a, b] = await page.$$eval('.side-card', (cards) => cards.map((card) => card.getBoundingClientRect().top));
+        const [a, b] = await page.$$eval('.side-card', (cards) =>
+            cards.map((card) => card.getBoundingClientRect().top),
+        );
         assert.equal(a < b, width === 360, 'one below the other only where there is no width');
     }
 });
@@ -78,10 +98,16 @@ test('under a finger everything is large enough, and the tools are where the fin
     assert.equal(await cell.locator('.tools').isVisible(), false);
     await cell.locator('.rail').tap();
     await cell.locator('.tools').waitFor();
-    const small = await page.$$eval('.top button, .tools button, .notes button', (all) => all.filter((one) => one.checkVisibility({ visibilityProperty: true })).map((one) => {
-        const { width, height } = one.getBoundingClientRect();
-        return [one.title || one.textContent, Math.round(width), Math.round(height)];
-    }).filter(([name, width, height]) => height < 44 || (width < 44 && !/version/.test(name))).filter(([name]) => !/Ready/.test(name)));
+    const small = await page.$$eval('.top button, .tools button, .notes button', (all) =>
+        all
+            .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+            .map((one) => {
+                const { width, height } = one.getBoundingClientRect();
+                return [one.title || one.textContent, Math.round(width), Math.round(height)];
+            })
+            .filter(([name, width, height]) => height < 44 || (width < 44 && !/version/.test(name)))
+            .filter(([name]) => !/Ready/.test(name)),
+    );
     assert.deepEqual(small, []);
     await cell.getByLabel('What to do with this cell').tap();
     assert.ok((await page.locator('[role="menuitem"]').first().boundingBox()).height >= 44);
@@ -90,11 +116,21 @@ test('under a finger everything is large enough, and the tools are where the fin
 test('without a finger every target is at least 24 px in both directions', async (t) => {
     const page = await open(t, { viewport: { width: 1280, height: 800 } });
     await panes(page, true);
-    const small = await page.$$eval('.top button, .tools button, .notes button, .right button, .right input', (all) => all.map((one) => {
-        const { width, height } = one.getBoundingClientRect();
-        return [one.title || one.textContent, Math.round(width), Math.round(height)];
-    }).filter(([, width, height]) => width > 0 && (width < 24 || height < 24)));
-    assert.deepEqual(small.filter(([name]) => !/^Show the value of/.test(name)), [], 'but names in a row of the table, which is as high');
+    const small = await page.$$eval(
+        '.top button, .tools button, .notes button, .right button, .right input',
+        (all) =>
+            all
+                .map((one) => {
+                    const { width, height } = one.getBoundingClientRect();
+                    return [one.title || one.textContent, Math.round(width), Math.round(height)];
+                })
+                .filter(([, width, height]) => width > 0 && (width < 24 || height < 24)),
+    );
+    assert.deepEqual(
+        small.filter(([name]) => !/^Show the value of/.test(name)),
+        [],
+        'but names in a row of the table, which is as high',
+    );
 });
 
 test('when a keyboard comes up, what is typed stays in sight', async (t) => {
@@ -102,7 +138,10 @@ test('when a keyboard comes up, what is typed stays in sight', async (t) => {
     await page.locator('.cell[data-fresh] .cm-content').tap();
     await page.setViewportSize({ width: 360, height: 380 });
     await page.waitForFunction(() => {
-        const { top, bottom } = document.activeElement.closest('.cell').querySelector('.cm-editor').getBoundingClientRect();
+        const { top, bottom } = document.activeElement
+            .closest('.cell')
+            .querySelector('.cm-editor')
+            .getBoundingClientRect();
         const main = document.querySelector('main').getBoundingClientRect();
         return top >= main.top && bottom <= Math.min(innerHeight, main.bottom);
     });
@@ -112,7 +151,11 @@ test('when a keyboard comes up, what is typed stays in sight', async (t) => {
         visualViewport.dispatchEvent(new Event('resize'));
     });
     assert.equal(await page.$eval('.app', (app) => app.clientHeight), 250);
-    await page.waitForFunction(() => document.activeElement.closest('.cell').querySelector('.cm-editor').getBoundingClientRect().bottom <= 250);
+    await page.waitForFunction(
+        () =>
+            document.activeElement.closest('.cell').querySelector('.cm-editor').getBoundingClientRect()
+                .bottom <= 250,
+    );
 });
 
 test('the pane of variables is as wide as it was drawn, also after a reload', async (t) => {
@@ -126,7 +169,7 @@ test('the pane of variables is as wide as it was drawn, also after a reload', as
     await page.mouse.down();
     await page.mouse.move(x - 96, y + 220, { steps: 4 });
     await page.mouse.up();
-    assert.ok(Math.abs(await width() - before - 100) < 4, `${before} → ${await width()}`);
+    assert.ok(Math.abs((await width()) - before - 100) < 4, `${before} → ${await width()}`);
     await edge.focus();
     await page.keyboard.press('ArrowRight');
     const after = await width();
@@ -144,8 +187,26 @@ test('on paper the notebook stands alone, its outputs whole', async (t) => {
     await page.keyboard.press('Shift+Enter');
     await page.waitForSelector('.stream[data-boxed]');
     await page.emulateMedia({ media: 'print' });
-    assert.deepEqual(await page.$$eval('.top, .side, .tools, .notice, .banners', (all) => all.filter((one) => one.offsetParent !== null || one.offsetHeight > 0).map((one) => one.className)), []);
-    assert.ok(await page.$eval('.stream[data-boxed] .text', (one) => one.clientHeight >= 300 * 19 && one.scrollHeight <= one.clientHeight + 1));
+    assert.deepEqual(
+        await page.$$eval('.top, .side, .tools, .notice, .banners', (all) =>
+            all
+                .filter((one) => one.offsetParent !== null || one.offsetHeight > 0)
+                .map((one) => one.className),
+        ),
+        [],
+    );
+    assert.ok(
+        await page.$eval(
+            '.stream[data-boxed] .text',
+            (one) => one.clientHeight >= 300 * 19 && one.scrollHeight <= one.clientHeight + 1,
+        ),
+    );
     assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
-    assert.ok(await page.evaluate(() => document.querySelector('main').scrollHeight <= document.querySelector('main').clientHeight + 1));
+    assert.ok(
+        await page.evaluate(
+            () =>
+                document.querySelector('main').scrollHeight <=
+                document.querySelector('main').clientHeight + 1,
+        ),
+    );
 });

@@ -30,7 +30,12 @@ import { focused, forgive, open, page, prints, ran, rows, run, sees, server, tex
 
 const GALLERY = fileURLToPath(new URL('../gallery/notebook.py', import.meta.url));
 
-before(() => assert.ok(process.env.RATOON_BIN && process.env.RATOON_TEST_PYTHON, 'stories need the real server and the tests’ Python: tests/run browser'));
+before(() =>
+    assert.ok(
+        process.env.RATOON_BIN && process.env.RATOON_TEST_PYTHON,
+        'stories need the real server and the tests’ Python: tests/run browser',
+    ),
+);
 
 async function shot(name, on = page) {
     if (!process.env.RATOON_SHOTS) return;
@@ -47,10 +52,23 @@ async function change(cell, code, key = 'Shift+Enter') {
 }
 
 const row = (text, on = page) => on.locator('.row', { hasText: text });
-const fits = (on = page) => on.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth);
+const fits = (on = page) =>
+    on.evaluate(
+        () =>
+            document.documentElement.scrollWidth <= innerWidth &&
+            document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth,
+    );
 /** Figures are there in their full size. */
-const drawn = (count, on = page) => on.waitForFunction((n) => [...document.querySelectorAll('.outputs img, .compare img')].filter((one) => one.complete && one.naturalWidth > 100).length >= n, count);
-const inGallery = async (...words) => JSON.parse((await promisify(execFile)(process.env.RATOON_TEST_PYTHON, [GALLERY, ...words])).stdout);
+const drawn = (count, on = page) =>
+    on.waitForFunction(
+        (n) =>
+            [...document.querySelectorAll('.outputs img, .compare img')].filter(
+                (one) => one.complete && one.naturalWidth > 100,
+            ).length >= n,
+        count,
+    );
+const inGallery = async (...words) =>
+    JSON.parse((await promisify(execFile)(process.env.RATOON_TEST_PYTHON, [GALLERY, ...words])).stdout);
 
 test('a first visit: the address is opened, what is typed runs, and the graph has it', async () => {
     assert.ok(!page.url().includes('token'));
@@ -82,8 +100,14 @@ const PACE = { key: 200, look: 1500 };
 test('the README’s sixty seconds: each step as it is written there, with a clock', async (t) => {
     const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
     const steps = readme.match(/^## Sixty seconds\n(.*?)^## /ms)[1];
-    const [price, first, clicked, second] = [...steps.matchAll(/`([^`]*)`(?=,? ?(?:Shift-Enter|and press Shift-Enter| in the graph))/g)].map(([, code]) => code);
-    assert.deepEqual([price, first, clicked, second], ['price = 10', 'print(price * 3)', 'price = 10', 'print(price * 4)'], 'the steps that this test follows');
+    const [price, first, clicked, second] = [
+        ...steps.matchAll(/`([^`]*)`(?=,? ?(?:Shift-Enter|and press Shift-Enter| in the graph))/g),
+    ].map(([, code]) => code);
+    assert.deepEqual(
+        [price, first, clicked, second],
+        ['price = 10', 'print(price * 3)', 'price = 10', 'print(price * 4)'],
+        'the steps that this test follows',
+    );
     const began = performance.now();
     const types = async (code) => {
         await page.waitForTimeout(PACE.look);
@@ -106,7 +130,9 @@ test('the README’s sixty seconds: each step as it is written there, with a clo
     await ran(2);
     const took = (performance.now() - began) / 1000;
     t.diagnostic(`${took.toFixed(1)} s at ${1000 / PACE.key} keys a second`);
-    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
+    const lanes = await page.$$eval('.mark', (all) =>
+        all.map((one) => one.style.transform.match(/\((\d+)/)[1]),
+    );
     assert.equal(new Set(lanes).size, 2, 'a second branch stands beside the first');
     await row(first).click();
     await prints('30');
@@ -117,10 +143,14 @@ test('the README’s sixty seconds: each step as it is written there, with a clo
 
 test('the README’s way to a branch without a mouse', async () => {
     const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
-    const keys = readme.match(/Without a mouse: (.*?) leads/)[1].replaceAll('`', '').split(', ');
+    const keys = readme
+        .match(/Without a mouse: (.*?) leads/)[1]
+        .replaceAll('`', '')
+        .split(', ');
     assert.deepEqual(keys, ['Esc', 'g', 'arrow left', 'Enter', 'Enter']);
     const lead = async () => {
-        for (const key of keys) await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
+        for (const key of keys)
+            await page.keyboard.press({ Esc: 'Escape', 'arrow left': 'ArrowLeft' }[key] ?? key);
     };
     await run('price = 10');
     await ran(1);
@@ -139,7 +169,13 @@ test('the README’s way to a branch without a mouse', async () => {
     await page.keyboard.type('print(price * 5)');
     await page.keyboard.press('Shift+Enter');
     await prints('50');
-    assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)', 'print(price * 5)']);
+    assert.deepEqual(await rows(), [
+        'Start',
+        'price = 10',
+        'print(price * 3)',
+        'print(price * 4)',
+        'print(price * 5)',
+    ]);
 });
 
 test('Enter, Enter in the graph leads to the empty cell from where one stands, too, and writes nothing there', async () => {
@@ -149,12 +185,19 @@ test('Enter, Enter in the graph leads to the empty cell from where one stands, t
     await focused([1, 'editor']);
     assert.equal(await page.locator('.cell[data-fresh] .cm-line').count(), 1);
     await page.keyboard.insertText('x = 1');
-    await page.waitForFunction(() => [...document.querySelectorAll('.cell[data-kind="draft"]')][0].querySelector('.cm-content').textContent === 'x = 1');
+    await page.waitForFunction(
+        () =>
+            [...document.querySelectorAll('.cell[data-kind="draft"]')][0].querySelector('.cm-content')
+                .textContent === 'x = 1',
+    );
 });
 
-const LOAD = 'import numpy as np, pandas as pd, matplotlib.pyplot as plt\nrng = np.random.default_rng(7)\ndf = pd.DataFrame({"x": np.linspace(0, 6, 80)})\ndf["y"] = np.sin(df.x) + rng.normal(0, 0.25, 80)\ndf.head(3)';
-const fit = (degree) => `degree = ${degree}\nfitted = np.polyval(np.polyfit(df.x, df.y, degree), df.x)\nprint(f"error {((df.y - fitted) ** 2).mean():.3f}")`;
-const PLOT = 'plt.figure(figsize=(5, 2.4))\nplt.plot(df.x, df.y, ".", df.x, fitted); plt.title(f"degree {degree}");';
+const LOAD =
+    'import numpy as np, pandas as pd, matplotlib.pyplot as plt\nrng = np.random.default_rng(7)\ndf = pd.DataFrame({"x": np.linspace(0, 6, 80)})\ndf["y"] = np.sin(df.x) + rng.normal(0, 0.25, 80)\ndf.head(3)';
+const fit = (degree) =>
+    `degree = ${degree}\nfitted = np.polyval(np.polyfit(df.x, df.y, degree), df.x)\nprint(f"error {((df.y - fitted) ** 2).mean():.3f}")`;
+const PLOT =
+    'plt.figure(figsize=(5, 2.4))\nplt.plot(df.x, df.y, ".", df.x, fitted); plt.title(f"degree {degree}");';
 
 test('edit, run, branch, compare: two models from the same data, side by side', async () => {
     for (const [i, code] of [LOAD, fit(1), PLOT].entries()) {
@@ -170,15 +213,23 @@ test('edit, run, branch, compare: two models from the same data, side by side', 
     await drawn(1);
     await shot('compare-1-branch');
     assert.equal((await rows()).length, 6);
-    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
+    const lanes = await page.$$eval('.mark', (all) =>
+        all.map((one) => one.style.transform.match(/\((\d+)/)[1]),
+    );
     assert.equal(new Set(lanes).size, 2);
-    await page.locator('.row').nth(3).click({ modifiers: ['Shift'] });
+    await page
+        .locator('.row')
+        .nth(3)
+        .click({ modifiers: ['Shift'] });
     await page.waitForSelector('.compare .diff-line');
     await page.locator('.compare-value', { hasText: 'degree' }).first().waitFor();
     await drawn(2);
     assert.match(await page.locator('.compare').textContent(), /degree.*error.*degree/s);
     await shot('compare-2-side-by-side');
-    await page.locator('.compare-page, .compare').first().evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
+    await page
+        .locator('.compare-page, .compare')
+        .first()
+        .evaluate((one) => (one.closest('main') ?? one).scrollTo(0, 1e6));
     await shot('compare-3-outputs');
     await page.keyboard.press('Escape');
     await ran(3);
@@ -198,7 +249,15 @@ test('after an early cell was changed, one button replays the rest, and the old 
     await shot('replay-2-replayed');
     await page.locator('.row').nth(3).click();
     await prints('total 30');
-    assert.deepEqual(await rows(), ['Start', 'price = 10', 'total = price * 3', 'print("total", total)', 'price = 20', 'total = price * 3', 'print("total", total)']);
+    assert.deepEqual(await rows(), [
+        'Start',
+        'price = 10',
+        'total = price * 3',
+        'print("total", total)',
+        'price = 20',
+        'total = price * 3',
+        'print("total", total)',
+    ]);
 });
 
 test('a reload in the middle of a run: output goes on, and nothing is lost', async () => {
@@ -213,8 +272,12 @@ test('a reload in the middle of a run: output goes on, and nothing is lost', asy
     await shot('reload-1-still-running');
     await page.reload();
     await ran(1);
-    assert.deepEqual(await texts('.stream'), [Array.from({ length: lines }, (_, i) => `line ${i}`).join('\n')]);
-    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content'), ['after = "typed while it ran"']);
+    assert.deepEqual(await texts('.stream'), [
+        Array.from({ length: lines }, (_, i) => `line ${i}`).join('\n'),
+    ]);
+    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content'), [
+        'after = "typed while it ran"',
+    ]);
     await shot('reload-2-whole');
 });
 
@@ -235,15 +298,29 @@ test('who has a link to view sees all of it, live, and can run nothing', async (
     await guest.locator('.cell').first().focus();
     for (const key of ['Shift+Enter', 'b', 'd', 'd', 'Control+Enter']) await guest.keyboard.press(key);
     const refused = await guest.evaluate(() => {
-        const post = (path, body) => fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }).then(({ status }) => status);
+        const post = (path, body) =>
+            fetch(path, {
+                method: 'POST',
+                headers: { 'content-type': 'application/json' },
+                body: JSON.stringify(body),
+            }).then(({ status }) => status);
         return Promise.all([
             post('/execute', { exec_id: 'theirs', state_name: 'initial', code: 'open("taken", "w")' }),
-            post('/api/notebooks/main/commands', { command: 'run', exec_id: 'theirs2', on: { state: 'initial' }, code: '1' }),
+            post('/api/notebooks/main/commands', {
+                command: 'run',
+                exec_id: 'theirs2',
+                on: { state: 'initial' },
+                code: '1',
+            }),
             post('/api/links', { scope: 'run' }),
             fetch('/states/initial', { method: 'DELETE' }).then(({ status }) => status),
         ]);
     });
-    assert.ok(refused.every((status) => status === 403 || status === 400) && refused.filter((status) => status === 403).length >= 3, refused.join());
+    assert.ok(
+        refused.every((status) => status === 403 || status === 400) &&
+            refused.filter((status) => status === 403).length >= 3,
+        refused.join(),
+    );
     forgive(guest, /status of 40[03]/);
     await run('import time\nfor i in range(4): print("live", i); time.sleep(0.1)');
     await guest.locator('.row').nth(2).waitFor();
@@ -261,16 +338,29 @@ test('a real notebook of scikit-learn’s gallery is imported, run, and exported
     const code = theirs.filter(({ kind }) => kind === 'code');
     await page.goto(`${new URL(page.url()).origin}/`);
     await page.waitForSelector('#home:not([aria-busy])');
-    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Import…' }).click()]);
+    const [chooser] = await Promise.all([
+        page.waitForEvent('filechooser'),
+        page.getByRole('button', { name: 'Import…' }).click(),
+    ]);
     await chooser.setFiles(join(dir, 'gradient boosting.ipynb'));
     await page.waitForURL(/\/n\/gradient%20boosting/);
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await page.locator('.prose h1', { hasText: 'Gradient Boosting regression' }).waitFor();
     await focused([0, 'cell']);
-    assert.equal(await page.locator('main').evaluate((main) => main.scrollTop), 0, 'it is read from its beginning');
+    assert.equal(
+        await page.locator('main').evaluate((main) => main.scrollTop),
+        0,
+        'it is read from its beginning',
+    );
     await shot('gallery-1-imported');
     await page.getByRole('button', { name: `Run these ${code.length} cells` }).click();
-    await page.waitForFunction((n) => document.querySelectorAll('.cell[data-kind="ran"]').length === n && !document.querySelector('[data-status="running"], [data-status="queued"]'), code.length, { timeout: 300_000 });
+    await page.waitForFunction(
+        (n) =>
+            document.querySelectorAll('.cell[data-kind="ran"]').length === n &&
+            !document.querySelector('[data-status="running"], [data-status="queued"]'),
+        code.length,
+        { timeout: 300_000 },
+    );
     await prints('mean squared error');
     assert.equal(await page.locator('[data-status="error"]').count(), 0);
     await drawn(2);
@@ -278,15 +368,29 @@ test('a real notebook of scikit-learn’s gallery is imported, run, and exported
     await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
     await shot('gallery-3-top');
     await page.getByRole('button', { name: 'More', exact: true }).click();
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Download as .ipynb' }).click()]);
+    const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: 'Download as .ipynb' }).click(),
+    ]);
     const path = join(dir, 'ours.ipynb');
     await writeFile(path, await readFile(await file.path()));
     const ours = await inGallery('examine', path);
-    assert.deepEqual(ours.map(({ kind, source }) => [kind, source.trim()]), theirs.map(({ kind, source }) => [kind, source.trim()]), 'every cell, in order');
+    assert.deepEqual(
+        ours.map(({ kind, source }) => [kind, source.trim()]),
+        theirs.map(({ kind, source }) => [kind, source.trim()]),
+        'every cell, in order',
+    );
     const ranCode = ours.filter(({ kind }) => kind === 'code');
-    assert.deepEqual(ranCode.map(({ count }) => count), code.map((_, i) => i + 1));
+    assert.deepEqual(
+        ranCode.map(({ count }) => count),
+        code.map((_, i) => i + 1),
+    );
     const outputs = ranCode.flatMap((cell) => cell.outputs);
-    assert.ok(outputs.filter((kinds) => kinds.includes('image/png')).length >= 2 && outputs.some(([kind]) => kind === 'stream'), JSON.stringify(outputs));
+    assert.ok(
+        outputs.filter((kinds) => kinds.includes('image/png')).length >= 2 &&
+            outputs.some(([kind]) => kind === 'stream'),
+        JSON.stringify(outputs),
+    );
 });
 
 test('with the keyboard alone, from the address to a branch', async () => {
@@ -326,11 +430,20 @@ test('with the keyboard alone, from the address to a branch', async () => {
 
 test('on a phone: type, run, go back in the graph, branch, and compare', async () => {
     const url = page.url();
-    const phone = await open(url, { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true, storageState: await page.context().storageState() });
+    const phone = await open(url, {
+        viewport: { width: 360, height: 740 },
+        deviceScaleFactor: 2,
+        hasTouch: true,
+        isMobile: true,
+        storageState: await page.context().storageState(),
+    });
     const type = async (code) => {
         await phone.locator('.cell[data-fresh] .editor').tap();
         await phone.keyboard.insertText(code);
-        await phone.locator('.cell:has(.cm-content:focus)').getByRole('button', { name: 'Run', exact: true }).tap();
+        await phone
+            .locator('.cell:has(.cm-content:focus)')
+            .getByRole('button', { name: 'Run', exact: true })
+            .tap();
     };
     await type(LOAD);
     await ran(1, phone);
@@ -339,7 +452,7 @@ test('on a phone: type, run, go back in the graph, branch, and compare', async (
     await drawn(1, phone);
     assert.ok(await fits(phone));
     await shot('phone-1-a-plot', phone);
-    if (await phone.locator('#graph').count() === 0) await phone.getByTitle('Graph of states').tap();
+    if ((await phone.locator('#graph').count()) === 0) await phone.getByTitle('Graph of states').tap();
     await phone.locator('#graph').waitFor();
     await shot('phone-2-the-graph', phone);
     await row('import numpy', phone).tap();
@@ -365,9 +478,22 @@ async function grow(from, name, count) {
     const { origin, searchParams } = new URL(server.url);
     let state = from;
     for (let i = 0; i < count; i += 1) {
-        const code = i % 25 === 24 ? `score_${name} = ${i}\nprint("score", score_${name})` : `${name}_${i} = ${i}`;
-        const body = JSON.stringify({ exec_id: `${name}-${i}`, state_name: state, new_state_name: `${name}-${i}`, code });
-        const answer = await fetch(`${origin}/execute`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${searchParams.get('token')}` }, body });
+        const code =
+            i % 25 === 24 ? `score_${name} = ${i}\nprint("score", score_${name})` : `${name}_${i} = ${i}`;
+        const body = JSON.stringify({
+            exec_id: `${name}-${i}`,
+            state_name: state,
+            new_state_name: `${name}-${i}`,
+            code,
+        });
+        const answer = await fetch(`${origin}/execute`, {
+            method: 'POST',
+            headers: {
+                'content-type': 'application/json',
+                authorization: `Bearer ${searchParams.get('token')}`,
+            },
+            body,
+        });
         assert.equal(answer.status, 200);
         const { error } = await answer.json();
         assert.equal(error, null);
@@ -383,13 +509,17 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
     const stem = await grow('initial', 'stem', 400);
     await Promise.all([grow('stem-99', 'a', 200), grow('stem-199', 'b', 200), grow(stem, 'c', 198)]);
     t.diagnostic(`998 states by REST in ${((performance.now() - began) / 1000).toFixed(1)} s`);
-    const other = await open(`${new URL(page.url()).origin}/n/main?token=${new URL(server.url).searchParams.get('token')}`);
+    const other = await open(
+        `${new URL(page.url()).origin}/n/main?token=${new URL(server.url).searchParams.get('token')}`,
+    );
     await other.waitForSelector('.row');
     await shot('thousand-1-opened', other);
     const all = other.getByRole('button', { name: 'Show every state' });
     if (await all.count()) await all.click();
-    await other.waitForFunction(() => document.querySelector('.row')?.getAttribute('aria-setsize') === '1000');
-    assert.ok(await other.locator('.row').count() < 90, 'only what is near the screen is painted');
+    await other.waitForFunction(
+        () => document.querySelector('.row')?.getAttribute('aria-setsize') === '1000',
+    );
+    assert.ok((await other.locator('.row').count()) < 90, 'only what is near the screen is painted');
     const { frames, blank } = await other.evaluate(async () => {
         const box = document.getElementById('graph');
         box.scrollTop = box.scrollHeight;
@@ -402,11 +532,14 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
             last = now;
             box.scrollTop -= 90;
             const edge = box.getBoundingClientRect();
-            if (!document.elementFromPoint(edge.left + 150, edge.top + edge.height / 2)?.closest('.row')) blank += 1;
+            if (!document.elementFromPoint(edge.left + 150, edge.top + edge.height / 2)?.closest('.row'))
+                blank += 1;
         }
         return { frames: times.sort((a, b) => a - b), blank };
     });
-    t.diagnostic(`frames while scrolling: median ${frames[75].toFixed(1)} ms, 95 of 100 within ${frames[142].toFixed(1)} ms, longest ${frames.at(-1).toFixed(1)} ms`);
+    t.diagnostic(
+        `frames while scrolling: median ${frames[75].toFixed(1)} ms, 95 of 100 within ${frames[142].toFixed(1)} ms, longest ${frames.at(-1).toFixed(1)} ms`,
+    );
     assert.equal(blank, 0, 'no gap is ever seen');
     await other.getByPlaceholder('Search code, variables, labels').fill('var:score_b');
     await other.waitForFunction(() => / of /.test(document.querySelector('.graph-found')?.textContent ?? ''));
@@ -433,7 +566,10 @@ test('a crash: of a cell, which says so below itself, and of the server, which a
     await run('print("before")\nimport ctypes\nctypes.string_at(0)', 'Control+Enter', tab);
     await tab.waitForSelector('.cell[data-status="crashed"]');
     await prints('before', tab);
-    assert.match(await tab.locator('.cell[data-status="crashed"]').textContent(), /SIGSEGV.*Only the process of this cell is gone/s);
+    assert.match(
+        await tab.locator('.cell[data-status="crashed"]').textContent(),
+        /SIGSEGV.*Only the process of this cell is gone/s,
+    );
     await shot('crash-1-of-a-cell', tab);
     // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
     await tab.locator('.where', { hasText: 'on disk' }).waitFor();

@@ -17,7 +17,9 @@ test('runs three cells, goes back to the first, branches, and survives a reload 
     await ran(2);
     assert.deepEqual(await texts('.stream'), ['one', 'branch']);
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'x = x + 1', 'x = x + 1', 'print("branch")']);
-    const lanes = await page.$$eval('.mark', (all) => all.map((one) => one.style.transform.match(/\((\d+)/)[1]));
+    const lanes = await page.$$eval('.mark', (all) =>
+        all.map((one) => one.style.transform.match(/\((\d+)/)[1]),
+    );
     assert.equal(new Set(lanes).size, 2, 'two branches stand in two lanes');
 
     await run('import time\nprint("before")\ntime.sleep(1.5)\nprint("after")');
@@ -60,7 +62,9 @@ test('a changed cell grows a sibling, and the later cells become drafts', async 
     await ran(2);
     await sees('version 2 of 2');
     assert.deepEqual(await texts('.stream'), ['one', 'changed']);
-    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), ['x = x + 1print("three")']);
+    assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), [
+        'x = x + 1print("three")',
+    ]);
     await page.getByLabel('Earlier version of this cell').click();
     await ran(3);
     assert.deepEqual(await texts('.stream'), ['one', 'two', 'three'], 'the old line is as it was');
@@ -115,7 +119,8 @@ test('text between cells', async () => {
 });
 
 test('HTML of an output lives in a frame that reaches nothing', async () => {
-    const attack = "<p id='seen'>shown</p><script>let got = 'nothing'; try { got = parent.document.title } catch {} try { got = document.cookie } catch {} document.getElementById('seen').textContent = 'got ' + got</script>";
+    const attack =
+        "<p id='seen'>shown</p><script>let got = 'nothing'; try { got = parent.document.title } catch {} try { got = document.cookie } catch {} document.getElementById('seen').textContent = 'got ' + got</script>";
     await run(`from IPython.display import HTML\nHTML("${attack}")`);
     await ran(1);
     const frame = page.frameLocator('iframe.frame');
@@ -139,7 +144,7 @@ test('100,000 lines do not hang the page', async () => {
     await run('for i in range(100_000): print(i)');
     await ran(1);
     await prints('99999');
-    assert.ok(await page.evaluate(() => window.longest) < 2000);
+    assert.ok((await page.evaluate(() => window.longest)) < 2000);
 });
 
 test('when the line breaks, typing goes on and no output is lost', async (t) => {
@@ -186,7 +191,11 @@ test('everything can be done without a mouse', async () => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('b');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.activeElement.closest('.cell[data-kind="draft"]:not([data-fresh])')?.matches(':has(.cm-content:focus)'));
+    await page.waitForFunction(() =>
+        document.activeElement
+            .closest('.cell[data-kind="draft"]:not([data-fresh])')
+            ?.matches(':has(.cm-content:focus)'),
+    );
     await page.keyboard.insertText('draft');
     await page.keyboard.press('Escape');
     assert.deepEqual((await texts('.cell[data-kind="draft"] .editor'))[0], 'draft');
@@ -198,7 +207,11 @@ test('everything can be done without a mouse', async () => {
 test('whoever may only look sees everything and is offered nothing', async () => {
     await three();
     const token = await page.evaluate(async () => {
-        const answer = await fetch('/api/links', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"scope":"view"}' });
+        const answer = await fetch('/api/links', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: '{"scope":"view"}',
+        });
         return (await answer.json()).token;
     });
     const guest = await open(`${new URL(page.url()).origin}/n/main?token=${token}`);
@@ -227,13 +240,19 @@ test('a label, a deleted state, and a notebook that forgets everything', async (
     await three();
     const menu = async (cell, item) => {
         await page.locator('.cell[data-kind="ran"]').nth(cell).hover();
-        await page.locator('.cell[data-kind="ran"]').nth(cell).getByLabel('What to do with this cell').click();
+        await page
+            .locator('.cell[data-kind="ran"]')
+            .nth(cell)
+            .getByLabel('What to do with this cell')
+            .click();
         await page.getByRole('menuitem', { name: item }).click();
     };
     await menu(0, 'Label…');
     await page.locator('dialog input').fill('loaded "><b>data');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.querySelector('.row:nth-of-type(2) .what')?.textContent === 'loaded "><b>data');
+    await page.waitForFunction(
+        () => document.querySelector('.row:nth-of-type(2) .what')?.textContent === 'loaded "><b>data',
+    );
     await menu(2, 'Delete this state');
     await ran(2);
     await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();

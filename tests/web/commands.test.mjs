@@ -2,12 +2,29 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addCommands, addOffer, allCommands, choosable, Keys, keysOf, namesOf, shownKey } from '../../web/commands/commands.js';
+import {
+    addCommands,
+    addOffer,
+    allCommands,
+    choosable,
+    Keys,
+    keysOf,
+    namesOf,
+    shownKey,
+} from '../../web/commands/commands.js';
 import { Selection } from '../../web/cell/selection.js';
 import { fit, rank } from '../../web/text/fuzzy.js';
 import { EDITOR_WORDS } from '../../web/editor/editor-words.js';
 
-const press = (key, more = {}) => ({ key, code: '', ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+const press = (key, more = {}) => ({
+    key,
+    code: '',
+    ctrlKey: false,
+    metaKey: false,
+    altKey: false,
+    shiftKey: false,
+    ...more,
+});
 const at = { view: null };
 const act = () => {};
 
@@ -49,8 +66,14 @@ test('presses are named by what is printed on the key, and by where it lies', ()
     assert.deepEqual(namesOf(press('P', { shiftKey: true, ctrlKey: true })), ['Mod-Shift-p']);
     assert.deepEqual(namesOf(press('f', { metaKey: true })), ['Mod-f']);
     assert.deepEqual(namesOf(press('?', { shiftKey: true })), ['?']);
-    assert.deepEqual(namesOf(press('/', { shiftKey: true, ctrlKey: true, code: 'Digit7' })), ['Mod-/'], 'a keyboard on which / needs Shift');
-    assert.ok(namesOf(press('_', { shiftKey: true, ctrlKey: true, code: 'Minus' })).includes('Mod-Shift-Minus'));
+    assert.deepEqual(
+        namesOf(press('/', { shiftKey: true, ctrlKey: true, code: 'Digit7' })),
+        ['Mod-/'],
+        'a keyboard on which / needs Shift',
+    );
+    assert.ok(
+        namesOf(press('_', { shiftKey: true, ctrlKey: true, code: 'Minus' })).includes('Mod-Shift-Minus'),
+    );
     assert.ok(namesOf(press('ф', { code: 'KeyA' })).includes('a'), 'letters of another alphabet');
     assert.deepEqual(namesOf(press(' ', { shiftKey: true })), ['Shift-Space']);
 });
@@ -66,13 +89,21 @@ test('the palette offers what can be done, used last first, and no mere keys', (
     assert.deepEqual(ids(choosable(at, [])), ['above', 'remove', 'down', 'find']);
     assert.deepEqual(ids(choosable(at, ['find', 'down'])), ['find', 'down', 'above', 'remove']);
     addCommands([{ id: 'find', title: 'Search', key: 'Mod-f', act }]);
-    assert.equal(allCommands().filter(({ id }) => id === 'find').length, 1, 'who adds it again takes its place');
+    assert.equal(
+        allCommands().filter(({ id }) => id === 'find').length,
+        1,
+        'who adds it again takes its place',
+    );
     assert.deepEqual(keysOf(allCommands().find(({ id }) => id === 'find')), ['Mod-f']);
 });
 
 test('a few letters find a title; beginnings of words and whole words come first', () => {
-    const best = (typed, titles) => titles.filter((title) => fit(typed, title) !== null).sort((a, b) => fit(typed, b) - fit(typed, a));
-    assert.deepEqual(best('ica', ['Insert a cell above', 'Indicate', 'Copy']), ['Indicate', 'Insert a cell above']);
+    const best = (typed, titles) =>
+        titles.filter((title) => fit(typed, title) !== null).sort((a, b) => fit(typed, b) - fit(typed, a));
+    assert.deepEqual(best('ica', ['Insert a cell above', 'Indicate', 'Copy']), [
+        'Indicate',
+        'Insert a cell above',
+    ]);
     assert.deepEqual(best('run', ['Turn around', 'Run all drafts', 'Undo']), ['Run all drafts']);
     assert.deepEqual(best('runal', ['Run all drafts', 'Return a line']), ['Run all drafts']);
     assert.equal(best('rad', ['Replace a word', 'Run all drafts'])[0], 'Run all drafts');
@@ -80,8 +111,17 @@ test('a few letters find a title; beginnings of words and whole words come first
 });
 
 test('letters that only happen to stand in a title in that order do not find it; usual words do', () => {
-    const titles = { 'Switch theme: light, dark, system': '', 'Download as HTML': EDITOR_WORDS.also.download, 'Stop the running cell; again to kill it': EDITOR_WORDS.also.stop, 'Restart…': EDITOR_WORDS.also.restart, 'Put back what was removed': EDITOR_WORDS.also.undo };
-    const best = (typed) => Object.keys(titles).filter((title) => rank(typed, title, titles[title]) !== null).sort((a, b) => rank(typed, b, titles[b]) - rank(typed, a, titles[a]));
+    const titles = {
+        'Switch theme: light, dark, system': '',
+        'Download as HTML': EDITOR_WORDS.also.download,
+        'Stop the running cell; again to kill it': EDITOR_WORDS.also.stop,
+        'Restart…': EDITOR_WORDS.also.restart,
+        'Put back what was removed': EDITOR_WORDS.also.undo,
+    };
+    const best = (typed) =>
+        Object.keys(titles)
+            .filter((title) => rank(typed, title, titles[title]) !== null)
+            .sort((a, b) => rank(typed, b, titles[b]) - rank(typed, a, titles[a]));
     assert.deepEqual(best('html'), ['Download as HTML']);
     assert.deepEqual(best('interrupt'), ['Stop the running cell; again to kill it']);
     assert.deepEqual(best('start over'), ['Restart…']);
@@ -92,8 +132,21 @@ test('letters that only happen to stand in a title in that order do not find it;
 });
 
 test('what menus offer for a place is in the palette once', () => {
-    addOffer(({ view }) => (view ? [] : [{ id: 'menu.label', title: 'Label…', act }, { id: 'menu.above', title: 'Insert above', act }, { id: 'menu.again', title: 'Label…', act }]));
-    assert.deepEqual(choosable(at, []).filter(({ title }) => /Label|above/.test(title)).map(({ id }) => id), ['above', 'menu.label']);
+    addOffer(({ view }) =>
+        view
+            ? []
+            : [
+                  { id: 'menu.label', title: 'Label…', act },
+                  { id: 'menu.above', title: 'Insert above', act },
+                  { id: 'menu.again', title: 'Label…', act },
+              ],
+    );
+    assert.deepEqual(
+        choosable(at, [])
+            .filter(({ title }) => /Label|above/.test(title))
+            .map(({ id }) => id),
+        ['above', 'menu.label'],
+    );
 });
 
 test('a selection grows from where it began, and is one cell again when the focus goes elsewhere', () => {

@@ -2,23 +2,73 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameBeside, valueText } from '../../web/compare/differences.js';
+import {
+    compareCells,
+    compareOutputs,
+    compareVariables,
+    MOST_LINES,
+    nameBeside,
+    valueText,
+} from '../../web/compare/differences.js';
 import { addressOf, Comparing, pairOf } from '../../web/compare/compared-pair.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { difference, grouped, numberOf, shortly } from '../../web/text/number.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
+const state = (id, parent, more = {}) => ({
+    id,
+    name: id,
+    parent,
+    exec_id: parent && `run-${id}`,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+    ...more,
+});
 const print = (text) => ({ output_type: 'stream', name: 'stdout', text });
 const show = (data) => ({ output_type: 'display_data', data, metadata: {} });
-const variable = (name, repr, more = {}) => ({ name, type: 'int', repr, size: null, bytes: null, fingerprint: null, summary: null, ...more });
+const variable = (name, repr, more = {}) => ({
+    name,
+    type: 'int',
+    repr,
+    size: null,
+    bytes: null,
+    fingerprint: null,
+    summary: null,
+    ...more,
+});
 
 /** [id, parent, code, outputs] of each state. */
 function snapshotOf(lines) {
     return {
-        name: 'main', drafts: [], trouble: null, people: [],
+        name: 'main',
+        drafts: [],
+        trouble: null,
+        people: [],
         states: [state('initial', null), ...lines.map(([id, parent]) => state(id, parent))],
-        runs: lines.map(([id, parent, code, ...outputs]) => ({ exec_id: `run-${id}`, on: { state: parent }, code, status: 'ok', draft: null, outputs, error: null, prompt: null, started_at: 1, duration_ms: 1, state: id })),
+        runs: lines.map(([id, parent, code, ...outputs]) => ({
+            exec_id: `run-${id}`,
+            on: { state: parent },
+            code,
+            status: 'ok',
+            draft: null,
+            outputs,
+            error: null,
+            prompt: null,
+            started_at: 1,
+            duration_ms: 1,
+            state: id,
+        })),
     };
 }
 function modelOf(...lines) {
@@ -28,12 +78,21 @@ function modelOf(...lines) {
 }
 
 /** Cells as text: `=a/b`, `~a/b`, `-a`, `+b`. */
-const told = (cells) => cells.map((cell) => ('state' in cell ? `${cell.sign}${cell.state.id}` : `${cell.sign}${cell.a.id}/${cell.b.id}`)).join(' ');
+const told = (cells) =>
+    cells
+        .map((cell) =>
+            'state' in cell ? `${cell.sign}${cell.state.id}` : `${cell.sign}${cell.a.id}/${cell.b.id}`,
+        )
+        .join(' ');
 
 const BRANCHES = [
     ['load', 'initial', 'df = load()'],
-    ['a1', 'load', 'df = df.dropna()\nmodel = fit(df)'], ['a2', 'a1', 'score(model)'], ['a3', 'a2', 'save(model)'],
-    ['b1', 'load', 'df = df.fillna(0)\nmodel = fit(df)'], ['b2', 'b1', 'score(model)'], ['b3', 'b2', 'import seaborn\nseaborn.pairplot(df)'],
+    ['a1', 'load', 'df = df.dropna()\nmodel = fit(df)'],
+    ['a2', 'a1', 'score(model)'],
+    ['a3', 'a2', 'save(model)'],
+    ['b1', 'load', 'df = df.fillna(0)\nmodel = fit(df)'],
+    ['b2', 'b1', 'score(model)'],
+    ['b3', 'b2', 'import seaborn\nseaborn.pairplot(df)'],
 ];
 
 test('cells: what both have, what changed, what only one has', () => {
@@ -41,7 +100,10 @@ test('cells: what both have, what changed, what only one has', () => {
     assert.equal(ancestor.id, 'load');
     assert.equal(shared, 1);
     assert.equal(told(cells), '~a1/b1 =a2/b2 -a3 +b3');
-    assert.deepEqual(cells[0].rows.map(({ sign }) => sign), ['-', '+', '=']);
+    assert.deepEqual(
+        cells[0].rows.map(({ sign }) => sign),
+        ['-', '+', '='],
+    );
 });
 
 test('a state and an ancestor of it: what came since', () => {
@@ -54,91 +116,244 @@ test('a state and an ancestor of it: what came since', () => {
 
 test('long lineages with nothing alike are compared without weighing each with each', () => {
     const lines = [];
-    for (const side of ['a', 'b']) for (let i = 0; i < 400; i += 1) lines.push([`${side}${i}`, i ? `${side}${i - 1}` : 'initial', `${side === 'a' ? 'one' : 'print'}(${side}${i * 7})`]);
+    for (const side of ['a', 'b'])
+        for (let i = 0; i < 400; i += 1)
+            lines.push([
+                `${side}${i}`,
+                i ? `${side}${i - 1}` : 'initial',
+                `${side === 'a' ? 'one' : 'print'}(${side}${i * 7})`,
+            ]);
     const { cells } = compareCells(modelOf(...lines), { a: 'a399', b: 'b399' });
     assert.equal(cells.length, 800);
 });
 
 test('variables: added, removed, changed, equal', () => {
     const found = compareVariables(
-        [variable('x', '1'), variable('y', '2'), variable('old', '3'), variable('f', '<function f at 0x7f01>', { type: 'function' })],
-        [variable('x', '1'), variable('y', '5'), variable('new', '4'), variable('f', '<function f at 0x7f02>', { type: 'function' })],
+        [
+            variable('x', '1'),
+            variable('y', '2'),
+            variable('old', '3'),
+            variable('f', '<function f at 0x7f01>', { type: 'function' }),
+        ],
+        [
+            variable('x', '1'),
+            variable('y', '5'),
+            variable('new', '4'),
+            variable('f', '<function f at 0x7f02>', { type: 'function' }),
+        ],
     );
-    assert.deepEqual([found.added, found.removed].map(([one]) => one.name), ['new', 'old']);
-    assert.deepEqual(found.changed.map(({ name, detail }) => [name, detail]), [['y', { kind: 'number', before: '2', after: '5', difference: '+3 (+150 %)' }]]);
-    assert.deepEqual([found.equal, found.alike], [['x'], ['f']], 'of a function only that it reads the same is known');
+    assert.deepEqual(
+        [found.added, found.removed].map(([one]) => one.name),
+        ['new', 'old'],
+    );
+    assert.deepEqual(
+        found.changed.map(({ name, detail }) => [name, detail]),
+        [['y', { kind: 'number', before: '2', after: '5', difference: '+3 (+150 %)' }]],
+    );
+    assert.deepEqual(
+        [found.equal, found.alike],
+        [['x'], ['f']],
+        'of a function only that it reads the same is known',
+    );
 });
 
 test('equal fingerprints are equal values, whatever is shown of them; others are not', () => {
-    const big = (fingerprint, repr = 'array([0, …])') => [variable('a', repr, { type: 'ndarray', fingerprint })];
+    const big = (fingerprint, repr = 'array([0, …])') => [
+        variable('a', repr, { type: 'ndarray', fingerprint }),
+    ];
     assert.deepEqual(compareVariables(big('f1', 'one'), big('f1', 'other')).equal, ['a']);
     assert.equal(compareVariables(big('f1'), big('f2')).changed.length, 1);
     assert.deepEqual(compareVariables(big(null), big('f1')).alike, ['a']);
-    assert.equal(compareVariables([variable('a', '1')], [variable('a', '1', { type: 'float', repr: '1' })]).changed.length, 1);
+    assert.equal(
+        compareVariables([variable('a', '1')], [variable('a', '1', { type: 'float', repr: '1' })]).changed
+            .length,
+        1,
+    );
 });
 
 const detail = (before, after) => compareVariables([before], [after]).changed[0].detail;
-const facts = (all) => all.map(({ what, before, after, difference: by, differs }) => `${what} ${before} → ${after}${differs ? ` !${by}` : ''}`);
+const facts = (all) =>
+    all.map(
+        ({ what, before, after, difference: by, differs }) =>
+            `${what} ${before} → ${after}${differs ? ` !${by}` : ''}`,
+    );
 
 test('arrays: shape, type of values and statistics before and after', () => {
-    const array = (shape, more) => variable('a', 'array', { type: 'ndarray', bytes: 800, fingerprint: JSON.stringify(more), summary: { kind: 'array', shape, dtype: 'float64', ...more } });
-    const { facts: all } = detail(array([3, 4], { min: 0, max: 1, mean: 0.5, nulls: 0 }), array([5], { min: 0, max: 2, mean: 1, nulls: 0 }));
-    assert.deepEqual(facts(all), ['shape (3, 4) → (5,) !', 'dtype float64 → float64', 'min 0 → 0', 'max 1 → 2 !+1 (+100 %)', 'mean 0.5 → 1 !+0.5 (+100 %)', 'nulls 0 → 0', 'bytes 800 → 800']);
-    const { facts: near } = detail(array([3], { mean: -0.0392961, nulls: 0 }), array([3], { mean: -0.03929609999999842, nulls: 0 }));
-    assert.ok(!facts(near).some((one) => one.startsWith('mean') && one.includes('!')), 'what rounding does to a sum is no difference');
+    const array = (shape, more) =>
+        variable('a', 'array', {
+            type: 'ndarray',
+            bytes: 800,
+            fingerprint: JSON.stringify(more),
+            summary: { kind: 'array', shape, dtype: 'float64', ...more },
+        });
+    const { facts: all } = detail(
+        array([3, 4], { min: 0, max: 1, mean: 0.5, nulls: 0 }),
+        array([5], { min: 0, max: 2, mean: 1, nulls: 0 }),
+    );
+    assert.deepEqual(facts(all), [
+        'shape (3, 4) → (5,) !',
+        'dtype float64 → float64',
+        'min 0 → 0',
+        'max 1 → 2 !+1 (+100 %)',
+        'mean 0.5 → 1 !+0.5 (+100 %)',
+        'nulls 0 → 0',
+        'bytes 800 → 800',
+    ]);
+    const { facts: near } = detail(
+        array([3], { mean: -0.0392961, nulls: 0 }),
+        array([3], { mean: -0.03929609999999842, nulls: 0 }),
+    );
+    assert.ok(
+        !facts(near).some((one) => one.startsWith('mean') && one.includes('!')),
+        'what rounding does to a sum is no difference',
+    );
 });
 
 test('frames: rows, and columns that came, went and changed', () => {
     const column = (name, fingerprint, more = {}) => ({ name, dtype: 'int64', fingerprint, ...more });
-    const frame = (rows, columns, more = 0) => variable('df', 'frame', { type: 'DataFrame', fingerprint: String(rows), summary: { kind: 'frame', rows, columns, more } });
+    const frame = (rows, columns, more = 0) =>
+        variable('df', 'frame', {
+            type: 'DataFrame',
+            fingerprint: String(rows),
+            summary: { kind: 'frame', rows, columns, more },
+        });
     const told = detail(
         frame(10, [column('id', 'i'), column('age', 'a1', { mean: 40, nulls: 3 }), column('old', 'o')]),
         frame(8, [column('id', 'i'), column('age', 'a2', { mean: 38, nulls: 0 }), column('new', 'n')]),
     );
     assert.deepEqual(facts(told.facts), ['rows 10 → 8 !−2 (−20 %)', 'columns 3 → 3']);
-    assert.deepEqual(told.columns.map(({ sign, name }) => `${sign}${name}`), ['~age', '+new', '-old']);
-    assert.deepEqual(facts(told.columns[0].facts), ['dtype int64 → int64', 'mean 40 → 38 !−2 (−5 %)', 'nulls 3 → 0 !−3 (−100 %)']);
+    assert.deepEqual(
+        told.columns.map(({ sign, name }) => `${sign}${name}`),
+        ['~age', '+new', '-old'],
+    );
+    assert.deepEqual(facts(told.columns[0].facts), [
+        'dtype int64 → int64',
+        'mean 40 → 38 !−2 (−5 %)',
+        'nulls 3 → 0 !−3 (−100 %)',
+    ]);
     assert.equal(told.equal, 1);
 });
 
 const column = (name, fingerprint, more = {}) => ({ name, dtype: 'str', fingerprint, ...more });
-const frame = (fingerprint, columns, { rows = 3000, more = 0 } = {}) => variable('df', 'frame', { type: 'DataFrame', fingerprint, summary: { kind: 'frame', rows, columns, more } });
-const ofColumns = ({ columns, equal, unknown, more, elsewhere }) => [columns.map(({ sign, name }) => sign + name).join(' '), equal, unknown.join(' '), more, elsewhere];
+const frame = (fingerprint, columns, { rows = 3000, more = 0 } = {}) =>
+    variable('df', 'frame', {
+        type: 'DataFrame',
+        fingerprint,
+        summary: { kind: 'frame', rows, columns, more },
+    });
+const ofColumns = ({ columns, equal, unknown, more, elsewhere }) => [
+    columns.map(({ sign, name }) => sign + name).join(' '),
+    equal,
+    unknown.join(' '),
+    more,
+    elsewhere,
+];
 
 test('columns are equal only where that is known, and those that were not compared are named', () => {
     const n = (fingerprint, mean) => column('n', fingerprint, { dtype: 'int64', mean, nulls: 0 });
-    assert.deepEqual(ofColumns(detail(frame('1', [column('city', null, { nulls: 0 }), n('a', 1)]), frame('2', [column('city', null, { nulls: 0 }), n('b', 2)]))), ['~n', 0, 'city', 0, null]);
-    assert.deepEqual(ofColumns(detail(frame('1', [column('city', null), n('a', 1)]), frame('2', [column('city', null), n('a', 1)]))), ['', 1, 'city', 0, 'unknown']);
-    assert.deepEqual(ofColumns(detail(frame('1', [n('a', 1)], { more: 10 }), frame('2', [n('a', 1)], { more: 10 }))), ['', 1, '', 10, 'unknown']);
-    assert.deepEqual(ofColumns(detail(frame('1', [column('city', null)]), frame('2', [column('city', null)], { rows: 2000 }))), ['~city', 0, '', 0, null], 'fewer rows are another column');
-    assert.deepEqual(ofColumns(detail(frame('1', [column('s', 'a', { sampled: true })]), frame('2', [column('s', 'a', { sampled: true })]))), ['', 0, 's', 0, 'unknown'], 'samples promise nothing');
-    assert.deepEqual(ofColumns(detail(frame('1', [column('s', 'a', { sampled: true })]), frame('2', [column('s', 'b')]))), ['', 0, 's', 0, 'unknown']);
+    assert.deepEqual(
+        ofColumns(
+            detail(
+                frame('1', [column('city', null, { nulls: 0 }), n('a', 1)]),
+                frame('2', [column('city', null, { nulls: 0 }), n('b', 2)]),
+            ),
+        ),
+        ['~n', 0, 'city', 0, null],
+    );
+    assert.deepEqual(
+        ofColumns(
+            detail(
+                frame('1', [column('city', null), n('a', 1)]),
+                frame('2', [column('city', null), n('a', 1)]),
+            ),
+        ),
+        ['', 1, 'city', 0, 'unknown'],
+    );
+    assert.deepEqual(
+        ofColumns(detail(frame('1', [n('a', 1)], { more: 10 }), frame('2', [n('a', 1)], { more: 10 }))),
+        ['', 1, '', 10, 'unknown'],
+    );
+    assert.deepEqual(
+        ofColumns(
+            detail(frame('1', [column('city', null)]), frame('2', [column('city', null)], { rows: 2000 })),
+        ),
+        ['~city', 0, '', 0, null],
+        'fewer rows are another column',
+    );
+    assert.deepEqual(
+        ofColumns(
+            detail(
+                frame('1', [column('s', 'a', { sampled: true })]),
+                frame('2', [column('s', 'a', { sampled: true })]),
+            ),
+        ),
+        ['', 0, 's', 0, 'unknown'],
+        'samples promise nothing',
+    );
+    assert.deepEqual(
+        ofColumns(detail(frame('1', [column('s', 'a', { sampled: true })]), frame('2', [column('s', 'b')]))),
+        ['', 0, 's', 0, 'unknown'],
+    );
 });
 
 test('where frames differ although each column is equal is told', () => {
     const [a, b] = [column('a', '1'), column('b', '2')];
     assert.deepEqual(ofColumns(detail(frame('1', [a, b]), frame('2', [b, a]))), ['', 2, '', 0, 'order']);
     assert.deepEqual(ofColumns(detail(frame('1', [a, b]), frame('2', [a, b]))), ['', 2, '', 0, 'index']);
-    assert.deepEqual(ofColumns(detail(frame('1', [a, column('a', '2')]), frame('2', [column('a', '2')]))), ['~a -a', 0, '', 0, null], 'two columns may have one name');
+    assert.deepEqual(
+        ofColumns(detail(frame('1', [a, column('a', '2')]), frame('2', [column('a', '2')]))),
+        ['~a -a', 0, '', 0, null],
+        'two columns may have one name',
+    );
 });
 
 test('a value whose fingerprint is of samples, or was found in one state only, is not called equal or changed', () => {
-    const large = (fingerprint) => [variable('a', 'array([0, …])', { type: 'ndarray', fingerprint, sampled: true })];
+    const large = (fingerprint) => [
+        variable('a', 'array([0, …])', { type: 'ndarray', fingerprint, sampled: true }),
+    ];
     assert.deepEqual(compareVariables(large('f'), large('f')).alike, ['a']);
     assert.equal(compareVariables(large('f'), large('g')).changed.length, 1);
     const known = frame('1', [column('s', 'a', { nulls: 0 })]);
     assert.deepEqual(compareVariables([known], [frame(null, [column('s', null)])]).alike, ['df']);
-    assert.deepEqual(compareVariables([known], [frame(null, [column('s', null, { nulls: 1 })])]).changed.length, 1);
+    assert.deepEqual(
+        compareVariables([known], [frame(null, [column('s', null, { nulls: 1 })])]).changed.length,
+        1,
+    );
 });
 
 test('numbers are written in one way, whether they are whole or not', () => {
     const told = detail(variable('n', '195455'), variable('n', '128965'));
-    assert.deepEqual(told, { kind: 'number', before: '195,455', after: '128,965', difference: '−66,490 (−34 %)' });
-    const array = (mean, max) => variable('a', 'array', { type: 'ndarray', fingerprint: String(mean), summary: { kind: 'array', shape: [3000], dtype: 'float64', mean, max } });
+    assert.deepEqual(told, {
+        kind: 'number',
+        before: '195,455',
+        after: '128,965',
+        difference: '−66,490 (−34 %)',
+    });
+    const array = (mean, max) =>
+        variable('a', 'array', {
+            type: 'ndarray',
+            fingerprint: String(mean),
+            summary: { kind: 'array', shape: [3000], dtype: 'float64', mean, max },
+        });
     const { facts: all } = detail(array(1501.5, 218352), array(1502, 145802.625));
-    assert.deepEqual(facts(all).slice(2), ['max 218,352 → 145,803 !−72,549.4 (−33.2 %)', 'mean 1,501.5 → 1,502 !+0.5 (+0.0333 %)']);
-    assert.deepEqual([1234567.8, -1500.25, 0.1 + 0.2, 1e21, 1.5e-7, -0.5].map(shortly), ['1,234,568', '−1,500.25', '0.3', '1e+21', '1.5e-7', '−0.5']);
-    assert.deepEqual([0.1 + 0.2, 12345678901234567890n, -1234.5, 1e-7].map(grouped), ['0.30000000000000004', '12,345,678,901,234,567,890', '−1,234.5', '1e-7']);
+    assert.deepEqual(facts(all).slice(2), [
+        'max 218,352 → 145,803 !−72,549.4 (−33.2 %)',
+        'mean 1,501.5 → 1,502 !+0.5 (+0.0333 %)',
+    ]);
+    assert.deepEqual([1234567.8, -1500.25, 0.1 + 0.2, 1e21, 1.5e-7, -0.5].map(shortly), [
+        '1,234,568',
+        '−1,500.25',
+        '0.3',
+        '1e+21',
+        '1.5e-7',
+        '−0.5',
+    ]);
+    assert.deepEqual([0.1 + 0.2, 12345678901234567890n, -1234.5, 1e-7].map(grouped), [
+        '0.30000000000000004',
+        '12,345,678,901,234,567,890',
+        '−1,234.5',
+        '1e-7',
+    ]);
     assert.equal(shortly('2020-01-01'), '2020-01-01');
 });
 
@@ -147,7 +362,10 @@ test('numbers: integers stay exact, and fractions lose their noise', () => {
     assert.equal(difference(5000n, 1n), '−4,999 (−99.98 %)', 'it is not gone altogether');
     assert.equal(difference(5000n, 0n), '−5,000 (−100 %)');
     assert.equal(difference(1000n, 2001n), '+1,001 (+100.1 %)');
-    assert.equal(difference(of('9007199254740993', 'int'), of('9007199254740995', 'int')).split(' ')[0], '+2');
+    assert.equal(
+        difference(of('9007199254740993', 'int'), of('9007199254740995', 'int')).split(' ')[0],
+        '+2',
+    );
     assert.equal(difference(of('0.1'), of('0.3')), '+0.2 (+200 %)');
     assert.equal(of('np.float64(2.5)', 'float64'), 2.5);
     assert.equal(of('True', 'bool'), null);
@@ -159,19 +377,38 @@ test('numbers: integers stay exact, and fractions lose their noise', () => {
 test('long texts and lists are compared by lines, and a text is read as it was written', () => {
     assert.equal(valueText(variable('s', "'one\\ntwo \\'three\\''", { type: 'str' })), "one\ntwo 'three'");
     assert.equal(valueText(variable('s', "'plain'", { type: 'str' })), "'plain'");
-    const { kind, rows } = detail(variable('s', "'a\\nb\\nc'", { type: 'str' }), variable('s', "'a\\nX\\nc'", { type: 'str' }));
+    const { kind, rows } = detail(
+        variable('s', "'a\\nb\\nc'", { type: 'str' }),
+        variable('s', "'a\\nX\\nc'", { type: 'str' }),
+    );
     assert.deepEqual([kind, rows.map(({ sign }) => sign)], ['lines', ['=', '-', '+', '=']]);
 });
 
 test('outputs: of cells that differ, and always of the two last', () => {
     const model = modelOf(
-        ['a1', 'initial', 'x = 1\nplot(x)', show({ 'image/png': 'AAAA' })], ['a2', 'a1', 'print(x)', print('1\n')], ['a3', 'a2', 'done()', print('done\n')],
-        ['b1', 'initial', 'x = 2\nplot(x)', show({ 'image/png': 'BBBB' })], ['b2', 'b1', 'print(x)', print('2\n')], ['b3', 'b2', 'done()', print('done\n')],
+        ['a1', 'initial', 'x = 1\nplot(x)', show({ 'image/png': 'AAAA' })],
+        ['a2', 'a1', 'print(x)', print('1\n')],
+        ['a3', 'a2', 'done()', print('done\n')],
+        ['b1', 'initial', 'x = 2\nplot(x)', show({ 'image/png': 'BBBB' })],
+        ['b2', 'b1', 'print(x)', print('2\n')],
+        ['b3', 'b2', 'done()', print('done\n')],
     );
     const pair = { a: 'a3', b: 'b3' };
     const pairs = compareOutputs(model, pair, compareCells(model, pair).cells);
-    assert.deepEqual(pairs.map(({ a, isTip, isSame, rows }) => [a.id, isTip, isSame, rows?.map(({ sign }) => sign).join('') ?? null]),
-        [['a1', false, false, null], ['a2', false, false, '-+'], ['a3', true, true, null]], 'pictures stand side by side, texts are compared');
+    assert.deepEqual(
+        pairs.map(({ a, isTip, isSame, rows }) => [
+            a.id,
+            isTip,
+            isSame,
+            rows?.map(({ sign }) => sign).join('') ?? null,
+        ]),
+        [
+            ['a1', false, false, null],
+            ['a2', false, false, '-+'],
+            ['a3', true, true, null],
+        ],
+        'pictures stand side by side, texts are compared',
+    );
 });
 
 test('an output without end is compared as far as anyone reads', () => {
@@ -184,8 +421,13 @@ test('an output without end is compared as far as anyone reads', () => {
 
 test('an address names both states, even if their names hold dots', () => {
     const model = modelOf(['v1..0', 'initial', 'a'], ['b', 'initial', 'b']);
-    for (const pair of [{ a: 'v1..0', b: 'b' }, { a: 'b', b: 'v1..0' }]) assert.deepEqual(pairOf(model, addressOf(pair)), pair);
-    for (const wrong of ['b', 'compare=b', 'compare=b..c', 'compare=..']) assert.equal(pairOf(model, wrong), null);
+    for (const pair of [
+        { a: 'v1..0', b: 'b' },
+        { a: 'b', b: 'v1..0' },
+    ])
+        assert.deepEqual(pairOf(model, addressOf(pair)), pair);
+    for (const wrong of ['b', 'compare=b', 'compare=b..c', 'compare=..'])
+        assert.equal(pairOf(model, wrong), null);
 });
 
 /** A page on the branches, and the addresses that it showed. */
@@ -193,8 +435,14 @@ function open(address = '') {
     const addresses = [];
     const sent = [];
     const page = new Page(new Model(), {
-        send: (command) => (sent.push(command), new Promise(() => {})), changed: () => {}, now: () => {}, ifDue: () => {}, ask: async () => true,
-        setAddress: (id) => addresses.push(id), recall: () => null, remember: () => {},
+        send: (command) => (sent.push(command), new Promise(() => {})),
+        changed: () => {},
+        now: () => {},
+        ifDue: () => {},
+        ask: async () => true,
+        setAddress: (id) => addresses.push(id),
+        recall: () => null,
+        remember: () => {},
     });
     page.connected('open');
     page.loaded(snapshotOf(BRANCHES), address);
@@ -206,7 +454,10 @@ test('comparing keeps where we stand, and the address says what is compared unti
     page.compare('a1', 'b1');
     assert.ok(page.comparing instanceof Comparing);
     assert.deepEqual(page.comparing.pair, { a: 'a1', b: 'b1' });
-    assert.deepEqual(sent.map((one) => `${one.do} ${one.state}`), ['look_at_variables a1', 'look_at_variables b1']);
+    assert.deepEqual(
+        sent.map((one) => `${one.do} ${one.state}`),
+        ['look_at_variables a1', 'look_at_variables b1'],
+    );
     page.comparing.swap();
     assert.equal(addresses.at(-1), 'compare=b1..a1');
     page.comparing.close();
@@ -221,7 +472,11 @@ test('an address of a comparison is followed after a reload, and a click on a st
     assert.deepEqual(page.comparing.pair, { a: 'a3', b: 'b2' });
     assert.equal(page.here, 'b2');
     page.loaded(snapshotOf(BRANCHES), 'compare=a3..b2');
-    assert.deepEqual([page.here, page.comparing.pair?.a], ['b2', 'a3'], 'a line that came back changes nothing');
+    assert.deepEqual(
+        [page.here, page.comparing.pair?.a],
+        ['b2', 'a3'],
+        'a line that came back changes nothing',
+    );
     page.goTo('a1');
     assert.deepEqual([page.here, page.comparing.pair], ['a1', null]);
 });

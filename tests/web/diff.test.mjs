@@ -5,12 +5,23 @@ import { test } from 'node:test';
 import { diff, diffLines, diffWords, fold, likeness } from '../../web/text/diff.js';
 
 /** A diff as text: ` same`, `-gone`, `+come`. */
-const told = (a, b) => diff([...a], [...b]).map(({ sign, a: i, b: j }) => (sign === '+' ? `+${b[j]}` : sign === '-' ? `-${a[i]}` : a[i])).join(' ');
+const told = (a, b) =>
+    diff([...a], [...b])
+        .map(({ sign, a: i, b: j }) => (sign === '+' ? `+${b[j]}` : sign === '-' ? `-${a[i]}` : a[i]))
+        .join(' ');
 const marked = (parts) => parts.map(({ text, isMarked }) => (isMarked ? `[${text}]` : text)).join('');
-const rows = (before, after) => diffLines(before, after).map(({ sign, a, b, parts }) => `${sign}${a ?? '·'} ${b ?? '·'} ${marked(parts)}`);
+const rows = (before, after) =>
+    diffLines(before, after).map(
+        ({ sign, a, b, parts }) => `${sign}${a ?? '·'} ${b ?? '·'} ${marked(parts)}`,
+    );
 
 test('the shortest way from one list to another', () => {
-    assert.equal(told('abcabba', 'cbabac').split(' ').filter((step) => step.length > 1).length, 5);
+    assert.equal(
+        told('abcabba', 'cbabac')
+            .split(' ')
+            .filter((step) => step.length > 1).length,
+        5,
+    );
     assert.equal(told('abc', 'abc'), 'a b c');
     assert.equal(told('', 'ab'), '+a +b');
     assert.equal(told('ab', ''), '-a -b');
@@ -25,24 +36,45 @@ test('of any two lists the steps tell both, in order', () => {
     for (let round = 0; round < 300; round += 1) {
         const [a, b] = [0, 1].map(() => Array.from({ length: next(30) }, () => next(4)));
         const steps = diff(a, b);
-        assert.deepEqual(steps.filter(({ sign }) => sign !== '+').map((step) => a[step.a]), a);
-        assert.deepEqual(steps.filter(({ sign }) => sign !== '-').map((step) => b[step.b]), b);
+        assert.deepEqual(
+            steps.filter(({ sign }) => sign !== '+').map((step) => a[step.a]),
+            a,
+        );
+        assert.deepEqual(
+            steps.filter(({ sign }) => sign !== '-').map((step) => b[step.b]),
+            b,
+        );
         for (const { sign, a: i, b: j } of steps) assert.ok(sign !== '=' || a[i] === b[j]);
-        assert.deepEqual(steps.filter(({ sign }) => sign !== '+').map((step) => step.a), a.map((_, i) => i));
+        assert.deepEqual(
+            steps.filter(({ sign }) => sign !== '+').map((step) => step.a),
+            a.map((_, i) => i),
+        );
     }
 });
 
 test('what was cut in the middle of much that is equal is found fast, and what has nothing in common too', () => {
     const long = Array.from({ length: 20_000 }, (_, i) => i);
-    const steps = diff(long, long.filter((i) => i % 1000 !== 500));
+    const steps = diff(
+        long,
+        long.filter((i) => i % 1000 !== 500),
+    );
     assert.equal(steps.filter(({ sign }) => sign === '-').length, 20);
-    const other = diff(long, long.map((i) => -1 - i));
+    const other = diff(
+        long,
+        long.map((i) => -1 - i),
+    );
     assert.equal(other.length, 40_000);
     assert.deepEqual([other[0].sign, other.at(-1)?.sign], ['-', '+']);
 });
 
 test('lines with their numbers, and the words of a changed line', () => {
-    assert.deepEqual(rows('x = 1\ny = 2\nz = 3', 'x = 1\ny = 20\nz = 3\nw = 4'), ['=1 1 x = 1', '-2 · y = [2]', '+· 2 y = [20]', '=3 3 z = 3', '+· 4 w = 4']);
+    assert.deepEqual(rows('x = 1\ny = 2\nz = 3', 'x = 1\ny = 20\nz = 3\nw = 4'), [
+        '=1 1 x = 1',
+        '-2 · y = [2]',
+        '+· 2 y = [20]',
+        '=3 3 z = 3',
+        '+· 4 w = 4',
+    ]);
     assert.deepEqual(rows('a\n', 'a'), ['=1 1 a'], 'an end of line at the end is no line');
     assert.deepEqual(rows('', 'a'), ['+· 1 a']);
 });
@@ -56,8 +88,14 @@ test('a line that was replaced altogether is not spotted with marks', () => {
 test('equal lines far from a change are folded; one alone is not', () => {
     const text = (middle) => [...Array(10).fill('same'), middle, ...Array(4).fill('same')].join('\n');
     const folded = fold(diffLines(text('a = 1'), text('a = 2')));
-    assert.deepEqual(folded.map((one) => ('folded' in one ? one.folded.length : one.sign)), [7, '=', '=', '=', '-', '+', '=', '=', '=', '=']);
-    assert.deepEqual(fold(diffLines('a\nb', 'a\nb')).map((one) => 'folded' in one), [true]);
+    assert.deepEqual(
+        folded.map((one) => ('folded' in one ? one.folded.length : one.sign)),
+        [7, '=', '=', '=', '-', '+', '=', '=', '=', '='],
+    );
+    assert.deepEqual(
+        fold(diffLines('a\nb', 'a\nb')).map((one) => 'folded' in one),
+        [true],
+    );
 });
 
 test('how alike two cells are', () => {

@@ -7,8 +7,40 @@ import { Editing, isRest } from '../../web/cell/cell-edits.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
-const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
+const state = (id, parent, more = {}) => ({
+    id,
+    name: id,
+    parent,
+    exec_id: parent && `run-${id}`,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+    ...more,
+});
+const run = (id, on, more = {}) => ({
+    exec_id: id,
+    on: { state: on },
+    code: `code of ${id}`,
+    status: 'ok',
+    draft: null,
+    outputs: [],
+    error: null,
+    prompt: null,
+    started_at: 1,
+    duration_ms: 1,
+    state: null,
+    ...more,
+});
 const draft = (id, on, source = id, kind = 'code', before = null) => ({ id, on, before, kind, source });
 
 /** root → a → b → c, and what the page sends; where `edits` says so, a second version of a stands beside it. */
@@ -16,20 +48,46 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
     const sent = [];
     const replies = {};
     const send = (command) => (sent.push(command), Promise.resolve(replies[command.do] ?? { kind: 'done' }));
-    const page = new Page(new Model(), { send, changed: () => {}, now: () => {}, ifDue: () => {}, ask: async () => true, setAddress: () => {}, recall: () => null, remember: () => {} });
+    const page = new Page(new Model(), {
+        send,
+        changed: () => {},
+        now: () => {},
+        ifDue: () => {},
+        ask: async () => true,
+        setAddress: () => {},
+        recall: () => null,
+        remember: () => {},
+    });
     page.allowed('owner');
     page.connected('open');
     const line = [['a', 'initial'], ['b', 'a'], ['c', 'b'], ...more];
-    page.loaded({
-        name: 'main', trouble: null, people: [], drafts,
-        states: [state('initial', null), ...line.map(([id, parent]) => state(id, parent, { living: living[id] ?? 'memory', prose: prose[id] ?? [] }))],
-        runs: line.map(([id, parent, code]) => run(`run-${id}`, parent, { state: id, ...(code && { code }) })),
-    }, here);
+    page.loaded(
+        {
+            name: 'main',
+            trouble: null,
+            people: [],
+            drafts,
+            states: [
+                state('initial', null),
+                ...line.map(([id, parent]) =>
+                    state(id, parent, { living: living[id] ?? 'memory', prose: prose[id] ?? [] }),
+                ),
+            ],
+            runs: line.map(([id, parent, code]) =>
+                run(`run-${id}`, parent, { state: id, ...(code && { code }) }),
+            ),
+        },
+        here,
+    );
     return { page, sent, replies, editing: new Editing(page) };
 }
 const cell = (page, key) => page.cells().find((one) => one.key === key || one.state?.id === key);
 const sources = (page, on = page.here) => page.drafts.on(on).map((one) => one.source);
-const shown = (page) => page.cells().map((one) => one.state?.id ?? (one.isFresh ? '?' : one.draft.source || '_')).join(' ');
+const shown = (page) =>
+    page
+        .cells()
+        .map((one) => one.state?.id ?? (one.isFresh ? '?' : one.draft.source || '_'))
+        .join(' ');
 
 test('a cell above one that ran begins a branch there, and is shown while it is empty; below the last it is a draft', () => {
     const { page, sent, editing } = open();
@@ -48,25 +106,54 @@ test('a cell that runs in the midst of the line takes what stands below it along
     editing.below(page.cells()[1], { kind: 'code', source: 'two' });
     assert.equal(shown(page), 'a one two b c tail ?');
     sent.length = 0;
-    const runs = () => sent.filter((one) => one.do === 'run').map(({ code, on, instead_of }) => [code, on.state ?? 'waits', instead_of]);
+    const runs = () =>
+        sent
+            .filter((one) => one.do === 'run')
+            .map(({ code, on, instead_of }) => [code, on.state ?? 'waits', instead_of]);
     page.run(page.cells()[1], 'one');
     page.run(page.cells()[2], 'two');
-    assert.deepEqual(runs(), [['one', 'a', { state: 'a', tip: 'c' }], ['two', 'waits', undefined]]);
+    assert.deepEqual(runs(), [
+        ['one', 'a', { state: 'a', tip: 'c' }],
+        ['two', 'waits', undefined],
+    ]);
     sent.length = 0;
-    page.run(page.cells().find((one) => one.draft?.id === 'tail'), 'tail');
+    page.run(
+        page.cells().find((one) => one.draft?.id === 'tail'),
+        'tail',
+    );
     assert.deepEqual(runs(), [['tail', 'c', undefined]], 'below the last nothing stands');
-    const after = open({ more: [['n', 'a', 'inserted']], here: 'n', drafts: [draft('copy', 'n', 'code of run-b')] });
+    const after = open({
+        more: [['n', 'a', 'inserted']],
+        here: 'n',
+        drafts: [draft('copy', 'n', 'code of run-b')],
+    });
     assert.equal(isRest(after.page, after.page.runnable()), true, 'what waits is offered as the rest');
 });
 
 test('a restart lays the line on the start as drafts, as it reads, and deletes nothing; it can be undone', () => {
-    const { page, sent, editing } = open({ drafts: [draft('kept', 'initial'), draft('tail', 'c', '# t', 'markdown'), draft('empty', 'c', ' ')], prose: { b: ['text of b'] } });
+    const { page, sent, editing } = open({
+        drafts: [draft('kept', 'initial'), draft('tail', 'c', '# t', 'markdown'), draft('empty', 'c', ' ')],
+        prose: { b: ['text of b'] },
+    });
     page.type(cell(page, 'b'), 'b changed');
     sent.length = 0;
     editing.restart();
     assert.equal(page.here, 'initial');
-    assert.deepEqual(page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]), [['c', 'code of run-a'], ['m', 'text of b'], ['c', 'b changed'], ['c', 'code of run-c'], ['m', '# t'], ['c', 'kept']]);
-    assert.deepEqual([...new Set(sent.map((one) => one.do))].filter((one) => one !== 'stand'), ['put_draft']);
+    assert.deepEqual(
+        page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]),
+        [
+            ['c', 'code of run-a'],
+            ['m', 'text of b'],
+            ['c', 'b changed'],
+            ['c', 'code of run-c'],
+            ['m', '# t'],
+            ['c', 'kept'],
+        ],
+    );
+    assert.deepEqual(
+        [...new Set(sent.map((one) => one.do))].filter((one) => one !== 'stand'),
+        ['put_draft'],
+    );
     assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old line is as it was');
     assert.match(page.notice.text, /5 cells wait as drafts, above one that was here/);
     page.notice.act.act();
@@ -75,7 +162,9 @@ test('a restart lays the line on the start as drafts, as it reads, and deletes n
 });
 
 test('what a restart has laid on the start is seen there alone, and replaced by the next restart', () => {
-    const { page, editing } = open({ drafts: [draft('title', 'initial', '# Title', 'markdown', 'a'), draft('own', 'initial')] });
+    const { page, editing } = open({
+        drafts: [draft('title', 'initial', '# Title', 'markdown', 'a'), draft('own', 'initial')],
+    });
     editing.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?');
     page.goTo('c');
@@ -85,13 +174,21 @@ test('what a restart has laid on the start is seen there alone, and replaced by 
     assert.equal(shown(page), '# Title code of run-a code of run-b changed own ?');
     page.notice.act.act();
     page.goTo('initial');
-    assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?', 'undone, it is as before');
+    assert.equal(
+        shown(page),
+        '# Title code of run-a code of run-b code of run-c own ?',
+        'undone, it is as before',
+    );
     page.goTo('b');
     editing.restart();
     assert.match(page.notice.text, /3 cells wait as drafts, above one/);
     assert.equal(shown(page), '# Title code of run-a code of run-b own ?');
     editing.restart();
-    assert.equal(shown(page), '# Title code of run-a code of run-b own ?', 'at the start there is nothing to restart');
+    assert.equal(
+        shown(page),
+        '# Title code of run-a code of run-b own ?',
+        'at the start there is nothing to restart',
+    );
 });
 
 test('a draft on the start that runs is not replaced by a restart', () => {
@@ -102,13 +199,28 @@ test('a draft on the start that runs is not replaced by a restart', () => {
 });
 
 test('a draft that waits at an earlier state stands in no line that went on from there', () => {
-    const { page } = open({ drafts: [draft('waits', 'a'), draft('left', 'a', 'left', 'code', 'b'), draft('gone', 'a', 'gone', 'code', 'deleted')] });
+    const { page } = open({
+        drafts: [
+            draft('waits', 'a'),
+            draft('left', 'a', 'left', 'code', 'b'),
+            draft('gone', 'a', 'gone', 'code', 'deleted'),
+        ],
+    });
     assert.equal(shown(page), 'a left b c ?');
-    assert.deepEqual(['initial', 'a', 'b', 'c'].map((id) => page.model.waitingAt(id)), [0, 2, 0, 0], 'the graph tells where it is');
+    assert.deepEqual(
+        ['initial', 'a', 'b', 'c'].map((id) => page.model.waitingAt(id)),
+        [0, 2, 0, 0],
+        'the graph tells where it is',
+    );
     page.goTo('a');
     assert.equal(shown(page), 'a waits gone ?', 'above a cell that is gone it would be seen nowhere');
     const { marksRev } = page.model;
-    page.happened({ event: 'drafts_changed', on: 'a', removed: [], put: [{ draft: draft('waits', 'a', 'typed'), after: null }] });
+    page.happened({
+        event: 'drafts_changed',
+        on: 'a',
+        removed: [],
+        put: [{ draft: draft('waits', 'a', 'typed'), after: null }],
+    });
     assert.equal(page.model.marksRev, marksRev, 'a letter is no reason to paint the graph');
     page.happened({ event: 'drafts_changed', on: 'a', removed: ['waits'], put: [] });
     assert.notEqual(page.model.marksRev, marksRev);
@@ -116,7 +228,14 @@ test('a draft that waits at an earlier state stands in no line that went on from
 
 test('drafts are moved by a step or behind another, together and in order; what cannot move stays', () => {
     const { page, sent, editing } = open({ drafts: ['d1', 'd2', 'd3', 'd4'].map((id) => draft(id, 'c')) });
-    const moves = () => sent.splice(0).map(({ draft: { id }, after, in_place }) => (assert.equal(in_place, false), `${id} after ${after}`));
+    const moves = () =>
+        sent
+            .splice(0)
+            .map(
+                ({ draft: { id }, after, in_place }) => (
+                    assert.equal(in_place, false), `${id} after ${after}`
+                ),
+            );
     assert.equal(editing.step(['d1'], -1), false);
     assert.equal(editing.step(['d4'], 1), false);
     assert.deepEqual(moves(), []);
@@ -155,7 +274,14 @@ test('the line goes on without a cell: the later ones wait as drafts, with their
 });
 
 test('going on without a cell takes along what was not run yet, and leaves the old line as it was', () => {
-    const { page, editing } = open({ drafts: [draft('title', 'a', '# t', 'markdown', 'b'), draft('between', 'b', 'between', 'code', 'c'), draft('tail', 'c'), draft('other', 'a')] });
+    const { page, editing } = open({
+        drafts: [
+            draft('title', 'a', '# t', 'markdown', 'b'),
+            draft('between', 'b', 'between', 'code', 'c'),
+            draft('tail', 'c'),
+            draft('other', 'a'),
+        ],
+    });
     for (const time of ['once', 'again']) {
         editing.leaveOut([cell(page, 'b')]);
         assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
@@ -177,11 +303,21 @@ test('drafts are the rest of a line only where it went on like that before', () 
 });
 
 test('many cells are rewritten in one step, which is undone without touching what was typed since', () => {
-    const { page, sent, editing } = open({ drafts: [draft('d1', 'c'), draft('d2', 'c')], prose: { a: ['x'] } });
-    const count = editing.rewrite([{ key: 'd1', text: 'D1' }, { key: 'd2', text: 'd2' }, { key: 'a', text: 'changed', prose: ['X'] }]);
+    const { page, sent, editing } = open({
+        drafts: [draft('d1', 'c'), draft('d2', 'c')],
+        prose: { a: ['x'] },
+    });
+    const count = editing.rewrite([
+        { key: 'd1', text: 'D1' },
+        { key: 'd2', text: 'd2' },
+        { key: 'a', text: 'changed', prose: ['X'] },
+    ]);
     assert.equal(count, 2);
     assert.equal(page.edits.get('a').text, 'changed');
-    assert.deepEqual(sent.filter((one) => one.do === 'put_prose').map((one) => one.prose), [['X']]);
+    assert.deepEqual(
+        sent.filter((one) => one.do === 'put_prose').map((one) => one.prose),
+        [['X']],
+    );
     page.type(cell(page, 'd1'), 'typed since');
     page.notice.act.act();
     assert.deepEqual(sources(page), ['typed since', 'd2']);
@@ -189,7 +325,9 @@ test('many cells are rewritten in one step, which is undone without touching wha
 });
 
 test('code is asked about at the state that it would run against; behind a run, at the one that run began from', () => {
-    const { page } = open({ drafts: [draft('d1', 'c'), draft('d2', 'c'), draft('d3', 'c'), draft('text', 'c', '# t', 'markdown')] });
+    const { page } = open({
+        drafts: [draft('d1', 'c'), draft('d2', 'c'), draft('d3', 'c'), draft('text', 'c', '# t', 'markdown')],
+    });
     assert.equal(stateBehind(page, 'd2'), 'c');
     assert.equal(stateBehind(page, 'b'), 'a');
     assert.equal(stateBehind(page, 'text'), undefined);
@@ -197,16 +335,28 @@ test('code is asked about at the state that it would run against; behind a run, 
     page.run(cell(page, 'd1'), 'd1');
     assert.equal(stateBehind(page, 'd2'), 'c', 'the server has not told of the run yet');
     page.happened({ event: 'run_added', run: run('r1', 'c', { status: 'running', draft: 'd1' }) });
-    page.happened({ event: 'run_added', run: run('r2', null, { on: { run: 'r1' }, status: 'queued', draft: 'd2' }) });
+    page.happened({
+        event: 'run_added',
+        run: run('r2', null, { on: { run: 'r1' }, status: 'queued', draft: 'd2' }),
+    });
     assert.equal(stateBehind(page, 'd3'), 'c');
-    assert.equal(stateBehind(open({ drafts: [draft('d', 'c')], living: { c: 'replay' } }).page, 'd'), undefined, 'nothing answers there');
+    assert.equal(
+        stateBehind(open({ drafts: [draft('d', 'c')], living: { c: 'replay' } }).page, 'd'),
+        undefined,
+        'nothing answers there',
+    );
 });
 
 test('answers are in units of the page; refusals are no answers; slow ones end the asking while one types', async () => {
     const { page, sent, replies } = open({ drafts: [draft('d', 'c', '🌱 pr')] });
     let now = 0;
     const asking = new Asking(page, () => now);
-    replies.complete = { kind: 'completions', from: 2, to: 4, items: [{ text: 'print', kind: 'function', signature: null }] };
+    replies.complete = {
+        kind: 'completions',
+        from: 2,
+        to: 4,
+        items: [{ text: 'print', kind: 'function', signature: null }],
+    };
     const answer = await asking.complete('d', '🌱 pr', 5);
     assert.deepEqual([sent.at(-1).cursor, answer.from, answer.to], [4, 3, 5]);
     assert.equal(asking.isQuick, true);

@@ -4,7 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patternOf, placeFrom, placesIn, replaceIn } from '../../web/find/matches.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
-import { asksByItself, callAt, closesTriple, isInCode, leavesBlock, magicLines } from '../../web/text/python.js';
+import {
+    asksByItself,
+    callAt,
+    closesTriple,
+    isInCode,
+    leavesBlock,
+    magicLines,
+} from '../../web/text/python.js';
 
 const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
 const found = (text, pattern) => placesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
@@ -23,12 +30,19 @@ test('a text is found as it stands, with case, as a word, as a pattern', () => {
 test('all places are replaced, or one; groups of a pattern are filled in, and only of a pattern', () => {
     assert.equal(replaceIn('a b a', query('a'), '$&x', false), '$&x b $&x');
     assert.equal(replaceIn('a b a', query('a'), 'c', false, 4), 'a b c');
-    assert.equal(replaceIn('f(x, y)', query('(\\w), (?<last>\\w)', { isRegex: true }), '$<last>, $1$$\\n', true), 'f(y, x$\n)');
+    assert.equal(
+        replaceIn('f(x, y)', query('(\\w), (?<last>\\w)', { isRegex: true }), '$<last>, $1$$\\n', true),
+        'f(y, x$\n)',
+    );
     assert.equal(replaceIn('a1', query('(\\w)(\\d)(z)?', { isRegex: true }), '$2$1$3$9', true), '1a$9');
 });
 
 test('one walks from place to place and round the ends', () => {
-    const places = [{ cell: 0, from: 3 }, { cell: 0, from: 9 }, { cell: 2, from: 0 }];
+    const places = [
+        { cell: 0, from: 3 },
+        { cell: 0, from: 9 },
+        { cell: 2, from: 0 },
+    ];
     assert.equal(placeFrom(places, { cell: 0, at: 4 }, 1), 1);
     assert.equal(placeFrom(places, { cell: 1, at: 0 }, 1), 2);
     assert.equal(placeFrom(places, { cell: 2, at: 1 }, 1), 0);
@@ -55,34 +69,74 @@ test('the call whose arguments are typed is known, and which argument', () => {
     assert.deepEqual(call('df.plot(x="a, (b", kind=|'), { from: 7, argument: 1, keyword: 'kind' });
     assert.deepEqual(call('rows[0](|'), { from: 7, argument: 0, keyword: null });
     assert.deepEqual(call('f(1 == |'), { from: 1, argument: 0, keyword: null });
-    for (const none of ['f(1)|', 'f |', '(1, |', 'def f(|', 'class A(|', 'if (|', 'f([1, |', 'f("|', 'f("a, |b")', "f('''a\n|", 'f(  # why, |', 'print (|']) assert.equal(call(none), null, none);
+    for (const none of [
+        'f(1)|',
+        'f |',
+        '(1, |',
+        'def f(|',
+        'class A(|',
+        'if (|',
+        'f([1, |',
+        'f("|',
+        'f("a, |b")',
+        "f('''a\n|",
+        'f(  # why, |',
+        'print (|',
+    ])
+        assert.equal(call(none), null, none);
 });
 
 test('strings and comments are not code', () => {
     const isCode = (text) => isInCode(text.replace('|', ''), text.indexOf('|'));
-    for (const code of ['x|', '"a"|', "'it''s'|", 'x = 1  # c\ny|', '"""a"""|', "r'\\'|  "]) assert.equal(isCode(code), code !== "r'\\'|  ", code);
+    for (const code of ['x|', '"a"|', "'it''s'|", 'x = 1  # c\ny|', '"""a"""|', "r'\\'|  "])
+        assert.equal(isCode(code), code !== "r'\\'|  ", code);
     for (const text of ['"|', '"|"', '# x|', '"""a\n|', "'\\'|'"]) assert.equal(isCode(text), false, text);
 });
 
 test('a block is left behind return and its like, where the statement ends', () => {
     const leaves = (text) => leavesBlock(text, text.length);
-    for (const yes of ['def f():\n    return 1', 'for x in y:\n\tpass', '    raise', '    return f(1, [2])', '    continue ']) assert.equal(leaves(yes), true, yes);
-    for (const no of ['return 1', '    returned = 1', '    return (1,', '    return "a', '    return 1 + \\', '    return 1  # why', 'x = """\n    return 1', '    if x: pass', '']) assert.equal(leaves(no), false, no);
+    for (const yes of [
+        'def f():\n    return 1',
+        'for x in y:\n\tpass',
+        '    raise',
+        '    return f(1, [2])',
+        '    continue ',
+    ])
+        assert.equal(leaves(yes), true, yes);
+    for (const no of [
+        'return 1',
+        '    returned = 1',
+        '    return (1,',
+        '    return "a',
+        '    return 1 + \\',
+        '    return 1  # why',
+        'x = """\n    return 1',
+        '    if x: pass',
+        '',
+    ])
+        assert.equal(leaves(no), false, no);
 });
 
 test('the quotes that close a string of three are known', () => {
     const closes = (text) => closesTriple(text.replace('|', ''), text.indexOf('|'));
-    for (const yes of ['"""a|"""', '"""a"|""', 'x = r"""a\n""|"', "'''|'''"]) assert.equal(closes(yes), true, yes);
-    for (const no of ['|"""a"""', '"|"', '""|', '"""a|', `"""a|'"""`, '# """|"""', '']) assert.equal(closes(no), false, no);
+    for (const yes of ['"""a|"""', '"""a"|""', 'x = r"""a\n""|"', "'''|'''"])
+        assert.equal(closes(yes), true, yes);
+    for (const no of ['|"""a"""', '"|"', '""|', '"""a|', `"""a|'"""`, '# """|"""', ''])
+        assert.equal(closes(no), false, no);
 });
 
 test('lines of IPython are told from Python', () => {
-    assert.deepEqual(magicLines('%matplotlib inline\nx = (1\n % 2)\n!ls\ny = """\n%no\n"""\ndf?\nx %= 2'), [0, 3, 7]);
+    assert.deepEqual(
+        magicLines('%matplotlib inline\nx = (1\n % 2)\n!ls\ny = """\n%no\n"""\ndf?\nx %= 2'),
+        [0, 3, 7],
+    );
     assert.deepEqual(magicLines('\n%%bash\necho 1\n'), [1, 2, 3]);
     assert.deepEqual(magicLines('files = !ls\nx = 1'), []);
 });
 
 test('completions are asked for behind a dot and from two letters on', () => {
-    for (const yes of ['df.', 'df.he', 'pr', 'x = gr', 'f(größ', '"a".', 'rows[0].']) assert.equal(asksByItself(yes), true, yes);
-    for (const no of ['', 'x', 'x = 1', '3.', '12', 'a + b', 'x = 1e']) assert.equal(asksByItself(no), false, no);
+    for (const yes of ['df.', 'df.he', 'pr', 'x = gr', 'f(größ', '"a".', 'rows[0].'])
+        assert.equal(asksByItself(yes), true, yes);
+    for (const no of ['', 'x', 'x = 1', '3.', '12', 'a + b', 'x = 1e'])
+        assert.equal(asksByItself(no), false, no);
 });

@@ -2,7 +2,19 @@
 
 import { Model } from '../../web/shell/model.js';
 
-const STATE = { prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, label: null };
+const STATE = {
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+    label: null,
+};
 const RUN = { draft: null, outputs: [], error: null, prompt: null, duration_ms: null, state: null };
 
 /** The same numbers for the same seed. */
@@ -19,13 +31,33 @@ export class Growing {
     constructor() {
         this.model = new Model();
         this.count = 0;
-        this.model.load({ name: 'main', states: [{ ...STATE, id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0 }], runs: [], drafts: [], trouble: null, people: [] });
+        this.model.load({
+            name: 'main',
+            states: [
+                {
+                    ...STATE,
+                    id: 'initial',
+                    name: 'initial',
+                    parent: null,
+                    exec_id: null,
+                    exec_count: 0,
+                    created_at: 0,
+                },
+            ],
+            runs: [],
+            drafts: [],
+            trouble: null,
+            people: [],
+        });
     }
 
     /** A run begins at a state. @returns {string} its id */
     begin(on, code = `x = ${this.count}`) {
-        const exec_id = `r${this.count += 1}`;
-        this.model.fold({ event: 'run_added', run: { ...RUN, exec_id, on: { state: on }, code, status: 'queued', started_at: null } });
+        const exec_id = `r${(this.count += 1)}`;
+        this.model.fold({
+            event: 'run_added',
+            run: { ...RUN, exec_id, on: { state: on }, code, status: 'queued', started_at: null },
+        });
         this.model.fold({ event: 'run_started', exec_id, on: { state: on }, started_at: this.count });
         return exec_id;
     }
@@ -34,16 +66,51 @@ export class Growing {
     end(exec_id, status = 'ok', more = {}) {
         const parent = this.model.runs.get(exec_id).on.state;
         const id = status === 'ok' ? `s${exec_id.slice(1)}` : null;
-        if (id) this.model.fold({ event: 'state_added', state: { ...STATE, id, name: id, parent, exec_id, exec_count: this.model.states.get(parent).exec_count + 1, created_at: 1, ...more } });
-        this.model.fold({ event: 'run_ended', exec_id, status, error: status === 'ok' ? null : { ename: 'E', evalue: '', traceback: [] }, duration_ms: 3, state: id });
+        if (id)
+            this.model.fold({
+                event: 'state_added',
+                state: {
+                    ...STATE,
+                    id,
+                    name: id,
+                    parent,
+                    exec_id,
+                    exec_count: this.model.states.get(parent).exec_count + 1,
+                    created_at: 1,
+                    ...more,
+                },
+            });
+        this.model.fold({
+            event: 'run_ended',
+            exec_id,
+            status,
+            error: status === 'ok' ? null : { ename: 'E', evalue: '', traceback: [] },
+            duration_ms: 3,
+            state: id,
+        });
         return id;
     }
 
     /** What it had set until it failed is kept. @returns {string} the state */
     keep(exec_id) {
-        const { error, on: { state: parent } } = this.model.runs.get(exec_id);
+        const {
+            error,
+            on: { state: parent },
+        } = this.model.runs.get(exec_id);
         const id = `s${exec_id.slice(1)}`;
-        this.model.fold({ event: 'state_added', state: { ...STATE, id, name: id, parent, exec_id, exec_count: this.model.states.get(parent).exec_count + 1, created_at: 1, partial: true } });
+        this.model.fold({
+            event: 'state_added',
+            state: {
+                ...STATE,
+                id,
+                name: id,
+                parent,
+                exec_id,
+                exec_count: this.model.states.get(parent).exec_count + 1,
+                created_at: 1,
+                partial: true,
+            },
+        });
         this.model.fold({ event: 'run_ended', exec_id, status: 'error', error, duration_ms: 3, state: id });
         return id;
     }

@@ -9,13 +9,20 @@ function nodes(text) {
         const [parent, child] = word.includes('>') ? word.split('>') : [null, word];
         const id = child.replace(/[!*]/, '');
         rows.set(id, row);
-        return { id, from: rows.get(parent) ?? -1, bud: child.startsWith('!'), isTrunk: child.startsWith('*') };
+        return {
+            id,
+            from: rows.get(parent) ?? -1,
+            bud: child.startsWith('!'),
+            isTrunk: child.startsWith('*'),
+        };
     });
 }
 
 /** One line per row: the node in its lane; `+` before a node that sits beside its lane. */
 function picture(text) {
-    return layout(nodes(text)).places.map((p) => ' '.repeat(p.lane * 2) + (p.beside ? '+' : '') + p.id).join('\n');
+    return layout(nodes(text))
+        .places.map((p) => ' '.repeat(p.lane * 2) + (p.beside ? '+' : '') + p.id)
+        .join('\n');
 }
 
 test('a straight line keeps its lane', () => {
@@ -40,7 +47,10 @@ test('the trunk has the first lane for itself, whatever grew first', () => {
 
 test('a branch takes the free lane that is nearest on the right of where it begins', () => {
     // Four lines; the second and the third have ended when something grows from the second.
-    assert.equal(picture('a a>b a>c a>d a>e b>f a>g f>h f>!x'), ['a', 'b', '  c', '    d', '      e', 'f', '        g', 'h', '  x'].join('\n'));
+    assert.equal(
+        picture('a a>b a>c a>d a>e b>f a>g f>h f>!x'),
+        ['a', 'b', '  c', '    d', '      e', 'f', '        g', 'h', '  x'].join('\n'),
+    );
 });
 
 test('a failed attempt steps aside if nothing came after it, and the next stands in its place', () => {
@@ -55,7 +65,8 @@ test('a failed attempt steps aside if nothing came after it, and the next stands
 test('nothing moves when the graph grows', () => {
     const all = random(2000);
     const whole = layout(all).places;
-    for (const cut of [1, 2, 10, 500, 1999]) assert.deepEqual(layout(all.slice(0, cut)).places, whole.slice(0, cut));
+    for (const cut of [1, 2, 10, 500, 1999])
+        assert.deepEqual(layout(all.slice(0, cut)).places, whole.slice(0, cut));
 });
 
 test('no two lines share a lane in the same row', () => {

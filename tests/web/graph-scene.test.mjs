@@ -27,13 +27,17 @@ test('nothing moves when something is added, whatever grows from where', () => {
                 const followed = isOurs && state !== null && on === here;
                 if (followed) here = state;
                 scene.update(growing.model, look(here, { seen: [0, 1e9] }));
-                const renamed = before.map(([id, ...place]) => [id === run ? state ?? run : id, ...place]);
+                const renamed = before.map(([id, ...place]) => [id === run ? (state ?? run) : id, ...place]);
                 assert.deepEqual(drawn(scene), renamed, `seed ${seed}, step ${step}: an end moves nothing`);
             } else {
                 const states = [...growing.model.states.keys()];
                 open.push(growing.begin(isOurs ? here : states[next(states.length)]));
                 scene.update(growing.model, look(here, { seen: [0, 1e9] }));
-                assert.deepEqual(drawn(scene).slice(0, before.length), before, `seed ${seed}, step ${step}: a beginning moves nothing`);
+                assert.deepEqual(
+                    drawn(scene).slice(0, before.length),
+                    before,
+                    `seed ${seed}, step ${step}: a beginning moves nothing`,
+                );
                 assert.equal(scene.rows.length, before.length + 1);
             }
         }
@@ -52,7 +56,16 @@ test('what was kept up to date is what one would find anew', () => {
     growing.end(runs[0]);
     growing.begin('s3');
     nodes.update(growing.model);
-    const plain = (list) => list.map(({ id, from, children, bud, name, state, run }) => ({ id, from, children, bud, name, state: state?.id, run: run?.exec_id }));
+    const plain = (list) =>
+        list.map(({ id, from, children, bud, name, state, run }) => ({
+            id,
+            from,
+            children,
+            bud,
+            name,
+            state: state?.id,
+            run: run?.exec_id,
+        }));
     assert.deepEqual(plain(nodes.list), plain(nodesOf(growing.model)));
     growing.model.fold({ event: 'removed', states: ['s' + runs[0].slice(1)], runs: [runs[0]] });
     assert.equal(nodes.update(growing.model).from, 0);
@@ -82,10 +95,32 @@ test('an attempt whose variables are kept is a state like others: cells grow fro
 test('a run that is called off before it began leaves no row', () => {
     const growing = new Growing();
     const nodes = new Nodes();
-    growing.model.fold({ event: 'run_added', run: { exec_id: 'q', on: { state: 'initial' }, code: 'x', status: 'queued', draft: null, outputs: [], error: null, prompt: null, started_at: null, duration_ms: null, state: null } });
+    growing.model.fold({
+        event: 'run_added',
+        run: {
+            exec_id: 'q',
+            on: { state: 'initial' },
+            code: 'x',
+            status: 'queued',
+            draft: null,
+            outputs: [],
+            error: null,
+            prompt: null,
+            started_at: null,
+            duration_ms: null,
+            state: null,
+        },
+    });
     nodes.update(growing.model);
     assert.equal(nodes.list.length, 2);
-    growing.model.fold({ event: 'run_ended', exec_id: 'q', status: 'interrupted', error: null, duration_ms: null, state: null });
+    growing.model.fold({
+        event: 'run_ended',
+        exec_id: 'q',
+        status: 'interrupted',
+        error: null,
+        duration_ms: null,
+        state: null,
+    });
     nodes.update(growing.model);
     assert.equal(nodes.list.length, 1);
 });
@@ -99,10 +134,15 @@ test('the line that was chosen is straight; looking back on it moves nothing, an
     const lanes = (tip) => growing.model.lineage(tip).map(({ id }) => scene.rows[scene.rowAt(id)].place.lane);
     scene.update(growing.model, look(one));
     assert.deepEqual(lanes(one), [0, 0, 0, 0, 0, 0]);
-    for (const at of [fork, 'initial', one]) assert.equal(scene.update(growing.model, look(at)).isAnew, false);
+    for (const at of [fork, 'initial', one])
+        assert.equal(scene.update(growing.model, look(at)).isAnew, false);
     assert.equal(scene.update(growing.model, look(other)).slid, true);
     assert.deepEqual(lanes(other), [0, 0, 0, 0, 0, 0]);
-    assert.deepEqual(scene.rows.map(({ place }) => place.row), [...scene.rows.keys()], 'rows stay where they are');
+    assert.deepEqual(
+        scene.rows.map(({ place }) => place.row),
+        [...scene.rows.keys()],
+        'rows stay where they are',
+    );
     assert.equal(scene.update(growing.model, look(fork)).slid, false);
 });
 
@@ -122,12 +162,25 @@ test('what we grow ourselves from an older state is not straightened under our e
 test('a long plain line is one row; its ends, what is special and what is near stay', () => {
     const growing = new Growing();
     const a = growing.line('initial', 10);
-    growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(a), label: 'loaded' } });
+    growing.model.fold({
+        event: 'state_changed',
+        state: { ...growing.model.states.get(a), label: 'loaded' },
+    });
     const b = growing.line(a, 20);
     growing.run(b, 'error');
     const scene = new Scene();
     scene.update(growing.model, look(b));
-    assert.deepEqual(ids(scene), ['initial', '9 cells', 's10', '16 cells', 's27', 's28', 's29', 's30', 'r31']);
+    assert.deepEqual(ids(scene), [
+        'initial',
+        '9 cells',
+        's10',
+        '16 cells',
+        's27',
+        's28',
+        's29',
+        's30',
+        'r31',
+    ]);
     assert.equal(scene.hidden, 9 + 16 - 2);
     assert.equal(scene.rowAt('s5'), 1, 'a folded state is in the row of its fold');
     scene.open(scene.rows[1].fold);
@@ -141,16 +194,25 @@ test('a long plain line is one row; its ends, what is special and what is near s
 test('pinned, warned, deleted, looked at by somebody, with a picture, or a fork: never folded', () => {
     const growing = new Growing();
     growing.line('initial', 40);
-    const set = (id, values) => growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(id), ...values } });
+    const set = (id, values) =>
+        growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(id), ...values } });
     set('s6', { pinned: true });
     for (const id of ['s12', 's13', 's14']) set(id, { warnings: ['holds a thread'] });
     set('s18', { living: 'deleted' });
-    growing.model.fold({ event: 'output_added', exec_id: 'r24', output: { output_type: 'display_data', data: { 'image/png': 'AAAA' }, metadata: {} } });
+    growing.model.fold({
+        event: 'output_added',
+        exec_id: 'r24',
+        output: { output_type: 'display_data', data: { 'image/png': 'AAAA' }, metadata: {} },
+    });
     growing.run('s30');
     const scene = new Scene();
     scene.update(growing.model, look('s40', { standing: ['s36'] }));
-    for (const id of ['s6', 's12', 's18', 's24', 's30', 's36', 's40', 's41']) assert.ok(ids(scene).includes(id), id);
-    assert.deepEqual(ids(scene).filter((id) => id.includes('cells')), ['5 cells', '5 cells', '5 cells', '5 cells', '5 cells', '5 cells']);
+    for (const id of ['s6', 's12', 's18', 's24', 's30', 's36', 's40', 's41'])
+        assert.ok(ids(scene).includes(id), id);
+    assert.deepEqual(
+        ids(scene).filter((id) => id.includes('cells')),
+        ['5 cells', '5 cells', '5 cells', '5 cells', '5 cells', '5 cells'],
+    );
 });
 
 test('going to a state that is folded away opens the fold, and it stays open', () => {
@@ -185,7 +247,11 @@ test('a long session folds by itself, but only what is out of sight', () => {
         const { isAnew } = scene.update(growing.model, look(here, { seen }));
         if (isAnew) folded += 1;
         const at = scene.rowAt(sight[0]);
-        assert.deepEqual(scene.rows.slice(at, at + sight.length).map(({ node }) => node.id), sight, 'what is in sight is the same');
+        assert.deepEqual(
+            scene.rows.slice(at, at + sight.length).map(({ node }) => node.id),
+            sight,
+            'what is in sight is the same',
+        );
     }
     assert.ok(folded > 0);
     assert.ok(scene.rows.length < 40, `${scene.rows.length}`);
@@ -235,7 +301,15 @@ test('the straight line is the one that was asked for first, however empty the p
     const fork = growing.line('initial', 3);
     growing.line(fork, 3);
     const other = growing.line(fork, 3);
-    growing.model.load({ name: 'main', states: [...growing.model.states.values()], runs: [...growing.model.runs.values()].map((run) => ({ ...run, outputs: [] })), drafts: [], trouble: null, people: [] });
+    growing.model.load({
+        name: 'main',
+        states: [...growing.model.states.values()],
+        runs: [...growing.model.runs.values()].map((run) => ({ ...run, outputs: [] })),
+        drafts: [],
+        trouble: null,
+        people: [],
+    });
     scene.update(growing.model, look(other));
-    for (const { id } of growing.model.lineage(other)) assert.equal(scene.rows[scene.rowAt(id)].place.lane, 0, id);
+    for (const { id } of growing.model.lineage(other))
+        assert.equal(scene.rows[scene.rowAt(id)].place.lane, 0, id);
 });

@@ -23,11 +23,21 @@ function notebook() {
 const found = (query) => search(notebook(), query).map(({ at }) => at);
 
 test('a name finds first where it was changed last, then whatever names it, newest first', () => {
-    assert.deepEqual(search(notebook(), 'df'), [{ at: 2, changes: 'df' }, { at: 1, changes: 'df' }, { at: 5, changes: null }, { at: 4, changes: null }, { at: 3, changes: null }]);
+    assert.deepEqual(search(notebook(), 'df'), [
+        { at: 2, changes: 'df' },
+        { at: 1, changes: 'df' },
+        { at: 5, changes: null },
+        { at: 4, changes: null },
+        { at: 3, changes: null },
+    ]);
 });
 
 test('var: asks for what cells made or changed, by how it begins', () => {
-    assert.deepEqual(search(notebook(), 'var:df'), [{ at: 3, changes: 'df_small' }, { at: 2, changes: 'df' }, { at: 1, changes: 'df' }]);
+    assert.deepEqual(search(notebook(), 'var:df'), [
+        { at: 3, changes: 'df_small' },
+        { at: 2, changes: 'df' },
+        { at: 1, changes: 'df' },
+    ]);
     assert.deepEqual(found('var:Mod'), [4]);
     assert.deepEqual(found('var:mod'), [], 'names are told apart by their case');
 });
@@ -43,5 +53,10 @@ test('labels, failures, what runs, and all of them together', () => {
 });
 
 test('a query is read word by word', () => {
-    assert.deepEqual(termsOf(' var:x label:Y Failed a:b '), [{ kind: 'var', text: 'x' }, { kind: 'label', text: 'Y' }, { kind: 'failed', text: '' }, { kind: 'any', text: 'a:b' }]);
+    assert.deepEqual(termsOf(' var:x label:Y Failed a:b '), [
+        { kind: 'var', text: 'x' },
+        { kind: 'label', text: 'Y' },
+        { kind: 'failed', text: '' },
+        { kind: 'any', text: 'a:b' },
+    ]);
 });

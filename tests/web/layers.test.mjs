@@ -12,10 +12,15 @@ const web = fileURLToPath(new URL('../../web', import.meta.url));
 async function modules() {
     const all = await readdir(web, { recursive: true });
     const own = all.filter((path) => path.endsWith('.js') && !path.startsWith('vendor'));
-    return new Map(await Promise.all(own.map(async (path) => [path, await readFile(join(web, path), 'utf8')])));
+    return new Map(
+        await Promise.all(own.map(async (path) => [path, await readFile(join(web, path), 'utf8')])),
+    );
 }
 
-const importsOf = (text) => [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map((found) => found[1] ?? found[2]);
+const importsOf = (text) =>
+    [...text.matchAll(/^import .*?from '(.*?)';|import\('([^']*?\.js)'\)(?!\.)/gms)].map(
+        (found) => found[1] ?? found[2],
+    );
 
 /** The modules that never touch the page, by folder; all of text/ and all words are pure, too. */
 const PURE = {
@@ -32,33 +37,51 @@ const PURE = {
     shell: ['model', 'protocol', 'run-completion-buffer', 'words'],
     variables: ['variables'],
 };
-const isPure = (path) => /^text\/|words\.js$/.test(path) || PURE[path.split('/')[0]]?.includes(path.split('/')[1]?.replace('.js', ''));
+const isPure = (path) =>
+    /^text\/|words\.js$/.test(path) ||
+    PURE[path.split('/')[0]]?.includes(path.split('/')[1]?.replace('.js', ''));
 
 test('what is pure imports no view, no library and no socket', async () => {
-        for (const [path, text] of await modules()) {
+    for (const [path, text] of await modules()) {
         if (!isPure(path)) continue;
-        for (const name of importsOf(text)) assert.ok(isPure(join(path, '..', name)), `${path} imports ${name}`);
-        assert.doesNotMatch(text, /\b(document|window|localStorage|setTimeout|Date\.now)\b/, `${path} is not pure`);
+        for (const name of importsOf(text))
+            assert.ok(isPure(join(path, '..', name)), `${path} imports ${name}`);
+        assert.doesNotMatch(
+            text,
+            /\b(document|window|localStorage|setTimeout|Date\.now)\b/,
+            `${path} is not pure`,
+        );
     }
 });
 
 test('only socket.js opens a socket, or early.js for it; only share-links.js, notebooks-api.js and library-scripts.js ask over HTTP', async () => {
     for (const [path, text] of await modules()) {
         if (!['shell/socket.js', 'early.js'].includes(path)) assert.doesNotMatch(text, /new WebSocket/, path);
-        if (!['shell/socket.js', 'share/share-links.js', 'home/notebooks-api.js', 'outputs/library-scripts.js'].includes(path)) assert.doesNotMatch(text, /\bfetch\(/, path);
+        if (
+            ![
+                'shell/socket.js',
+                'share/share-links.js',
+                'home/notebooks-api.js',
+                'outputs/library-scripts.js',
+            ].includes(path)
+        )
+            assert.doesNotMatch(text, /\bfetch\(/, path);
     }
 });
 
 test('HTML of others enters the page in one place, cleaned', async () => {
     for (const [path, text] of await modules()) {
-        const sinks = text.match(/innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write/g) ?? [];
+        const sinks =
+            text.match(/innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write/g) ??
+            [];
         assert.equal(sinks.length, path === 'outputs/markdown.js' ? 1 : 0, path);
     }
 });
 
 test('frames of outputs may run scripts and nothing else', async () => {
     for (const [path, text] of await modules()) {
-        for (const [, value] of text.matchAll(/sandbox="([^"]*)"/g)) assert.equal(value, 'allow-scripts', path);
+        for (const [, value] of text.matchAll(/sandbox="([^"]*)"/g))
+            assert.equal(value, 'allow-scripts', path);
         if (path !== 'outputs/frame.js') assert.doesNotMatch(text, /<iframe|srcdoc/, path);
     }
 });
@@ -68,7 +91,8 @@ test('the shells hold no inline script, style or handler', async () => {
     for (const name of await readdir(templates)) {
         const text = await readFile(join(templates, name), 'utf8');
         assert.doesNotMatch(text, /<style|style="|\son\w+=|<script>/, name);
-        for (const [, source] of text.matchAll(/(?:src|href)="([^"]*)"/g)) assert.match(source, /^(\{\{ assets \}\}\/|\/n\/)/, name);
+        for (const [, source] of text.matchAll(/(?:src|href)="([^"]*)"/g))
+            assert.match(source, /^(\{\{ assets \}\}\/|\/n\/)/, name);
     }
 });
 
@@ -76,7 +100,10 @@ test('no module imports itself through others, at once or later', async () => {
     const all = await modules();
     const seen = new Set();
     const follow = (path, above) => {
-        assert.ok(!above.includes(path), `an import cycle: ${[...above.slice(above.indexOf(path)), path].join(' → ')}`);
+        assert.ok(
+            !above.includes(path),
+            `an import cycle: ${[...above.slice(above.indexOf(path)), path].join(' → ')}`,
+        );
         if (seen.has(path)) return;
         for (const name of importsOf(all.get(path))) {
             const target = join(path, '..', name);
@@ -89,16 +116,27 @@ test('no module imports itself through others, at once or later', async () => {
 
 test('no two modules have one name', async () => {
     const names = [...(await modules()).keys()].map((path) => path.split('/').at(-1));
-    assert.deepEqual(names.filter((name, i) => names.indexOf(name) !== i), []);
+    assert.deepEqual(
+        names.filter((name, i) => names.indexOf(name) !== i),
+        [],
+    );
 });
 
 test('the model has one writer, and so has the position of the page', async () => {
     for (const [path, text] of await modules()) {
         if (path !== 'shell/model.js') {
-            assert.doesNotMatch(text, /\bmodel\.\w+ = |\bmodel\.\w+\.(set|delete|clear|add|push|splice)\(/, `${path} writes to the model`);
+            assert.doesNotMatch(
+                text,
+                /\bmodel\.\w+ = |\bmodel\.\w+\.(set|delete|clear|add|push|splice)\(/,
+                `${path} writes to the model`,
+            );
         }
         if (!['notebook.js', 'notebook/page.js', 'checkpoints/checkpoint-controller.js'].includes(path)) {
-            assert.doesNotMatch(text, /\bmodel\.(load|fold|moved|replayEnded)\(/, `${path} changes the model`);
+            assert.doesNotMatch(
+                text,
+                /\bmodel\.(load|fold|moved|replayEnded)\(/,
+                `${path} changes the model`,
+            );
         }
         assert.doesNotMatch(text, /\bpage\.(here|attempt) = /, `${path} moves the page`);
     }

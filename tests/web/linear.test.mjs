@@ -17,7 +17,11 @@ await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed:
 /** Characters that the language itself looks through when it searches, cuts apart or matches. */
 function countingCharacters(work) {
     let count = 0;
-    const own = { indexOf: String.prototype.indexOf, split: String.prototype.split, exec: RegExp.prototype.exec };
+    const own = {
+        indexOf: String.prototype.indexOf,
+        split: String.prototype.split,
+        exec: RegExp.prototype.exec,
+    };
     String.prototype.indexOf = function (what, from = 0) {
         const at = own.indexOf.call(this, what, from);
         count += (at < 0 ? this.length : at) - Math.min(from, this.length);
@@ -48,7 +52,13 @@ async function steps(work) {
     const characters = countingCharacters(work);
     const { result } = await session.post('Profiler.takePreciseCoverage');
     const ours = result.filter(({ url }) => url.includes('/web/text/'));
-    return characters + ours.flatMap(({ functions }) => functions).flatMap(({ ranges }) => ranges).reduce((sum, { count }) => sum + count, 0);
+    return (
+        characters +
+        ours
+            .flatMap(({ functions }) => functions)
+            .flatMap(({ ranges }) => ranges)
+            .reduce((sum, { count }) => sum + count, 0)
+    );
 }
 
 /** Twice the text, at most some more than twice the steps; a square would be four times. */
@@ -73,8 +83,15 @@ const cases = {
     'formulas: parentheses that are never closed': (n) => withFormulas('\\(a '.repeat(n)),
     'formulas: brackets that are never closed': (n) => withFormulas('\\[a '.repeat(n)),
     'formulas: environments that are never closed': (n) => withFormulas('\\begin{a}'.repeat(n)),
-    'formulas: environments of many names': (n) => withFormulas(Array.from({ length: n }, (_, i) => `\\begin{${i.toString(2).replaceAll('0', 'a').replaceAll('1', 'b')}}`).join('')),
-    'formulas: environments that end, but not here': (n) => withFormulas(`${'\\end{a}'.repeat(n)}${'\\begin{a}'.repeat(n)}`),
+    'formulas: environments of many names': (n) =>
+        withFormulas(
+            Array.from(
+                { length: n },
+                (_, i) => `\\begin{${i.toString(2).replaceAll('0', 'a').replaceAll('1', 'b')}}`,
+            ).join(''),
+        ),
+    'formulas: environments that end, but not here': (n) =>
+        withFormulas(`${'\\end{a}'.repeat(n)}${'\\begin{a}'.repeat(n)}`),
     'formulas: nesting': (n) => canBeSet('{}'.repeat(n)),
     'terminal: backspaces': (n) => lines(`${'x'.repeat(n)}${'\b'.repeat(4 * n)}`),
     'terminal: backspaces and what is written over': (n) => lines(`${'y'.repeat(n)}${'\b\bx'.repeat(n)}`),
@@ -82,7 +99,8 @@ const cases = {
     'terminal: a long line written over': (n) => lines(`${'z'.repeat(n)}${'\rab'.repeat(n)}`),
     'terminal: a long line erased again and again': (n) => lines(`${'z'.repeat(n)}${'\x1b[1K'.repeat(n)}`),
     'terminal: ends of coloured lines erased': (n) => lines('\x1b[31ma\x1b[0m\x1b[K'.repeat(n)),
-    'terminal: two long lines in turn': (n) => lines(`${'\x1b[31ma\x1b[32mb'.repeat(n)}\n${'\x1b[Ax\x1b[B'.repeat(n)}`),
+    'terminal: two long lines in turn': (n) =>
+        lines(`${'\x1b[31ma\x1b[32mb'.repeat(n)}\n${'\x1b[Ax\x1b[B'.repeat(n)}`),
     'terminal: a long line that comes in parts': (n) => {
         const terminal = new Terminal();
         for (let i = 0; i < n; i += 1) terminal.feed('a\bb');
@@ -94,14 +112,38 @@ for (const [name, work] of Object.entries(cases)) test(name, () => growsWith(wor
 // A pattern that tries again from every place does so where nothing can be counted: it would not end within the hour.
 test('patterns do not try again from every place', () => {
     const n = 3_000_000;
-    assert.deepEqual(withLinks(`http://a${'.'.repeat(n)}b`).map(({ isLink }) => isLink), [true]);
-    assert.equal(taken({ ename: 'E', evalue: 'v', traceback: [`${'\n'.repeat(n)}x`, 'E: v'] }).frames.length, 1);
+    assert.deepEqual(
+        withLinks(`http://a${'.'.repeat(n)}b`).map(({ isLink }) => isLink),
+        [true],
+    );
+    assert.equal(
+        taken({ ename: 'E', evalue: 'v', traceback: [`${'\n'.repeat(n)}x`, 'E: v'] }).frames.length,
+        1,
+    );
 });
 
 test('what was overwritten reads as before: against a terminal that is a plain table of characters', () => {
     let seed = 7;
     const below = (n) => (seed = (seed * 48271) % 2147483647) % n;
-    const word = () => ['ab', 'x', 'longer', '\b', '\b\b\b', '\r', '\n', '\x1b[K', '\x1b[1K', '\x1b[2K', '\x1b[A', '\x1b[B', '\x1b[3C', '\x1b[2D', '\x1b[5G', '\x1b[2J'][below(16)];
+    const word = () =>
+        [
+            'ab',
+            'x',
+            'longer',
+            '\b',
+            '\b\b\b',
+            '\r',
+            '\n',
+            '\x1b[K',
+            '\x1b[1K',
+            '\x1b[2K',
+            '\x1b[A',
+            '\x1b[B',
+            '\x1b[3C',
+            '\x1b[2D',
+            '\x1b[5G',
+            '\x1b[2J',
+        ][below(16)];
     for (let round = 0; round < 300; round += 1) {
         const words = Array.from({ length: 40 }, word);
         const terminal = new Terminal();
@@ -109,7 +151,11 @@ test('what was overwritten reads as before: against a terminal that is a plain t
             terminal.feed(one);
             if (below(4) === 0) terminal.lines;
         }
-        assert.deepEqual(terminal.lines.map((line) => line.map(({ text }) => text).join('')), table(words), JSON.stringify(words));
+        assert.deepEqual(
+            terminal.lines.map((line) => line.map(({ text }) => text).join('')),
+            table(words),
+            JSON.stringify(words),
+        );
     }
 });
 
@@ -134,11 +180,12 @@ function table(words) {
         else if (final === 'D') column = Math.max(0, column - n);
         else if (final === 'G') column = n - 1;
         else if (final === 'J') [rows, row, column] = [[[]], 0, 0];
-        else for (const letter of word) {
-            for (let i = line.length; i < column; i += 1) line[i] = ' ';
-            line[column] = letter;
-            column += 1;
-        }
+        else
+            for (const letter of word) {
+                for (let i = line.length; i < column; i += 1) line[i] = ' ';
+                line[column] = letter;
+                column += 1;
+            }
     }
     return rows.map((line) => line.join(''));
 }

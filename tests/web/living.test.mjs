@@ -2,32 +2,97 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellsToReplay, isForeign, lacksNames, partsOf, saidOf, signOf } from '../../web/checkpoints/residency.js';
+import {
+    cellsToReplay,
+    isForeign,
+    lacksNames,
+    partsOf,
+    saidOf,
+    signOf,
+} from '../../web/checkpoints/residency.js';
 import { Model } from '../../web/shell/model.js';
 import { bytes } from '../../web/text/format.js';
 import { WORDS } from '../../web/shell/words.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], pinned: false, forks: true, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
-const MISSING = [{ name: 'g', type: 'generator', reason: 'it holds a place' }, { name: 'l', type: 'lock', reason: 'it is locked' }];
-const checkpoint = (missing = [], is_trusted = true) => ({ checkpoint_id: 'c', form: 'environment', compressed_size_bytes: 1_200_000, missing, is_trusted });
+const root = {
+    id: 'initial',
+    name: 'initial',
+    parent: null,
+    exec_id: null,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    pinned: false,
+    forks: true,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+};
+const MISSING = [
+    { name: 'g', type: 'generator', reason: 'it holds a place' },
+    { name: 'l', type: 'lock', reason: 'it is locked' },
+];
+const checkpoint = (missing = [], is_trusted = true) => ({
+    checkpoint_id: 'c',
+    form: 'environment',
+    compressed_size_bytes: 1_200_000,
+    missing,
+    is_trusted,
+});
 
 test('a state says where it lives and how it is saved', () => {
     for (const [more, said, parts] of [
         [{}, 'In memory', 'In memory'],
-        [{ memory_bytes: 3_100_000, checkpoint: checkpoint() }, 'In memory, 3.1 MB', 'In memory · 3.1 MB · 1.2 MB on disk'],
-        [{ living: 'disk', checkpoint: checkpoint(MISSING) }, 'On disk, 1.2 MB; 2 names could not be saved', 'On disk · 1.2 MB · comes back when you run'],
-        [{ checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } }, 'In memory; one name could not come back', 'In memory · 1.2 MB on disk'],
-        [{ living: 'replay', pinned: true }, 'Needs replay; stays in memory once it is back', 'Needs replay · stays in memory once it is back'],
+        [
+            { memory_bytes: 3_100_000, checkpoint: checkpoint() },
+            'In memory, 3.1 MB',
+            'In memory · 3.1 MB · 1.2 MB on disk',
+        ],
+        [
+            { living: 'disk', checkpoint: checkpoint(MISSING) },
+            'On disk, 1.2 MB; 2 names could not be saved',
+            'On disk · 1.2 MB · comes back when you run',
+        ],
+        [
+            { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } },
+            'In memory; one name could not come back',
+            'In memory · 1.2 MB on disk',
+        ],
+        [
+            { living: 'replay', pinned: true },
+            'Needs replay; stays in memory once it is back',
+            'Needs replay · stays in memory once it is back',
+        ],
         [{ saving: { now: 'writing', percent: 40 } }, 'In memory; saving 40 %', 'In memory'],
-        [{ saving: { now: 'failed', why: 'the disk is full' } }, 'In memory; could not be saved: the disk is full', 'In memory · not saved'],
-        [{ revival: { by: 'replay' }, checkpoint: checkpoint(MISSING) }, 'In memory; 2 names could not be saved', 'In memory · 1.2 MB on disk · came back by running its cells again'],
-        [{ living: 'disk', checkpoint: checkpoint([], false) }, 'On disk, 1.2 MB; written elsewhere or imported: only plain values are read', 'On disk · 1.2 MB · comes back when you run'],
+        [
+            { saving: { now: 'failed', why: 'the disk is full' } },
+            'In memory; could not be saved: the disk is full',
+            'In memory · not saved',
+        ],
+        [
+            { revival: { by: 'replay' }, checkpoint: checkpoint(MISSING) },
+            'In memory; 2 names could not be saved',
+            'In memory · 1.2 MB on disk · came back by running its cells again',
+        ],
+        [
+            { living: 'disk', checkpoint: checkpoint([], false) },
+            'On disk, 1.2 MB; written elsewhere or imported: only plain values are read',
+            'On disk · 1.2 MB · comes back when you run',
+        ],
         [{ living: 'deleted' }, '', ''],
     ]) {
         assert.equal(saidOf({ ...root, ...more }), said);
         assert.equal(partsOf({ ...root, ...more }).join(' · '), parts);
     }
-    assert.equal(saidOf({ ...root, living: 'replay' }, { done: 2, total: 7 }), 'Needs replay; replaying 3 of 7');
+    assert.equal(
+        saidOf({ ...root, living: 'replay' }, { done: 2, total: 7 }),
+        'Needs replay; replaying 3 of 7',
+    );
     assert.equal(saidOf(root, undefined, true), 'In memory; not on disk yet');
 });
 
@@ -35,8 +100,15 @@ test('most nodes have no sign', () => {
     assert.equal(signOf({ ...root, checkpoint: checkpoint() }), null);
     assert.equal(signOf({ ...root, saving: { now: 'waiting' } }), null);
     assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING) }), 'partial');
-    assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }), 'partial', 'it would be gone again after a restart');
-    assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING), saving: { now: 'writing', percent: 1 } }), 'writing');
+    assert.equal(
+        signOf({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }),
+        'partial',
+        'it would be gone again after a restart',
+    );
+    assert.equal(
+        signOf({ ...root, checkpoint: checkpoint(MISSING), saving: { now: 'writing', percent: 1 } }),
+        'writing',
+    );
     assert.equal(signOf({ ...root, saving: { now: 'failed', why: '' } }), 'failed');
 });
 
@@ -50,15 +122,28 @@ test('trust is asked for where it would make a difference', () => {
     const foreign = checkpoint([], false);
     assert.equal(isForeign({ ...root, checkpoint: foreign }), false);
     assert.equal(isForeign({ ...root, checkpoint: foreign, living: 'disk' }), true);
-    assert.equal(isForeign({ ...root, checkpoint: foreign, revival: { by: 'checkpoint', missing: [] } }), true);
+    assert.equal(
+        isForeign({ ...root, checkpoint: foreign, revival: { by: 'checkpoint', missing: [] } }),
+        true,
+    );
 });
 
 test('a replay begins behind the nearest ancestor that is whole', () => {
     const replayed = (...lives) => {
         const model = new Model();
-        const states = [root, ...lives.map((more, i) => ({ ...root, id: `s${i + 1}`, parent: i ? `s${i}` : 'initial', ...more }))];
+        const states = [
+            root,
+            ...lives.map((more, i) => ({
+                ...root,
+                id: `s${i + 1}`,
+                parent: i ? `s${i}` : 'initial',
+                ...more,
+            })),
+        ];
         model.load({ name: 'main', states, runs: [], drafts: [], trouble: null, people: [] });
-        return cellsToReplay(model, `s${lives.length}`).map((state) => state.id).join(' ');
+        return cellsToReplay(model, `s${lives.length}`)
+            .map((state) => state.id)
+            .join(' ');
     };
     const lost = { living: 'replay' };
     assert.equal(replayed({}, {}), '');
@@ -70,14 +155,30 @@ test('a replay begins behind the nearest ancestor that is whole', () => {
     assert.equal(replayed({ forks: false }, lost), 's1 s2');
     assert.equal(replayed({ forks: false, checkpoint: checkpoint() }, lost), 's2');
     assert.equal(replayed({}, { living: 'disk', checkpoint: checkpoint() }), 's2');
-    assert.equal(replayed({}, { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING } }), 's2');
+    assert.equal(
+        replayed({}, { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING } }),
+        's2',
+    );
 });
 
 test('sizes', () => {
-    for (const [n, said] of [[0, '0 B'], [999, '999 B'], [1000, '1.0 kB'], [9949, '9.9 kB'], [9950, '10 kB'], [3_100_000, '3.1 MB'], [999_999, '1.0 MB'], [52e9, '52 GB'], [5e15, '5000 TB']]) assert.equal(bytes(n), said);
+    for (const [n, said] of [
+        [0, '0 B'],
+        [999, '999 B'],
+        [1000, '1.0 kB'],
+        [9949, '9.9 kB'],
+        [9950, '10 kB'],
+        [3_100_000, '3.1 MB'],
+        [999_999, '1.0 MB'],
+        [52e9, '52 GB'],
+        [5e15, '5000 TB'],
+    ])
+        assert.equal(bytes(n), said);
 });
 
 test('trouble says what, why and how, and that work goes on', () => {
-    assert.equal(WORDS.trouble({ what: 'write to main.ratoon', why: 'the disk is full', how: 'free some space' }),
-        'Cannot write to main.ratoon: the disk is full. Free some space. Your work goes on in memory and is saved when this is over.');
+    assert.equal(
+        WORDS.trouble({ what: 'write to main.ratoon', why: 'the disk is full', how: 'free some space' }),
+        'Cannot write to main.ratoon: the disk is full. Free some space. Your work goes on in memory and is saved when this is over.',
+    );
 });

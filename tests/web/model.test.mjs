@@ -3,12 +3,51 @@ import { test } from 'node:test';
 import { nodesOf } from '../../web/graph/nodes.js';
 import { Model } from '../../web/shell/model.js';
 
-const root = { id: 'initial', name: 'initial', parent: null, exec_id: null, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null };
-const run = (id, more) => ({ exec_id: id, on: { state: 'initial' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null, ...more });
+const root = {
+    id: 'initial',
+    name: 'initial',
+    parent: null,
+    exec_id: null,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+};
+const run = (id, more) => ({
+    exec_id: id,
+    on: { state: 'initial' },
+    code: '',
+    status: 'running',
+    draft: null,
+    outputs: [],
+    error: null,
+    prompt: null,
+    started_at: 1,
+    duration_ms: null,
+    state: null,
+    ...more,
+});
 
 function loaded(snapshot = {}) {
     const model = new Model();
-    model.load({ name: 'main', states: [root], runs: [], drafts: [], trouble: null, people: [], ...snapshot });
+    model.load({
+        name: 'main',
+        states: [root],
+        runs: [],
+        drafts: [],
+        trouble: null,
+        people: [],
+        ...snapshot,
+    });
     return model;
 }
 
@@ -16,14 +55,30 @@ function loaded(snapshot = {}) {
 function outputs(...events) {
     const model = loaded({ runs: [run('r')] });
     for (const event of events) model.fold({ exec_id: 'r', ...event });
-    return model.runs.get('r').outputs.map((item) => (item.output_type === 'stream' ? `${item.name}:${item.pieces.join('')}` : `${item.display_id}:${item.data['text/plain']}`));
+    return model.runs
+        .get('r')
+        .outputs.map((item) =>
+            item.output_type === 'stream'
+                ? `${item.name}:${item.pieces.join('')}`
+                : `${item.display_id}:${item.data['text/plain']}`,
+        );
 }
 
-const out = (text, name = 'stdout') => ({ event: 'output_added', output: { output_type: 'stream', name, text } });
-const display = (text, display_id) => ({ event: 'output_added', output: { output_type: 'display_data', data: { 'text/plain': text }, metadata: {}, display_id } });
+const out = (text, name = 'stdout') => ({
+    event: 'output_added',
+    output: { output_type: 'stream', name, text },
+});
+const display = (text, display_id) => ({
+    event: 'output_added',
+    output: { output_type: 'display_data', data: { 'text/plain': text }, metadata: {}, display_id },
+});
 
 test('text of one stream is one item, in order with the others', () => {
-    assert.deepEqual(outputs(out('a'), out('b'), out('c', 'stderr'), out('d')), ['stdout:ab', 'stderr:c', 'stdout:d']);
+    assert.deepEqual(outputs(out('a'), out('b'), out('c', 'stderr'), out('d')), [
+        'stdout:ab',
+        'stderr:c',
+        'stdout:d',
+    ]);
 });
 
 test('cleared at once, or when the next comes', () => {
@@ -33,24 +88,50 @@ test('cleared at once, or when the next comes', () => {
 });
 
 test('a display is updated wherever it is shown', () => {
-    const updated = { event: 'display_updated', display_id: 'one', data: { 'text/plain': 'new' }, metadata: {} };
-    assert.deepEqual(outputs(display('old', 'one'), display('other', 'two'), updated), ['one:new', 'two:other']);
+    const updated = {
+        event: 'display_updated',
+        display_id: 'one',
+        data: { 'text/plain': 'new' },
+        metadata: {},
+    };
+    assert.deepEqual(outputs(display('old', 'one'), display('other', 'two'), updated), [
+        'one:new',
+        'two:other',
+    ]);
 });
 
 test('a run keeps its row in the graph when it becomes a state', () => {
     const model = loaded();
     model.fold({ event: 'run_added', run: run('r1') });
     model.fold({ event: 'run_added', run: run('r2') });
-    assert.deepEqual(nodesOf(model).map((node) => node.id), ['initial', 'r1', 'r2']);
+    assert.deepEqual(
+        nodesOf(model).map((node) => node.id),
+        ['initial', 'r1', 'r2'],
+    );
     model.fold({ event: 'state_added', state: { ...root, id: 's2', parent: 'initial', exec_id: 'r2' } });
     model.fold({ event: 'run_ended', exec_id: 'r2', status: 'ok', error: null, duration_ms: 1, state: 's2' });
-    assert.deepEqual(nodesOf(model).map((node) => node.id), ['initial', 'r1', 's2']);
+    assert.deepEqual(
+        nodesOf(model).map((node) => node.id),
+        ['initial', 'r1', 's2'],
+    );
 });
 
 test('a run that waits for another hangs below it', () => {
-    const model = loaded({ runs: [run('r1'), run('r2', { on: { run: 'r1' }, status: 'queued', started_at: null })] });
-    assert.deepEqual(nodesOf(model).map((node) => node.parent), [null, 'initial', 'r1']);
-    model.fold({ event: 'run_ended', exec_id: 'r2', status: 'interrupted', error: null, duration_ms: null, state: null });
+    const model = loaded({
+        runs: [run('r1'), run('r2', { on: { run: 'r1' }, status: 'queued', started_at: null })],
+    });
+    assert.deepEqual(
+        nodesOf(model).map((node) => node.parent),
+        [null, 'initial', 'r1'],
+    );
+    model.fold({
+        event: 'run_ended',
+        exec_id: 'r2',
+        status: 'interrupted',
+        error: null,
+        duration_ms: null,
+        state: null,
+    });
     assert.equal(nodesOf(model).length, 2, 'one that never began leaves no node');
 });
 
@@ -62,17 +143,41 @@ test('snapshot and events lead to the same', () => {
     one.fold({ exec_id: 'r', ...out('a') });
     one.fold({ event: 'state_added', state: child });
     one.fold({ event: 'run_ended', exec_id: 'r', status: 'ok', error: null, duration_ms: 2, state: 's' });
-    const other = loaded({ states: [root, child], runs: [run('r', { status: 'ok', duration_ms: 2, state: 's', outputs: [{ output_type: 'stream', name: 'stdout', text: 'a' }] })] });
-    const plain = (model) => JSON.parse(JSON.stringify([[...model.states], [...model.children], [...model.runs.values()]], (key, value) => (['key', 'rev'].includes(key) ? undefined : value)));
+    const other = loaded({
+        states: [root, child],
+        runs: [
+            run('r', {
+                status: 'ok',
+                duration_ms: 2,
+                state: 's',
+                outputs: [{ output_type: 'stream', name: 'stdout', text: 'a' }],
+            }),
+        ],
+    });
+    const plain = (model) =>
+        JSON.parse(
+            JSON.stringify(
+                [[...model.states], [...model.children], [...model.runs.values()]],
+                (key, value) => (['key', 'rev'].includes(key) ? undefined : value),
+            ),
+        );
     assert.deepEqual(plain(one), plain(other));
-    assert.deepEqual(one.lineage('s').map((state) => state.id), ['initial', 's']);
+    assert.deepEqual(
+        one.lineage('s').map((state) => state.id),
+        ['initial', 's'],
+    );
 });
 
 test('what is done about a checkpoint marks the node and leaves the shape of the graph alone', () => {
     const model = loaded();
     const { graphRev } = model;
     const [node] = nodesOf(model);
-    for (const saving of [{ now: 'waiting' }, { now: 'writing', percent: 40 }, { now: 'failed', why: 'no space' }, { now: 'idle' }]) {
+    for (const saving of [
+        { now: 'waiting' },
+        { now: 'writing', percent: 40 },
+        { now: 'failed', why: 'no space' },
+        { now: 'idle' },
+    ]) {
         model.fold({ event: 'saving_changed', state: 'initial', saving });
         assert.deepEqual(node.state.saving, saving, 'a node that is painted already knows');
         assert.equal(model.marksRev, model.rev);
@@ -105,7 +210,8 @@ test('trouble comes and goes; what was made meanwhile is not on disk yet', () =>
     const model = loaded();
     const trouble = { what: 'save it', why: 'the disk is full', how: 'free some space' };
     model.fold({ event: 'trouble_changed', trouble });
-    for (const id of ['a', 'b']) model.fold({ event: 'state_added', state: { ...root, id, parent: 'initial', exec_id: id } });
+    for (const id of ['a', 'b'])
+        model.fold({ event: 'state_added', state: { ...root, id, parent: 'initial', exec_id: id } });
     model.fold({ event: 'state_saved', state: 'a' });
     assert.deepEqual([model.trouble, [...model.unsaved]], [trouble, ['b']]);
     model.fold({ event: 'trouble_changed', trouble: null });
@@ -120,22 +226,51 @@ test('a new snapshot keeps the outputs that are shown already, and adds what is 
     const html = (said) => ({ output_type: 'display_data', data: { 'text/html': said }, metadata: {} });
     const model = loaded({ runs: [run('r', { outputs: [text('a'), html('<b>'), text('c')] })] });
     const before = [...model.runs.get('r').outputs];
-    model.load({ name: 'main', states: [root], drafts: [], trouble: null, people: [], runs: [run('r', { outputs: [text('a and b'), html('<b>'), text('other'), html('<i>')] })] });
+    model.load({
+        name: 'main',
+        states: [root],
+        drafts: [],
+        trouble: null,
+        people: [],
+        runs: [run('r', { outputs: [text('a and b'), html('<b>'), text('other'), html('<i>')] })],
+    });
     const after = model.runs.get('r').outputs;
-    assert.deepEqual(after.map((item, i) => item === before[i]), [true, true, false, false]);
-    assert.deepEqual(after.map((item) => item.pieces?.join('') ?? item.data['text/html']), ['a and b', '<b>', 'other', '<i>']);
+    assert.deepEqual(
+        after.map((item, i) => item === before[i]),
+        [true, true, false, false],
+    );
+    assert.deepEqual(
+        after.map((item) => item.pieces?.join('') ?? item.data['text/html']),
+        ['a and b', '<b>', 'other', '<i>'],
+    );
 });
 
 test('drafts that changed are put where they stand now, and the others stay', () => {
     const draft = (id, on = 'initial', source = '') => ({ id, on, kind: 'code', source, version: 1 });
     const model = loaded({ drafts: [draft('a'), draft('b'), draft('c')] });
-    const ids = (state) => model.draftsOn(state).map(({ id, source }) => id + source).join(' ');
-    const change = (on, put, removed = []) => model.fold({ event: 'drafts_changed', on, removed, put: put.map(([one, after]) => ({ draft: one, after })) });
+    const ids = (state) =>
+        model
+            .draftsOn(state)
+            .map(({ id, source }) => id + source)
+            .join(' ');
+    const change = (on, put, removed = []) =>
+        model.fold({
+            event: 'drafts_changed',
+            on,
+            removed,
+            put: put.map(([one, after]) => ({ draft: one, after })),
+        });
     change('initial', [[draft('b', 'initial', '!'), 'a']]);
     assert.equal(ids('initial'), 'a b! c');
-    change('initial', [[draft('c'), null], [draft('d'), 'a']]);
+    change('initial', [
+        [draft('c'), null],
+        [draft('d'), 'a'],
+    ]);
     assert.equal(ids('initial'), 'c a d b!');
-    change('s', [[draft('d', 's'), null], [draft('b', 's'), 'd']]);
+    change('s', [
+        [draft('d', 's'), null],
+        [draft('b', 's'), 'd'],
+    ]);
     assert.equal(`${ids('initial')} | ${ids('s')}`, 'c a | d b');
     assert.equal(model.draft('b').on, 's');
     change('initial', [], ['c', 'a']);

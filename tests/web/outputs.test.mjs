@@ -23,13 +23,21 @@ test('the richest representation is shown', () => {
 
 test('a widget is shown by what it says of itself', () => {
     const view = { 'application/vnd.jupyter.widget-view+json': { model_id: 'x' } };
-    assert.deepEqual(choose({ ...view, 'text/plain': 'IntSlider()' }), { how: 'widget', mime: 'application/vnd.jupyter.widget-view+json', data: { 'text/plain': 'IntSlider()' } });
+    assert.deepEqual(choose({ ...view, 'text/plain': 'IntSlider()' }), {
+        how: 'widget',
+        mime: 'application/vnd.jupyter.widget-view+json',
+        data: { 'text/plain': 'IntSlider()' },
+    });
     assert.deepEqual(choose(view).data, { 'text/plain': '' });
 });
 
 test('plots that are data become what draws them, and cannot end the script that holds them', () => {
     const evil = { data: [{ name: '</script><script>alert(1)</script>\u2028' }], layout: {} };
-    for (const text of [plotlyHtml(evil), vegaHtml(evil, true), choose({ 'application/vnd.plotly.v1+json': evil, 'text/html': 'other' }).data]) {
+    for (const text of [
+        plotlyHtml(evil),
+        vegaHtml(evil, true),
+        choose({ 'application/vnd.plotly.v1+json': evil, 'text/html': 'other' }).data,
+    ]) {
         assert.equal(text.match(/<\/script>/g).length, 2);
         assert.doesNotMatch(text, /\u2028/);
     }
@@ -50,21 +58,48 @@ test('public addresses of libraries mean what the user has installed', () => {
         'https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.5/MathJax.js?config=TeX': 'nothing',
     };
     for (const [url, name] of Object.entries(known)) assert.equal(libraryOf(url), name, url);
-    for (const url of ['https://evil.example/x.js', 'https://cdn.plot.ly.evil.example/x.js', 'https://evil.example/?/plotly@3', '']) assert.equal(libraryOf(url), null, url);
+    for (const url of [
+        'https://evil.example/x.js',
+        'https://cdn.plot.ly.evil.example/x.js',
+        'https://evil.example/?/plotly@3',
+        '',
+    ])
+        assert.equal(libraryOf(url), null, url);
 });
 
 test('addresses in text, without the marks around them', () => {
-    const links = (text) => withLinks(text).filter((one) => one.isLink).map((one) => one.text);
-    assert.deepEqual(links('see https://a.b/c_(d). And (http://x.y/z?q=1)!'), ['https://a.b/c_(d)', 'http://x.y/z?q=1']);
+    const links = (text) =>
+        withLinks(text)
+            .filter((one) => one.isLink)
+            .map((one) => one.text);
+    assert.deepEqual(links('see https://a.b/c_(d). And (http://x.y/z?q=1)!'), [
+        'https://a.b/c_(d)',
+        'http://x.y/z?q=1',
+    ]);
     assert.deepEqual(links('javascript://x ftp://y https:// none'), []);
     assert.deepEqual(links('https://a.b\u202egnp.x'), ['https://a.b']);
-    assert.equal(withLinks('a https://b.c, d').map((one) => one.text).join(''), 'a https://b.c, d');
+    assert.equal(
+        withLinks('a https://b.c, d')
+            .map((one) => one.text)
+            .join(''),
+        'a https://b.c, d',
+    );
 });
 
 test('formulas are told from money', () => {
-    const tex = (text) => withFormulas(text).filter((part) => typeof part !== 'string').map((part) => part.tex);
+    const tex = (text) =>
+        withFormulas(text)
+            .filter((part) => typeof part !== 'string')
+            .map((part) => part.tex);
     assert.deepEqual(tex('costs $5 and $6, or $ 7$'), []);
-    assert.deepEqual(tex('$x$ and $a_1 + b$, $$c$$, \\(d\\), \\\\(e\\\\), \\[f\\]'), ['x', 'a_1 + b', 'c', 'd', 'e', 'f']);
+    assert.deepEqual(tex('$x$ and $a_1 + b$, $$c$$, \\(d\\), \\\\(e\\\\), \\[f\\]'), [
+        'x',
+        'a_1 + b',
+        'c',
+        'd',
+        'e',
+        'f',
+    ]);
     assert.deepEqual(tex('\\begin{equation} x \\end{equation}!'), ['\\begin{equation} x \\end{equation}']);
     assert.deepEqual(tex('\\begin{equation} x'), []);
     assert.deepEqual(tex('$a\n\nb$'), []);
@@ -73,7 +108,9 @@ test('formulas are told from money', () => {
 });
 
 const FAILED = {
-    ename: 'ValueError', evalue: 'no\ngood', traceback: [
+    ename: 'ValueError',
+    evalue: 'no\ngood',
+    traceback: [
         '\x1b[31m---------------------------------------------------------------------------\x1b[39m',
         '\x1b[31mValueError\x1b[39m                                Traceback (most recent call last)',
         '\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[12]\x1b[39m\x1b[32m, line 4\x1b[39m, in \x1b[36mf\x1b[39m(x)\n\x1b[32m----> 4\x1b[39m raise ValueError()\n',
@@ -88,33 +125,87 @@ test('an error is taken apart: its title, its frames, the lines of cells', () =>
     assert.equal(after, '');
     assert.deepEqual(frames[0].place, { cell: 12, line: 4 });
     assert.equal(frames[0].rest, ', in f(x)');
-    assert.deepEqual(frames.map((one) => one.isFrame), [true, true]);
+    assert.deepEqual(
+        frames.map((one) => one.isFrame),
+        [true, true],
+    );
     assert.equal(frames[1].place, null);
 });
 
 test('a note on an error and a syntax error keep what they say', () => {
-    const noted = { ...FAILED, traceback: [...FAILED.traceback.slice(0, -1), 'ValueError: no\ngood\na note'] };
+    const noted = {
+        ...FAILED,
+        traceback: [...FAILED.traceback.slice(0, -1), 'ValueError: no\ngood\na note'],
+    };
     assert.equal(taken(noted).after, 'a note');
-    const syntax = { ename: 'SyntaxError', evalue: 'invalid syntax (1234.py, line 1)', traceback: ['  \x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[1]\x1b[39m\x1b[32m, line 1\x1b[39m\n    x = = 2\n        ^\n\x1b[31mSyntaxError\x1b[39m\x1b[31m:\x1b[39m invalid syntax\n'] };
+    const syntax = {
+        ename: 'SyntaxError',
+        evalue: 'invalid syntax (1234.py, line 1)',
+        traceback: [
+            '  \x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[1]\x1b[39m\x1b[32m, line 1\x1b[39m\n    x = = 2\n        ^\n\x1b[31mSyntaxError\x1b[39m\x1b[31m:\x1b[39m invalid syntax\n',
+        ],
+    };
     const { frames } = taken(syntax);
-    assert.deepEqual(frames.map(({ place, text }) => [place, text]), [[{ cell: 1, line: 1 }, '    x = = 2\n        ^']]);
-    assert.deepEqual(taken({ ename: 'KernelDied', evalue: 'gone', traceback: [] }), { title: 'KernelDied: gone', frames: [], after: '' });
-    assert.equal(taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['KeyboardInterrupt: '] }).after, '');
+    assert.deepEqual(
+        frames.map(({ place, text }) => [place, text]),
+        [[{ cell: 1, line: 1 }, '    x = = 2\n        ^']],
+    );
+    assert.deepEqual(taken({ ename: 'KernelDied', evalue: 'gone', traceback: [] }), {
+        title: 'KernelDied: gone',
+        frames: [],
+        after: '',
+    });
+    assert.equal(
+        taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['KeyboardInterrupt: '] }).after,
+        '',
+    );
     assert.deepEqual(taken({ ename: 'E', evalue: '', traceback: ['Input In [3], in <module>'] }).title, 'E');
-    assert.equal(taken({ ename: 'KeyboardInterrupt', evalue: '', traceback: ['Cell In[3], line 1', 'KeyboardInterrupt: '] }).after, '', 'no colon is left of an error that says nothing');
+    assert.equal(
+        taken({
+            ename: 'KeyboardInterrupt',
+            evalue: '',
+            traceback: ['Cell In[3], line 1', 'KeyboardInterrupt: '],
+        }).after,
+        '',
+        'no colon is left of an error that says nothing',
+    );
 });
 
-const library = (n) => Array.from({ length: n }, (_, i) => `File ~/lib/x.py:${i}, in g${i}()\n      ${i} h()\n`);
-const cell = (number, line, more = '') => `\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[${number}]\x1b[39m\x1b[32m, line ${line}\x1b[39m${more}\n----> ${line} x()\n`;
-const framesOf = (...traceback) => taken({ ename: 'KeyError', evalue: "'k'", traceback: [...traceback, "KeyError: 'k'"] }).frames;
+const library = (n) =>
+    Array.from({ length: n }, (_, i) => `File ~/lib/x.py:${i}, in g${i}()\n      ${i} h()\n`);
+const cell = (number, line, more = '') =>
+    `\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[${number}]\x1b[39m\x1b[32m, line ${line}\x1b[39m${more}\n----> ${line} x()\n`;
+const framesOf = (...traceback) =>
+    taken({ ename: 'KeyError', evalue: "'k'", traceback: [...traceback, "KeyError: 'k'"] }).frames;
 
 test("however deep an error is, the cell's own last line is shown", () => {
-    const shown = (...traceback) => shownAtFirst(framesOf(...traceback), 4).map((one) => (typeof one === 'number' ? one : one.place ? `${one.place.cell}:${one.place.line}` : one.text.match(/g\d+/)?.[0] ?? '…'));
+    const shown = (...traceback) =>
+        shownAtFirst(framesOf(...traceback), 4).map((one) =>
+            typeof one === 'number'
+                ? one
+                : one.place
+                  ? `${one.place.cell}:${one.place.line}`
+                  : (one.text.match(/g\d+/)?.[0] ?? '…'),
+        );
     assert.deepEqual(shown(cell(4, 7), ...library(9)), ['4:7', 6, 'g6', 'g7', 'g8']);
     assert.deepEqual(shown(cell(4, 7), ...library(3)), ['4:7', 'g0', 'g1', 'g2'], 'a few are shown at once');
-    assert.deepEqual(shown(cell(4, 7), cell(4, 2, ', in f()'), cell(1, 5, ', in other()'), ...library(7)), [1, '4:2', '1:5', 4, 'g4', 'g5', 'g6'], 'and that of the last cell');
-    assert.deepEqual(shown(cell(4, 7), ...library(9), cell(4, 2, ', in <lambda>(x)')), [8, 'g7', 'g8', '4:2']);
-    const chained = [...library(6), '\nThe above exception was the direct cause of the following exception:\n', cell(4, 9), ...library(6)];
+    assert.deepEqual(
+        shown(cell(4, 7), cell(4, 2, ', in f()'), cell(1, 5, ', in other()'), ...library(7)),
+        [1, '4:2', '1:5', 4, 'g4', 'g5', 'g6'],
+        'and that of the last cell',
+    );
+    assert.deepEqual(shown(cell(4, 7), ...library(9), cell(4, 2, ', in <lambda>(x)')), [
+        8,
+        'g7',
+        'g8',
+        '4:2',
+    ]);
+    const chained = [
+        ...library(6),
+        '\nThe above exception was the direct cause of the following exception:\n',
+        cell(4, 9),
+        ...library(6),
+    ];
     assert.deepEqual(shown(cell(4, 7), ...chained), [8, '4:9', 3, 'g3', 'g4', 'g5']);
     assert.deepEqual(shown(...library(8)), [5, 'g5', 'g6', 'g7'], 'an error without a line of the cell');
     const { frames } = taken({ ename: 'KeyError', evalue: '', traceback: [cell(4, 7), ...library(9)] });
@@ -130,9 +221,20 @@ test('the line at which a cell ended is that of its last error', () => {
 });
 
 test('images and files give their bytes', () => {
-    assert.match(imageAddress('image/svg+xml', '<svg width="1"><a>"#</a></svg>'), /^data:image\/svg\+xml,%3Csvg%20xmlns/);
+    assert.match(
+        imageAddress('image/svg+xml', '<svg width="1"><a>"#</a></svg>'),
+        /^data:image\/svg\+xml,%3Csvg%20xmlns/,
+    );
     assert.equal(imageAddress('image/png', 'aG\nk='), 'data:image/png;base64,aGk=');
     assert.deepEqual([...asBytes('application/pdf', 'aGk=')], [104, 105]);
     assert.deepEqual([...asBytes('image/svg+xml', 'hi')], [104, 105]);
-    assert.deepEqual([endingOf('image/jpeg'), endingOf('application/pdf'), endingOf('application/vnd.apache.parquet'), endingOf('image/svg+xml')], ['jpg', 'pdf', 'parquet', 'svg']);
+    assert.deepEqual(
+        [
+            endingOf('image/jpeg'),
+            endingOf('application/pdf'),
+            endingOf('application/vnd.apache.parquet'),
+            endingOf('image/svg+xml'),
+        ],
+        ['jpg', 'pdf', 'parquet', 'svg'],
+    );
 });

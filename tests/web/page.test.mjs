@@ -9,8 +9,40 @@ import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { WORDS } from '../../web/shell/words.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
-const run = (id, on, more = {}) => ({ exec_id: id, on: { state: on }, code: `code of ${id}`, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: null, ...more });
+const state = (id, parent, more = {}) => ({
+    id,
+    name: id,
+    parent,
+    exec_id: parent && `run-${id}`,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+    ...more,
+});
+const run = (id, on, more = {}) => ({
+    exec_id: id,
+    on: { state: on },
+    code: `code of ${id}`,
+    status: 'ok',
+    draft: null,
+    outputs: [],
+    error: null,
+    prompt: null,
+    started_at: 1,
+    duration_ms: 1,
+    state: null,
+    ...more,
+});
 const draft = (id, on, source = id, version = 1) => ({ id, on, kind: 'code', source, version });
 /** One that stands above the cell of a child of its state. */
 const above = (before, one) => ({ ...one, before });
@@ -44,29 +76,47 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
     page.allowed(scope);
     page.connected('open');
     const line = ['initial', ...states];
-    page.loaded({
-        name: 'main',
-        states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i, living: living[id] ?? 'memory' })),
-        runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
-        drafts,
-        trouble: null, people: [],
-    }, address);
+    page.loaded(
+        {
+            name: 'main',
+            states: line.map((id, i) =>
+                state(id, i ? line[i - 1] : null, { exec_count: i, living: living[id] ?? 'memory' }),
+            ),
+            runs: states.map((id, i) => run(`run-${id}`, line[i], { state: id })),
+            drafts,
+            trouble: null,
+            people: [],
+        },
+        address,
+    );
     return { page, sent, answers, addresses, tab, questions, decisions };
 }
 
 /** Cells as text: `[a]` ran, `d` draft, `?` the empty one, `!x` an attempt. */
-const shown = (page) => page.cells().map((cell) => {
-    if (cell.kind === 'ran') return `[${cell.state.id}]`;
-    if (cell.kind === 'attempt') return `!${cell.run.exec_id}`;
-    return cell.isFresh ? '?' : cell.draft.id;
-}).join(' ');
+const shown = (page) =>
+    page
+        .cells()
+        .map((cell) => {
+            if (cell.kind === 'ran') return `[${cell.state.id}]`;
+            if (cell.kind === 'attempt') return `!${cell.run.exec_id}`;
+            return cell.isFresh ? '?' : cell.draft.id;
+        })
+        .join(' ');
 
 /** What the server says of drafts that hang on a state now. */
-const puts = (on, ...drafts) => ({ event: 'drafts_changed', on, removed: [], put: drafts.map((draft, i) => ({ draft, after: drafts[i - 1]?.id ?? null })) });
+const puts = (on, ...drafts) => ({
+    event: 'drafts_changed',
+    on,
+    removed: [],
+    put: drafts.map((draft, i) => ({ draft, after: drafts[i - 1]?.id ?? null })),
+});
 
 /** What the server says when a run left a state. */
 function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
-    page.happened({ event: 'run_added', run: run(exec_id, on, { status: 'queued', draft: id, started_at: null }) });
+    page.happened({
+        event: 'run_added',
+        run: run(exec_id, on, { status: 'queued', draft: id, started_at: null }),
+    });
     page.happened({ event: 'run_started', exec_id, on: { state: on }, started_at: 5 });
     page.happened({ event: 'state_added', state: state(name, on, { exec_id }) });
     page.happened(puts(name, ...moved.map((d) => draft(d, name))));
@@ -76,11 +126,16 @@ function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
 
 test('a warning is told at the cell where it begins, and where one stands', () => {
     const { page } = open({ states: ['a', 'b', 'c', 'd'] });
-    const warn = (id, parent, ...warnings) => page.happened({ event: 'state_changed', state: state(id, parent, { warnings }) });
+    const warn = (id, parent, ...warnings) =>
+        page.happened({ event: 'state_changed', state: state(id, parent, { warnings }) });
     warn('b', 'a', 'a thread');
     warn('c', 'b', 'a thread', 'a socket');
     warn('d', 'c', 'a thread', 'a socket');
-    const told = () => page.cells().filter((cell) => cell.kind === 'ran').map((cell) => cell.warnings.join());
+    const told = () =>
+        page
+            .cells()
+            .filter((cell) => cell.kind === 'ran')
+            .map((cell) => cell.warnings.join());
     page.goTo('d');
     assert.deepEqual(told(), ['', 'a thread', 'a socket', 'a thread,a socket']);
     page.goTo('c');
@@ -164,7 +219,9 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
     assert.equal(page.cells().length, 4);
     assert.equal(page.cells()[2].key, fresh.key);
     page.drafts.flush(fresh.draft.id);
-    assert.deepEqual(sent, [{ do: 'put_draft', draft: { ...fresh.draft, source: 'x' }, after: null, in_place: false, base: 0 }]);
+    assert.deepEqual(sent, [
+        { do: 'put_draft', draft: { ...fresh.draft, source: 'x' }, after: null, in_place: false, base: 0 },
+    ]);
 });
 
 test('the echo of our own typing changes nothing; what another tab typed is laid together with what is not there yet', async () => {
@@ -200,7 +257,8 @@ test('what was typed while the cell ran stays, as a change of the new cell', () 
 
 test('versions of a cell are what it left when it ran again, not what was inserted beside it', () => {
     const { page, sent } = open({ drafts: [above('b', draft('in', 'a'))] });
-    const versions = () => page.cells().flatMap((cell) => (cell.kind === 'ran' ? [cell.versions.join(' ')] : []));
+    const versions = () =>
+        page.cells().flatMap((cell) => (cell.kind === 'ran' ? [cell.versions.join(' ')] : []));
     page.run(page.cells()[1], 'in');
     succeed(page, sent.at(-1), 'a', 'n');
     assert.deepEqual(versions(), ['a', 'n']);
@@ -270,7 +328,13 @@ test('what another tab typed in the same place stands before ours, and ours goes
     answers[0]({ kind: 'refused', code: 'conflict', what: '', why: '', how: '' });
     await settle();
     assert.deepEqual(sources(page), ['theirsmine']);
-    assert.deepEqual(sent.map((one) => [one.do, one.draft.source, one.base]), [['put_draft', 'mine', 1], ['put_draft', 'theirsmine', 2]]);
+    assert.deepEqual(
+        sent.map((one) => [one.do, one.draft.source, one.base]),
+        [
+            ['put_draft', 'mine', 1],
+            ['put_draft', 'theirsmine', 2],
+        ],
+    );
     assert.equal(page.notice, null);
 });
 
@@ -289,7 +353,13 @@ test('a draft that somebody threw away while we typed in it is made again', asyn
     page.drafts.flush('d');
     answers[0]({ kind: 'refused', code: 'not_found', what: '', why: '', how: '' });
     await settle();
-    assert.deepEqual(sent.map((one) => [one.draft.source, one.base, one.in_place]), [['x = 1', 4, false], ['x = 1', 0, false]]);
+    assert.deepEqual(
+        sent.map((one) => [one.draft.source, one.base, one.in_place]),
+        [
+            ['x = 1', 4, false],
+            ['x = 1', 0, false],
+        ],
+    );
     assert.deepEqual(sources(page), ['x = 1']);
 });
 
@@ -299,8 +369,21 @@ test('what was typed into a draft that has become a state elsewhere is a change 
     page.type(page.cells()[2], 'x = 2');
     page.drafts.flush('d');
     const line = ['initial', 'a', 'b', 'c'];
-    page.loaded({ name: 'main', states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i })),
-        runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id, ...(id === 'c' && { draft: 'd', code: 'x' }) })), drafts: [], trouble: null, people: [] }, 'c');
+    page.loaded(
+        {
+            name: 'main',
+            states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i })),
+            runs: line
+                .slice(1)
+                .map((id, i) =>
+                    run(`run-${id}`, line[i], { state: id, ...(id === 'c' && { draft: 'd', code: 'x' }) }),
+                ),
+            drafts: [],
+            trouble: null,
+            people: [],
+        },
+        'c',
+    );
     for (const answer of [0, 1]) {
         answers[answer]?.({ kind: 'refused', code: 'not_found', what: '', why: '', how: '' });
         await settle();
@@ -326,12 +409,26 @@ test('two cells run one after the other before the server has said anything: the
 
 test('all drafts from a cell on run in order', () => {
     const text = { ...draft('t', 'b', '# words'), kind: 'markdown' };
-    const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b'), text, draft('empty', 'b', ' '), draft('d3', 'b')] });
-    assert.deepEqual(page.runnable().map((cell) => cell.draft.id), ['d1', 'd2', 'd3']);
+    const { page, sent } = open({
+        drafts: [draft('d1', 'b'), draft('d2', 'b'), text, draft('empty', 'b', ' '), draft('d3', 'b')],
+    });
+    assert.deepEqual(
+        page.runnable().map((cell) => cell.draft.id),
+        ['d1', 'd2', 'd3'],
+    );
     page.runFrom(page.cells()[3].key);
-    assert.deepEqual(sent.map((one) => one.draft), ['d2', 'd3']);
-    assert.deepEqual(sent.map((one) => one.on), [{ state: 'b' }, { run: sent[0].exec_id }]);
-    assert.deepEqual(page.runnable().map((cell) => cell.draft.id), ['d1']);
+    assert.deepEqual(
+        sent.map((one) => one.draft),
+        ['d2', 'd3'],
+    );
+    assert.deepEqual(
+        sent.map((one) => one.on),
+        [{ state: 'b' }, { run: sent[0].exec_id }],
+    );
+    assert.deepEqual(
+        page.runnable().map((cell) => cell.draft.id),
+        ['d1'],
+    );
 });
 
 test('a draft is put above another', () => {
@@ -351,14 +448,22 @@ test('drafts are removed, and put back where they stood', () => {
     cuttings.putBack();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
     assert.equal(cuttings.putBack(), null);
-    cuttings.remove(page.cells().slice(2, 4).map((cell) => cell.draft), () => {});
+    cuttings.remove(
+        page
+            .cells()
+            .slice(2, 4)
+            .map((cell) => cell.draft),
+        () => {},
+    );
     assert.deepEqual(sources(page), []);
     cuttings.putBack();
     assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
 });
 
 test('an empty draft is put back, too, without a word when it goes', () => {
-    const { page } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b', ''), above('b', draft('in', 'a', ''))] });
+    const { page } = open({
+        drafts: [draft('d1', 'b'), draft('d2', 'b', ''), above('b', draft('in', 'a', ''))],
+    });
     const cuttings = new Cuttings(page);
     cuttings.remove([page.drafts.get('d2')], () => {});
     assert.equal(page.notice, null);
@@ -367,15 +472,28 @@ test('an empty draft is put back, too, without a word when it goes', () => {
     assert.deepEqual(sources(page), ['d1', '']);
     cuttings.remove([page.drafts.get('in')], () => {});
     const back = cuttings.putBack();
-    assert.ok(page.cells().some((cell) => cell.key === back), 'it is shown in the midst of the line, too');
+    assert.ok(
+        page.cells().some((cell) => cell.key === back),
+        'it is shown in the midst of the line, too',
+    );
 });
 
 test('forgetting an attempt takes its draft along while nobody has changed it', () => {
-    for (const [source, goes] of [['d', true], ['d, but right', false]]) {
+    for (const [source, goes] of [
+        ['d', true],
+        ['d, but right', false],
+    ]) {
         const { page, sent } = open({ drafts: [draft('d', 'b', source)] });
-        page.happened({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
+        page.happened({
+            event: 'run_added',
+            run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }),
+        });
         new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
-        assert.deepEqual(sent.map((one) => one.do), goes ? ['delete_draft'] : [], 'for a moment it can be taken back');
+        assert.deepEqual(
+            sent.map((one) => one.do),
+            goes ? ['delete_draft'] : [],
+            'for a moment it can be taken back',
+        );
         page.deleting.commit();
         assert.equal(sent.at(-1).do, 'drop_attempt');
     }
@@ -384,7 +502,11 @@ test('forgetting an attempt takes its draft along while nobody has changed it', 
 test('a forgotten attempt is out of sight, and back when that is undone; nothing is sent', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'd, but right')] });
     page.happened({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
-    const shown = () => page.cells().map(runOf).filter((one) => one?.exec_id === 'bad').length;
+    const shown = () =>
+        page
+            .cells()
+            .map(runOf)
+            .filter((one) => one?.exec_id === 'bad').length;
     assert.equal(shown(), 1);
     new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
     assert.equal(shown(), 0);
@@ -397,7 +519,10 @@ test('a forgotten attempt is out of sight, and back when that is undone; nothing
 test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', '')] });
     page.type(page.cells()[2], 'typed');
-    page.loaded({ name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null, people: [] }, 'b');
+    page.loaded(
+        { name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null, people: [] },
+        'b',
+    );
     assert.deepEqual(sources(page, 'initial'), ['typed']);
     assert.equal(sent.at(-1).draft.on, 'initial');
     assert.match(page.notice.text, /are gone/);
@@ -408,9 +533,15 @@ test('variables: data first, and what was shown is shown after a reload', async 
     page.variables.show(true);
     assert.equal(sent[0].do, 'look_at_variables');
     const one = (name, type) => ({ name, type, repr: '', size: null });
-    answers[0]({ kind: 'variables', variables: [one('np', 'module'), one('f', 'function'), one('x', 'int'), one('df', 'DataFrame')] });
+    answers[0]({
+        kind: 'variables',
+        variables: [one('np', 'module'), one('f', 'function'), one('x', 'int'), one('df', 'DataFrame')],
+    });
     await settle();
-    assert.deepEqual(page.variables.here.map(({ name }) => name), ['x', 'df', 'np', 'f']);
+    assert.deepEqual(
+        page.variables.here.map(({ name }) => name),
+        ['x', 'df', 'np', 'f'],
+    );
     assert.equal(tab.get('showsVariables'), true);
 });
 
@@ -418,15 +549,30 @@ test('variables that could not be had are asked for again by whoever comes again
     const { page, sent, answers } = open();
     const asked = () => sent.filter((one) => one.do === 'look_at_variables').map((one) => one.state);
     page.variables.show(true);
-    answers[0]({ kind: 'refused', code: 'timeout', what: 'look at state b', why: 'it took longer than 5 s', how: 'try again' });
+    answers[0]({
+        kind: 'refused',
+        code: 'timeout',
+        what: 'look at state b',
+        why: 'it took longer than 5 s',
+        how: 'try again',
+    });
     await settle();
-    assert.equal(page.variables.here, 'These variables cannot be shown now: it took longer than 5 s. Try again.');
+    assert.equal(
+        page.variables.here,
+        'These variables cannot be shown now: it took longer than 5 s. Try again.',
+    );
     page.variables.follow();
     assert.deepEqual(asked(), ['b'], 'not with every event');
     page.goTo('a');
     page.goTo('b');
     assert.deepEqual(asked(), ['b', 'a', 'b']);
-    answers[2]({ kind: 'refused', code: 'timeout', what: 'look at state b', why: 'it took longer than 5 s', how: 'try again' });
+    answers[2]({
+        kind: 'refused',
+        code: 'timeout',
+        what: 'look at state b',
+        why: 'it took longer than 5 s',
+        how: 'try again',
+    });
     await settle();
     page.variables.again();
     assert.deepEqual(asked(), ['b', 'a', 'b', 'b']);
@@ -439,32 +585,59 @@ test('a draft that an earlier cell left behind offers no place around it', () =>
 });
 
 test('what was typed is sent before the run that builds on it, and waits for what is under way', async () => {
-    const { page, sent, answers } = open({ drafts: [{ ...draft('t', 'b', ''), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')] });
+    const { page, sent, answers } = open({
+        drafts: [{ ...draft('t', 'b', ''), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')],
+    });
     page.type(page.cells()[2], '# A');
     page.drafts.flush('t');
     page.type(page.cells()[2], '# A title');
     page.run(page.cells()[3], 'd');
     page.run(page.cells()[4], 'e');
-    assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['# A']);
-    page.happened(puts('b', { ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')));
+    assert.deepEqual(
+        sent.map((one) => one.draft.source ?? one.do),
+        ['# A'],
+    );
+    page.happened(
+        puts('b', { ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')),
+    );
     answers[0]({ kind: 'done' });
     await settle();
-    assert.deepEqual(sent.map((one) => one.draft.source ?? one.draft), ['# A', '# A title', 'd', 'e']);
+    assert.deepEqual(
+        sent.map((one) => one.draft.source ?? one.draft),
+        ['# A', '# A title', 'd', 'e'],
+    );
     assert.deepEqual([sent[1].base, sent[3].on], [2, { run: sent[2].exec_id }]);
 });
 
 test('a draft that runs already is not sent again when the run before it ends', () => {
     const { page, sent } = open();
     for (const code of ['one', 'two']) {
-        page.type(page.cells().findLast((cell) => cell.isFresh), code);
-        page.run(page.cells().find((cell) => cell.kind === 'draft' && cell.draft.source === code), code);
+        page.type(
+            page.cells().findLast((cell) => cell.isFresh),
+            code,
+        );
+        page.run(
+            page.cells().find((cell) => cell.kind === 'draft' && cell.draft.source === code),
+            code,
+        );
     }
-    succeed(page, sent.find((one) => one.do === 'run'), 'b', 'c');
-    assert.deepEqual(sent.map((one) => one.draft.source ?? one.do), ['one', 'run', 'two', 'run']);
+    succeed(
+        page,
+        sent.find((one) => one.do === 'run'),
+        'b',
+        'c',
+    );
+    assert.deepEqual(
+        sent.map((one) => one.draft.source ?? one.do),
+        ['one', 'run', 'two', 'run'],
+    );
 });
 
 test('a run at a state that has no process asks first, and only then', async () => {
-    const { page, sent, questions, decisions } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')], living: { a: 'disk', b: 'replay' } });
+    const { page, sent, questions, decisions } = open({
+        drafts: [draft('d1', 'b'), draft('d2', 'b')],
+        living: { a: 'disk', b: 'replay' },
+    });
     page.runFrom();
     assert.deepEqual(sent, []);
     assert.match(questions[0].title, /no process. Run its 2 cells again first/);
@@ -476,7 +649,13 @@ test('a run at a state that has no process asks first, and only then', async () 
     page.runFrom();
     decisions[1](true);
     await settle();
-    assert.deepEqual(sent.map((one) => [one.do, one.draft, one.replay]), [['run', 'd1', true], ['run', 'd2', undefined]]);
+    assert.deepEqual(
+        sent.map((one) => [one.do, one.draft, one.replay]),
+        [
+            ['run', 'd1', true],
+            ['run', 'd2', undefined],
+        ],
+    );
     page.run(page.cells()[1], 'again');
     assert.deepEqual(sent.at(-1).on, { state: 'a' });
     assert.equal(sent.at(-1).replay, undefined, 'what is on disk comes back by itself');
@@ -491,7 +670,10 @@ test('while a state is replayed already, a run at it does not ask again', () => 
 });
 
 test('a replay asks how many cells will run, shows that it is under way, and says why it failed', async () => {
-    const { page, sent, answers, questions, decisions } = open({ states: ['a', 'b', 'c'], living: { a: 'disk', b: 'replay', c: 'replay' } });
+    const { page, sent, answers, questions, decisions } = open({
+        states: ['a', 'b', 'c'],
+        living: { a: 'disk', b: 'replay', c: 'replay' },
+    });
     page.keeping.replay('c');
     assert.equal(questions[0].title, 'Run 3 cells again?', 'a checkpoint that is not there helps nobody');
     assert.match(questions[0].why, /“code of run-a”/);
@@ -500,7 +682,13 @@ test('a replay asks how many cells will run, shows that it is under way, and say
     assert.deepEqual(sent, [{ do: 'replay', state: 'c' }]);
     assert.ok(page.cells()[2].progress);
     page.happened({ event: 'replaying', state: 'c', done: 1, total: 3 });
-    answers[0]({ kind: 'refused', code: 'kernel', what: 'replay c', why: 'cell 2 failed', how: 'look at it' });
+    answers[0]({
+        kind: 'refused',
+        code: 'kernel',
+        what: 'replay c',
+        why: 'cell 2 failed',
+        how: 'look at it',
+    });
     await settle();
     assert.equal(page.cells()[2].progress, undefined);
     assert.equal(page.notice.text, 'Cannot replay c: cell 2 failed. Look at it.');
@@ -510,7 +698,15 @@ test('states are pinned, saved and trusted', async () => {
     const { page, sent, answers, decisions } = open();
     page.keeping.pin('a', true);
     page.keeping.save('b');
-    answers[1]({ kind: 'checkpointed', checkpoint: { checkpoint_id: 'x', compressed_size_bytes: 1_200_000, is_trusted: true, missing: [{ name: 'g', type: 'generator', reason: 'no' }] } });
+    answers[1]({
+        kind: 'checkpointed',
+        checkpoint: {
+            checkpoint_id: 'x',
+            compressed_size_bytes: 1_200_000,
+            is_trusted: true,
+            missing: [{ name: 'g', type: 'generator', reason: 'no' }],
+        },
+    });
     await settle();
     assert.equal(page.notice.text, 'Saved, 1.2 MB on disk. One name could not be saved: see below the cell.');
     page.keeping.trust();
@@ -520,7 +716,12 @@ test('states are pinned, saved and trusted', async () => {
     await settle();
     assert.equal(page.notice.text, '3 checkpoints are trusted now.');
     page.keeping.forkAnyway('a', true);
-    assert.deepEqual(sent, [{ do: 'pin', state: 'a', pinned: true }, { do: 'checkpoint', state: 'b' }, { do: 'trust' }, { do: 'fork_anyway', state: 'a', anyway: true }]);
+    assert.deepEqual(sent, [
+        { do: 'pin', state: 'a', pinned: true },
+        { do: 'checkpoint', state: 'b' },
+        { do: 'trust' },
+        { do: 'fork_anyway', state: 'a', anyway: true },
+    ]);
 });
 
 test('after a restart of the server the page stands where it stood, with all that was typed', async () => {
@@ -531,31 +732,52 @@ test('after a restart of the server the page stands where it stood, with all tha
     page.type(fresh, 'new');
     const line = ['initial', 'a', 'b', 'c'];
     const before = page.cells().map((cell) => cell.key);
-    page.loaded({
-        name: 'main',
-        states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i, living: i ? 'disk' : 'memory' })),
-        runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id })),
-        drafts: [draft('d', 'b')],
-        trouble: null, people: [],
-    }, 'b');
+    page.loaded(
+        {
+            name: 'main',
+            states: line.map((id, i) =>
+                state(id, i ? line[i - 1] : null, { exec_count: i, living: i ? 'disk' : 'memory' }),
+            ),
+            runs: line.slice(1).map((id, i) => run(`run-${id}`, line[i], { state: id })),
+            drafts: [draft('d', 'b')],
+            trouble: null,
+            people: [],
+        },
+        'b',
+    );
     assert.equal(page.here, 'b');
-    assert.deepEqual(page.cells().map((cell) => cell.key), before);
+    assert.deepEqual(
+        page.cells().map((cell) => cell.key),
+        before,
+    );
     assert.deepEqual(sources(page), ['typed and not sent', 'new']);
     assert.equal(page.cells()[0].edit.text, 'changed');
     assert.deepEqual(tab.get('edits'), [['a', { text: 'changed', run: null }]]);
     assert.equal(page.notice, null);
     page.drafts.flushAll();
-    assert.deepEqual(sent.map((one) => one.draft.source), ['typed and not sent', 'new']);
+    assert.deepEqual(
+        sent.map((one) => one.draft.source),
+        ['typed and not sent', 'new'],
+    );
 });
 
 test('a replay that was stopped here has not failed', async () => {
     const { page, sent, answers, decisions } = open({ living: { b: 'replay' } });
-    const refused = { kind: 'refused', code: 'lost', what: 'replay state b', why: 'it was stopped', how: 'run its cells by hand and change what fails' };
+    const refused = {
+        kind: 'refused',
+        code: 'lost',
+        what: 'replay state b',
+        why: 'it was stopped',
+        how: 'run its cells by hand and change what fails',
+    };
     page.keeping.replay('b');
     decisions[0](true);
     await settle();
     page.keeping.stopReplay('b');
-    assert.deepEqual(sent.map((one) => one.do), ['replay', 'interrupt']);
+    assert.deepEqual(
+        sent.map((one) => one.do),
+        ['replay', 'interrupt'],
+    );
     answers[1]({ kind: 'interrupted', interrupted: true });
     answers[0](refused);
     await settle();
@@ -570,11 +792,20 @@ test('a replay that was stopped here has not failed', async () => {
 
 test('what the banner says about the disk no notice repeats', () => {
     const { page } = open();
-    const refused = { kind: 'refused', code: 'disk', what: 'keep what was done', why: 'the disk is full', how: 'free some space' };
+    const refused = {
+        kind: 'refused',
+        code: 'disk',
+        what: 'keep what was done',
+        why: 'the disk is full',
+        how: 'free some space',
+    };
     page.refused(refused);
     assert.match(page.notice.text, /disk is full/);
     page.hush();
-    page.happened({ event: 'trouble_changed', trouble: { what: 'write', why: 'the disk is full', how: 'free some space' } });
+    page.happened({
+        event: 'trouble_changed',
+        trouble: { what: 'write', why: 'the disk is full', how: 'free some space' },
+    });
     page.refused(refused);
     assert.equal(page.notice, null);
 });
@@ -600,11 +831,19 @@ test('a run that was asked for is waiting from then on, also where the server sa
     assert.equal(cell('d').isAsked, true);
     const exec_id = page.asked.get('d');
     page.connected('open');
-    page.happened({ event: 'run_added', seq: 1, run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }) });
+    page.happened({
+        event: 'run_added',
+        seq: 1,
+        run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }),
+    });
     assert.equal(cell('d').isAsked, false, 'from now on its run tells');
     page.run(cell('a'), 'changed');
     assert.equal(cell('a').isAsked, true, 'one that ran, too');
     const again = page.edits.get('a').run;
-    page.happened({ event: 'run_added', seq: 2, run: run(again, 'initial', { status: 'running', code: 'changed' }) });
+    page.happened({
+        event: 'run_added',
+        seq: 2,
+        run: run(again, 'initial', { status: 'running', code: 'changed' }),
+    });
     assert.equal(cell('a').isAsked, false);
 });

@@ -9,20 +9,40 @@ import { Page } from '../../web/notebook/page.js';
 import { colourOf, COLOURS, initialsOf, others, placeOf } from '../../web/presence/presence.js';
 import { edits, merge, placeAfter } from '../../web/text/merge.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
+const state = (id, parent, more = {}) => ({
+    id,
+    name: id,
+    parent,
+    exec_id: parent && `run-${id}`,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+    ...more,
+});
 
 /** Chance that gives the same every time. */
 function chance(seed) {
-    let now = seed * 2654435761 % 2 ** 32;
+    let now = (seed * 2654435761) % 2 ** 32;
     return (n) => {
         now = (now * 1664525 + 1013904223) % 2 ** 32;
-        return Math.floor(now / 2 ** 32 * n);
+        return Math.floor((now / 2 ** 32) * n);
     };
 }
 
 // Merging
 
-const apply = (text, all) => all.reduceRight((now, { from, to, insert }) => now.slice(0, from) + insert + now.slice(to), text);
+const apply = (text, all) =>
+    all.reduceRight((now, { from, to, insert }) => now.slice(0, from) + insert + now.slice(to), text);
 
 test('the changes between two texts turn one into the other, and cut no character in two', () => {
     const below = chance(7);
@@ -37,7 +57,10 @@ test('the changes between two texts turn one into the other, and cut no characte
 });
 
 test('changes at different places of one line, and of different lines, are both there', () => {
-    assert.equal(merge('total = price * n', 'total = price * n + tax', 'the_total = price * n'), 'the_total = price * n + tax');
+    assert.equal(
+        merge('total = price * n', 'total = price * n + tax', 'the_total = price * n'),
+        'the_total = price * n + tax',
+    );
     assert.equal(merge('a\nb\nc', 'a1\nb\nc', 'a\nb\nc1'), 'a1\nb\nc1');
     assert.equal(merge('a b c d', 'A b C d', 'a B c D'), 'A B C D');
     assert.equal(merge('one two three', 'two three', 'one two'), 'two', 'what either took away is gone');
@@ -53,7 +76,11 @@ test('at the same place both texts stand whole: first what was there first, but 
 
 test('a place moves with the text before it', () => {
     assert.equal(placeAfter(5, edits('hello world', 'oh hello world')), 8);
-    assert.equal(placeAfter(5, edits('hello world', 'hello, world')), 5, 'what is put in right there stands behind it');
+    assert.equal(
+        placeAfter(5, edits('hello world', 'hello, world')),
+        5,
+        'what is put in right there stands behind it',
+    );
     assert.equal(placeAfter(8, edits('hello world', 'hello')), 5);
 });
 
@@ -100,7 +127,8 @@ class World {
         this.drafts.set(draft.id, next);
         const ids = [...this.drafts.keys()];
         const put = [{ draft: next, after: ids[ids.indexOf(draft.id) - 1] ?? null }];
-        for (const client of this.clients) client.down(structuredClone({ event: 'drafts_changed', on: 's', removed: [], put }));
+        for (const client of this.clients)
+            client.down(structuredClone({ event: 'drafts_changed', on: 's', removed: [], put }));
         return { kind: 'done' };
     }
 }
@@ -185,17 +213,25 @@ test('however several people type into one draft, all come to the same text and 
             assert.ok((steps += 1) < 20_000, `seed ${seed}: it comes to rest`);
         }
         const texts = world.clients.map((client) => client.text);
-        assert.equal(new Set([...texts, world.drafts.get('d').source]).size, 1, `seed ${seed}: ${JSON.stringify(texts)}`);
+        assert.equal(
+            new Set([...texts, world.drafts.get('d').source]).size,
+            1,
+            `seed ${seed}: ${JSON.stringify(texts)}`,
+        );
         const [text] = texts;
         assert.equal(new Set(text).size, [...text].length, `seed ${seed}: nothing stands there twice`);
         for (const one of typed) assert.equal(text.includes(one), !taken.has(one), `seed ${seed}: ${one}`);
-        for (const client of world.clients) assert.equal(client.drafts.local.size, 0, `seed ${seed}: nothing is left to send`);
+        for (const client of world.clients)
+            assert.equal(client.drafts.local.size, 0, `seed ${seed}: nothing is left to send`);
     }
 });
 
 /** The cursor stays before what comes in right there. */
 function paint(client) {
-    client.cursor = client.cursor === undefined ? undefined : placeAfter(client.cursor, edits(client.editor, client.text));
+    client.cursor =
+        client.cursor === undefined
+            ? undefined
+            : placeAfter(client.cursor, edits(client.editor, client.text));
     client.paint();
 }
 
@@ -204,15 +240,21 @@ test('two who go on typing at the same place do not tear each other’s words', 
         const world = new World(seed, 2);
         const words = ['the quick brown fox', 'import pandas as pd'];
         for (const [number, client] of world.clients.entries()) {
-            [...words[number]].forEach((letter, i) => world.at(50 + i * 120 + world.below(50), () => {
-                // As in an editor: the cursor stands behind what was typed, whatever comes.
-                if (world.below(2)) paint(client);
-                const before = client.editor;
-                const at = client.cursor ?? 0;
-                client.cursor = at + 1;
-                client.editor = before.slice(0, at) + letter + before.slice(at);
-                client.drafts.put({ id: 'd', on: 's', kind: 'code', source: client.editor }, null, before);
-            }));
+            [...words[number]].forEach((letter, i) =>
+                world.at(50 + i * 120 + world.below(50), () => {
+                    // As in an editor: the cursor stands behind what was typed, whatever comes.
+                    if (world.below(2)) paint(client);
+                    const before = client.editor;
+                    const at = client.cursor ?? 0;
+                    client.cursor = at + 1;
+                    client.editor = before.slice(0, at) + letter + before.slice(at);
+                    client.drafts.put(
+                        { id: 'd', on: 's', kind: 'code', source: client.editor },
+                        null,
+                        before,
+                    );
+                }),
+            );
         }
         while (world.due.length) await world.step();
         const text = world.drafts.get('d').source;
@@ -224,9 +266,24 @@ test('two who go on typing at the same place do not tear each other’s words', 
 
 test('others are shown by name, or as guests that everybody counts alike', () => {
     const person = (id, name, at = 'initial') => ({ id, name, scope: 'run', state: at });
-    const people = [person('v1', null), person('v2', 'Ada Lovelace'), person('v3', null), person('v4', 'Grace')];
-    assert.deepEqual(others(people, 'v1').map(({ called, initials }) => [called, initials]), [['Ada Lovelace', 'AL'], ['Guest 2', 'G2'], ['Grace', 'G']]);
-    assert.deepEqual(others(people, 'v2').map(({ called }) => called), ['Guest 1', 'Guest 2', 'Grace']);
+    const people = [
+        person('v1', null),
+        person('v2', 'Ada Lovelace'),
+        person('v3', null),
+        person('v4', 'Grace'),
+    ];
+    assert.deepEqual(
+        others(people, 'v1').map(({ called, initials }) => [called, initials]),
+        [
+            ['Ada Lovelace', 'AL'],
+            ['Guest 2', 'G2'],
+            ['Grace', 'G'],
+        ],
+    );
+    assert.deepEqual(
+        others(people, 'v2').map(({ called }) => called),
+        ['Guest 1', 'Guest 2', 'Grace'],
+    );
     assert.equal(others(people, null).length, 4);
     assert.equal(initialsOf('  émile  du  châtelet '), 'ÉC');
     assert.equal(new Set(Array.from({ length: COLOURS }, (_, i) => colourOf(`v${i + 9}`))).size, COLOURS);
@@ -234,8 +291,22 @@ test('others are shown by name, or as guests that everybody counts alike', () =>
 
 test('where somebody stands is said by label or number', () => {
     const model = new Model();
-    model.load({ name: 'n', states: [state('initial', null), state('a', 'initial', { exec_count: 3 }), state('b', 'a', { label: 'clean' })], runs: [], drafts: [], trouble: null, people: [] });
-    assert.deepEqual(['initial', 'a', 'b', 'gone'].map((id) => placeOf(model, id)), ['the start', 'cell 3', 'clean', 'the start']);
+    model.load({
+        name: 'n',
+        states: [
+            state('initial', null),
+            state('a', 'initial', { exec_count: 3 }),
+            state('b', 'a', { label: 'clean' }),
+        ],
+        runs: [],
+        drafts: [],
+        trouble: null,
+        people: [],
+    });
+    assert.deepEqual(
+        ['initial', 'a', 'b', 'gone'].map((id) => placeOf(model, id)),
+        ['the start', 'cell 3', 'clean', 'the start'],
+    );
 });
 
 /** A page at initial → a → b → c, a → d, whose timers ring when they are told to. */
@@ -245,15 +316,49 @@ function open(t, running = false) {
     t.mock.method(globalThis, 'setTimeout', (what, ms) => timers.push({ what, ms }));
     const page = new Page(new Model(), {
         send: (command) => (sent.push(command), new Promise((answer) => answers.push(answer))),
-        changed: () => {}, now: () => {}, ifDue: () => {}, setAddress: () => {}, recall: () => undefined, remember: () => {},
+        changed: () => {},
+        now: () => {},
+        ifDue: () => {},
+        setAddress: () => {},
+        recall: () => undefined,
+        remember: () => {},
         called: () => you.called,
         ask: (question) => (questions.push(question), new Promise((answer) => decisions.push(answer))),
     });
     page.allowed('owner');
     page.connected('open');
     const parents = { a: 'initial', b: 'a', c: 'b', d: 'a' };
-    const runs = running ? [{ exec_id: 'r', on: { state: 'b' }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null }] : [];
-    page.loaded({ name: 'n', states: [state('initial', null), ...Object.entries(parents).map(([id, parent]) => state(id, parent))], runs, drafts: [], trouble: null, people: [] }, 'c');
+    const runs = running
+        ? [
+              {
+                  exec_id: 'r',
+                  on: { state: 'b' },
+                  code: '',
+                  status: 'running',
+                  draft: null,
+                  outputs: [],
+                  error: null,
+                  prompt: null,
+                  started_at: 1,
+                  duration_ms: null,
+                  state: null,
+              },
+          ]
+        : [];
+    page.loaded(
+        {
+            name: 'n',
+            states: [
+                state('initial', null),
+                ...Object.entries(parents).map(([id, parent]) => state(id, parent)),
+            ],
+            runs,
+            drafts: [],
+            trouble: null,
+            people: [],
+        },
+        'c',
+    );
     const ring = async (ms) => {
         for (const timer of timers.splice(0)) if (timer.ms === ms) timer.what();
         await settle();
@@ -270,8 +375,17 @@ test('where we stand is told a moment after we went there, once for all steps, a
     assert.deepEqual(sent, [{ do: 'stand', state: 'd', name: null }]);
     answers[0]({ kind: 'standing', id: 'v7' });
     await settle();
-    page.happened({ event: 'people_changed', people: [{ id: 'v7', name: null, scope: 'owner', state: 'd' }, { id: 'v8', name: null, scope: 'view', state: 'a' }] });
-    assert.deepEqual(page.others().map(({ id }) => id), ['v8']);
+    page.happened({
+        event: 'people_changed',
+        people: [
+            { id: 'v7', name: null, scope: 'owner', state: 'd' },
+            { id: 'v8', name: null, scope: 'view', state: 'a' },
+        ],
+    });
+    assert.deepEqual(
+        page.others().map(({ id }) => id),
+        ['v8'],
+    );
     page.connected('waiting');
     page.connected('open');
     you.called = 'Ada';
@@ -292,7 +406,11 @@ test('a state is deleted when the moment in which it can be taken back is over',
     timers.length = 0;
     await page.deleteStates({ state: 'c' });
     await page.deleteStates({ state: 'd' });
-    assert.deepEqual(sent, [{ do: 'delete_state', state: 'c', subtree: false }], 'the next one sends the one before');
+    assert.deepEqual(
+        sent,
+        [{ do: 'delete_state', state: 'c', subtree: false }],
+        'the next one sends the one before',
+    );
     assert.deepEqual([...page.going], ['c', 'd']);
     answers[0]({ kind: 'done' });
     await settle();
@@ -311,7 +429,10 @@ test('running at a state that is going takes the deletion back', async (t) => {
     page.goTo('c');
     const fresh = page.cells().at(-1);
     page.type(fresh, 'x');
-    page.run(page.cells().find(({ key }) => key === fresh.key), 'x');
+    page.run(
+        page.cells().find(({ key }) => key === fresh.key),
+        'x',
+    );
     await settle();
     assert.deepEqual([...page.going], []);
     assert.ok(!sent.some((one) => one.do === 'delete_state'));

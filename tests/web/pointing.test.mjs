@@ -15,7 +15,11 @@ beforeEach(() => {
     mock.timers.reset();
     mock.timers.enable({ apis: ['setTimeout'] });
     shown = -1;
-    pointing = new Pointing({ show: (row) => (shown = row), hide: () => (shown = -1), isShown: () => shown >= 0 });
+    pointing = new Pointing({
+        show: (row) => (shown = row),
+        hide: () => (shown = -1),
+        isShown: () => shown >= 0,
+    });
     pointing.moved(ON_ROW, 3);
     mock.timers.tick(10_000);
     pointing.left(IN_CARD);

@@ -11,7 +11,10 @@ async function variants(file, name) {
     const body = text.match(new RegExp(`pub enum ${name} \\{\\n(.*?)\\n\\}`, 's'))?.[1];
     assert.ok(body, `there is an enum ${name} in ${file}.rs`);
     const each = body.matchAll(/(?:^ {4}#\[serde\(rename = "(\w+)"\)\]\n)?^ {4}([A-Z]\w*)/gm);
-    return [...each].map(([, renamed, word]) => renamed ?? word.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase());
+    return [...each].map(
+        ([, renamed, word]) =>
+            renamed ?? word.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase(),
+    );
 }
 
 test('commands', async () => assert.deepEqual(Object.keys(COMMANDS), await variants('command', 'Command')));

@@ -25,21 +25,43 @@ const { Socket } = await import('../../web/shell/socket.js');
 function open() {
     const heard = [];
     const note = (what) => (value) => heard.push([what, value]);
-    const socket = new Socket('main', { onSnapshot: note('snapshot'), onEvent: note('event'), onScope: note('scope'), onStatus: note('status'), onRefused: note('refused') });
+    const socket = new Socket('main', {
+        onSnapshot: note('snapshot'),
+        onEvent: note('event'),
+        onScope: note('scope'),
+        onStatus: note('status'),
+        onRefused: note('refused'),
+    });
     const line = lines.at(-1);
     const tell = (message) => line.onmessage({ data: JSON.stringify(message) });
-    return { socket, line, tell, heard, end: () => clearTimeout(socket.silence) || clearTimeout(socket.retry) };
+    return {
+        socket,
+        line,
+        tell,
+        heard,
+        end: () => clearTimeout(socket.silence) || clearTimeout(socket.retry),
+    };
 }
 
 test('a line that was opened while the page was fetched is taken over with what it has said, once', async () => {
     const line = { url: 'ws://127.0.0.1/ws/main', readyState: 1, close: () => {} };
     const said = (message) => ({ data: JSON.stringify(message) });
-    globalThis.ratoonLine = { line, heard: [said({ you: { scope: 'run' } }), said({ epoch: 'e', seq: 4, snapshot: { name: 'main' } })] };
+    globalThis.ratoonLine = {
+        line,
+        heard: [said({ you: { scope: 'run' } }), said({ epoch: 'e', seq: 4, snapshot: { name: 'main' } })],
+    };
     const before = lines.length;
     const { heard, end } = open();
-    assert.deepEqual([lines.length, heard.length], [before, 0], 'no line of its own, and nothing before its maker has it');
+    assert.deepEqual(
+        [lines.length, heard.length],
+        [before, 0],
+        'no line of its own, and nothing before its maker has it',
+    );
     await new Promise(setImmediate);
-    assert.deepEqual(heard.map(([what]) => what), ['status', 'scope', 'snapshot']);
+    assert.deepEqual(
+        heard.map(([what]) => what),
+        ['status', 'scope', 'snapshot'],
+    );
     line.onmessage(said({ epoch: 'e', seq: 5, event: 'state_saved', state: 'a' }));
     assert.equal(heard.at(-1)[0], 'event');
     end();
@@ -64,7 +86,14 @@ test('what is asked while a line is closing is kept for the next', () => {
 
 test('a refusal without a number is not dropped', () => {
     const { tell, heard, end } = open();
-    tell({ reply: null, kind: 'refused', code: 'bad_request', what: 'read it', why: 'it is no JSON', how: 'send JSON' });
+    tell({
+        reply: null,
+        kind: 'refused',
+        code: 'bad_request',
+        what: 'read it',
+        why: 'it is no JSON',
+        how: 'send JSON',
+    });
     assert.equal(heard.at(-1)[0], 'refused');
     assert.equal(heard.at(-1)[1].why, 'it is no JSON');
     end();
@@ -73,13 +102,18 @@ test('a refusal without a number is not dropped', () => {
 test('a server that knows nobody any more is another one; one that never let us in is not', async () => {
     globalThis.fetch = async () => ({ status: 401 });
     Math.random = () => 0;
-    for (const [hello, told] of [[true, 'gone'], [false, 'ended']]) {
+    for (const [hello, told] of [
+        [true, 'gone'],
+        [false, 'ended'],
+    ]) {
         const { line, tell, heard, end } = open();
         if (hello) tell({ you: { scope: 'owner' } });
         line.onclose({ code: 1006 });
-        for (let at = lines.length; hello && lines.length === at;) await new Promise((done) => setTimeout(done, 20));
+        for (let at = lines.length; hello && lines.length === at; )
+            await new Promise((done) => setTimeout(done, 20));
         if (hello) lines.at(-1).onclose({ code: 1006 });
-        while (!heard.some(([what, value]) => what === 'status' && value === told)) await new Promise((done) => setTimeout(done, 20));
+        while (!heard.some(([what, value]) => what === 'status' && value === told))
+            await new Promise((done) => setTimeout(done, 20));
         end();
     }
 });
@@ -126,6 +160,9 @@ test('what was asked before the line broke is asked again, but for what would ru
     while (lines.length === before) await new Promise((done) => setTimeout(done, 10));
     assert.equal(new URL(lines.at(-1).url).searchParams.get('epoch'), null);
     lines.at(-1).onmessage({ data: JSON.stringify({ you: { scope: 'owner' } }) });
-    assert.deepEqual(lines.at(-1).sent.map((one) => one.do), ['put_draft']);
+    assert.deepEqual(
+        lines.at(-1).sent.map((one) => one.do),
+        ['put_draft'],
+    );
     end();
 });

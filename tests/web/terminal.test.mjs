@@ -19,7 +19,8 @@ test('erase to the end of the line', () => assert.equal(show('abcdef\rXY\x1b[K')
 test('two nested bars', () => assert.equal(show('one\ntwo\x1b[A\rONE\n\rTWO'), 'ONE\nTWO'));
 test('colours', () => assert.equal(show('a\x1b[31mred\x1b[0mb'), 'a[red]b'));
 test('an escape cut in two by the wire', () => assert.equal(show('a\x1b[3', '1mred\x1b', '[0mb'), 'a[red]b'));
-test('titles and links of terminals are dropped', () => assert.equal(show('\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b'), 'ab'));
+test('titles and links of terminals are dropped', () =>
+    assert.equal(show('\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b'), 'ab'));
 test('NUL and BEL are dropped', () => assert.equal(show('a\x00b\x07c'), 'abc'));
 test('a broken escape holds nothing up', () => {
     assert.match(show(`\x1b[${'9'.repeat(300)}`, 'after'), /after/);

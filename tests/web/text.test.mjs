@@ -20,28 +20,64 @@ test('where one side changed nothing, the other is right', () => {
 const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
 
 test('a node is called by its first line', () => {
-    assert.deepEqual(namesOf([node(null, null), node('r', '# %%\nx = 1\ny = 2'), node('r', 'z = 3')]), ['', 'x = 1', 'z = 3']);
+    assert.deepEqual(namesOf([node(null, null), node('r', '# %%\nx = 1\ny = 2'), node('r', 'z = 3')]), [
+        '',
+        'x = 1',
+        'z = 3',
+    ]);
 });
 
 test('siblings that begin alike are called by what tells them apart', () => {
     const variants = [1, 2, 3].map((n) => node('r', `import time; time.sleep(3); x = ${n}`));
     assert.deepEqual(namesOf(variants), ['… x = 1', '… x = 2', '… x = 3']);
-    assert.deepEqual(namesOf([3, 4].map((n) => node('r', `model = fit(data, depth=${n})`))), ['… depth=3)', '… depth=4)']);
-    assert.deepEqual(namesOf([node('r', 'import numpy\na = 1'), node('r', 'import numpy\nb = 1')]), ['a = 1', 'b = 1']);
-    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy\nb = 1')]), ['import numpy', 'b = 1']);
-    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy')]), ['import numpy', 'import numpy']);
-    assert.deepEqual(namesOf([node('r', 'import numpy'), node('s', 'import numpy')]), ['import numpy', 'import numpy']);
+    assert.deepEqual(namesOf([3, 4].map((n) => node('r', `model = fit(data, depth=${n})`))), [
+        '… depth=3)',
+        '… depth=4)',
+    ]);
+    assert.deepEqual(namesOf([node('r', 'import numpy\na = 1'), node('r', 'import numpy\nb = 1')]), [
+        'a = 1',
+        'b = 1',
+    ]);
+    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy\nb = 1')]), [
+        'import numpy',
+        'b = 1',
+    ]);
+    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy')]), [
+        'import numpy',
+        'import numpy',
+    ]);
+    assert.deepEqual(namesOf([node('r', 'import numpy'), node('s', 'import numpy')]), [
+        'import numpy',
+        'import numpy',
+    ]);
 });
 
 test('cells that begin with the same lines are called by the first in which each differs from those like it', () => {
     const json = (last) => node('r', `import json\n${last}`);
-    assert.deepEqual(namesOf([json('a = 1'), json('b = 1'), node('r', 'import jsonschema')]), ['a = 1', 'b = 1', 'import jsonschema']);
-    assert.deepEqual(namesOf([json('x = 1\nprint(1)'), json('x = 1\nprint(2)'), json('y = 1')]), ['print(1)', 'print(2)', 'y = 1']);
+    assert.deepEqual(namesOf([json('a = 1'), json('b = 1'), node('r', 'import jsonschema')]), [
+        'a = 1',
+        'b = 1',
+        'import jsonschema',
+    ]);
+    assert.deepEqual(namesOf([json('x = 1\nprint(1)'), json('x = 1\nprint(2)'), json('y = 1')]), [
+        'print(1)',
+        'print(2)',
+        'y = 1',
+    ]);
 });
 
 test('what stands before a difference in the same statement is known, for where there is room for it', () => {
     const names = new Names();
-    const named = ['pred', 'prd'].map((last) => ({ ...node('r', `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`), name: '' }));
+    const named = ['pred', 'prd'].map((last) => ({
+        ...node('r', `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`),
+        name: '',
+    }));
     for (const one of named) names.add(one);
-    assert.deepEqual(named.map(({ name, lead }) => [lead, name]), [['print(mean_squared_error(y_test, ', '… pred))'], ['print(mean_squared_error(y_test, ', '… prd))']]);
+    assert.deepEqual(
+        named.map(({ name, lead }) => [lead, name]),
+        [
+            ['print(mean_squared_error(y_test, ', '… pred))'],
+            ['print(mean_squared_error(y_test, ', '… prd))'],
+        ],
+    );
 });

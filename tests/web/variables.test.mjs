@@ -6,17 +6,42 @@ import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { changedBy, filtered, sorted } from '../../web/variables/variables.js';
 
-const state = (id, parent, more = {}) => ({ id, name: id, parent, exec_id: parent && `run-${id}`, exec_count: 0, created_at: 0, label: null, prose: [], warnings: [], forks: true, pinned: false, living: 'memory', checkpoint: null, saving: { now: 'idle' }, revival: null, memory_bytes: null, changes: null, ...more });
+const state = (id, parent, more = {}) => ({
+    id,
+    name: id,
+    parent,
+    exec_id: parent && `run-${id}`,
+    exec_count: 0,
+    created_at: 0,
+    label: null,
+    prose: [],
+    warnings: [],
+    forks: true,
+    pinned: false,
+    living: 'memory',
+    checkpoint: null,
+    saving: { now: 'idle' },
+    revival: null,
+    memory_bytes: null,
+    changes: null,
+    ...more,
+});
 const variable = (name, type, repr, more = {}) => ({ name, type, repr, size: null, bytes: null, ...more });
 const names = (all) => all.map(({ name }) => name).join(' ');
 
 const ALL = [
-    variable('n', 'int', '10'), variable('df', 'DataFrame', 'city  area', { size: '(1000, 3)', bytes: 24_000 }), variable('a2', 'ndarray', 'array([1])', { size: '(20,)', bytes: 160 }),
-    variable('a10', 'float', '9.5'), variable('s', 'str', "'hello'", { size: '5', bytes: 54 }),
+    variable('n', 'int', '10'),
+    variable('df', 'DataFrame', 'city  area', { size: '(1000, 3)', bytes: 24_000 }),
+    variable('a2', 'ndarray', 'array([1])', { size: '(20,)', bytes: 160 }),
+    variable('a10', 'float', '9.5'),
+    variable('s', 'str', "'hello'", { size: '5', bytes: 54 }),
 ];
 
 test('sorted by each column; what has nothing to be sorted by stands last either way', () => {
-    const cells = new Map([['df', state('c', 'b', { exec_count: 3 })], ['n', state('a', 'initial', { exec_count: 1 })]]);
+    const cells = new Map([
+        ['df', state('c', 'b', { exec_count: 3 })],
+        ['n', state('a', 'initial', { exec_count: 1 })],
+    ]);
     const by = (column, isDown = false) => names(sorted(ALL, { by: column, isDown }, cells));
     assert.equal(names(sorted(ALL, null, cells)), 'n df a2 a10 s');
     assert.equal(by('name'), 'a2 a10 df n s', 'a10 comes after a2');
@@ -37,26 +62,77 @@ test('a filter looks at names, types and values, whatever the case', () => {
 });
 
 test('which cell changed a variable last, as far as that is known', () => {
-    const line = (...changes) => [state('initial', null), ...changes.map((one, i) => state(`c${i + 1}`, i ? `c${i}` : 'initial', { exec_count: i + 1, changes: one && { added: [], changed: [], removed: [], more: 0, ...one } }))];
-    const told = (...changes) => Object.fromEntries([...changedBy(line(...changes))].map(([name, { exec_count }]) => [name, exec_count]));
-    assert.deepEqual(told({ added: ['x', 'y'] }, { changed: ['x'] }, { removed: ['y'], added: ['z'] }), { x: 2, z: 3 });
-    assert.deepEqual(told({ added: ['x'] }, null, { added: ['z'] }), { z: 3 }, 'the cell between may have changed x');
-    assert.deepEqual(told({ added: ['x', 'y'] }, { changed: ['y'], more: 5 }), { y: 2 }, 'x may be among those that are not named');
+    const line = (...changes) => [
+        state('initial', null),
+        ...changes.map((one, i) =>
+            state(`c${i + 1}`, i ? `c${i}` : 'initial', {
+                exec_count: i + 1,
+                changes: one && { added: [], changed: [], removed: [], more: 0, ...one },
+            }),
+        ),
+    ];
+    const told = (...changes) =>
+        Object.fromEntries(
+            [...changedBy(line(...changes))].map(([name, { exec_count }]) => [name, exec_count]),
+        );
+    assert.deepEqual(told({ added: ['x', 'y'] }, { changed: ['x'] }, { removed: ['y'], added: ['z'] }), {
+        x: 2,
+        z: 3,
+    });
+    assert.deepEqual(
+        told({ added: ['x'] }, null, { added: ['z'] }),
+        { z: 3 },
+        'the cell between may have changed x',
+    );
+    assert.deepEqual(
+        told({ added: ['x', 'y'] }, { changed: ['y'], more: 5 }),
+        { y: 2 },
+        'x may be among those that are not named',
+    );
     assert.deepEqual(told(), {});
 });
 
 function open() {
     const answers = [];
     const page = new Page(new Model(), {
-        send: (command) => new Promise((answer) => answers.push({ command, answer })), changed: () => {}, now: () => {}, ifDue: () => {}, ask: async () => true,
-        setAddress: () => {}, recall: () => null, remember: () => {},
+        send: (command) => new Promise((answer) => answers.push({ command, answer })),
+        changed: () => {},
+        now: () => {},
+        ifDue: () => {},
+        ask: async () => true,
+        setAddress: () => {},
+        recall: () => null,
+        remember: () => {},
     });
     page.allowed('owner');
     page.connected('open');
-    page.loaded({
-        name: 'main', drafts: [], trouble: null, people: [], states: [state('initial', null), state('a', 'initial', { exec_count: 1 }), state('b', 'a', { exec_count: 2 })],
-        runs: ['a', 'b'].map((id) => ({ exec_id: `run-${id}`, on: { state: 'initial' }, code: id, status: 'ok', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: 1, state: id })),
-    }, 'a');
+    page.loaded(
+        {
+            name: 'main',
+            drafts: [],
+            trouble: null,
+            people: [],
+            states: [
+                state('initial', null),
+                state('a', 'initial', { exec_count: 1 }),
+                state('b', 'a', { exec_count: 2 }),
+            ],
+            runs: ['a', 'b'].map((id) => ({
+                exec_id: `run-${id}`,
+                on: { state: 'initial' },
+                code: id,
+                status: 'ok',
+                draft: null,
+                outputs: [],
+                error: null,
+                prompt: null,
+                started_at: 1,
+                duration_ms: 1,
+                state: id,
+            })),
+        },
+        'a',
+    );
     return { page, answers };
 }
 
@@ -71,7 +147,10 @@ test('what was shown stays in sight, marked as old, until the others are there',
     assert.deepEqual([page.variables.shown?.state, page.variables.shown?.isOld], ['a', true]);
     answers[1].answer({ kind: 'variables', variables: ALL.slice(1) });
     await new Promise(setImmediate);
-    assert.deepEqual([page.variables.shown?.state, page.variables.shown?.list.length, page.variables.shown?.isOld], ['b', 4, false]);
+    assert.deepEqual(
+        [page.variables.shown?.state, page.variables.shown?.list.length, page.variables.shown?.isOld],
+        ['b', 4, false],
+    );
     page.goTo('a');
     assert.equal(page.variables.shown?.list.length, 5);
     assert.equal(answers.length, 2, 'a state never changes: it is asked once');
@@ -79,7 +158,23 @@ test('what was shown stays in sight, marked as old, until the others are there',
 
 test('while a cell runs at the state we stand at, its variables may change', () => {
     const { page } = open();
-    const run = (id, on) => page.happened({ event: 'run_added', run: { exec_id: id, on: { state: on }, code: '', status: 'running', draft: null, outputs: [], error: null, prompt: null, started_at: 1, duration_ms: null, state: null } });
+    const run = (id, on) =>
+        page.happened({
+            event: 'run_added',
+            run: {
+                exec_id: id,
+                on: { state: on },
+                code: '',
+                status: 'running',
+                draft: null,
+                outputs: [],
+                error: null,
+                prompt: null,
+                started_at: 1,
+                duration_ms: null,
+                state: null,
+            },
+        });
     assert.equal(page.variables.mayChange, false);
     run('theirs', 'b');
     assert.equal(page.variables.mayChange, false, 'it runs elsewhere');

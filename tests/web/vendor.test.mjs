@@ -14,7 +14,9 @@ test('the bundles are what the pinned packages give, byte for byte', async () =>
         const names = (await readdir(committed)).filter((name) => name !== 'build.mjs').sort();
         assert.deepEqual((await readdir(built)).sort(), names);
         for (const name of names) {
-            const [own, other] = await Promise.all([committed, built].map((folder) => readFile(join(folder, name))));
+            const [own, other] = await Promise.all(
+                [committed, built].map((folder) => readFile(join(folder, name))),
+            );
             assert.ok(own.equals(other), `${name} differs: run npm run vendor`);
         }
     } finally {
@@ -25,6 +27,11 @@ test('the bundles are what the pinned packages give, byte for byte', async () =>
 test('nothing in the bundles names a machine or a registry', async () => {
     const folder = fileURLToPath(new URL('../../web/vendor/', import.meta.url));
     for (const name of await readdir(folder)) {
-        if (name.endsWith('.js')) assert.doesNotMatch(await readFile(join(folder, name), 'utf8'), /node_modules|\/home\/|\/root\/|\/work\//, name);
+        if (name.endsWith('.js'))
+            assert.doesNotMatch(
+                await readFile(join(folder, name), 'utf8'),
+                /node_modules|\/home\/|\/root\/|\/work\//,
+                name,
+            );
     }
 });

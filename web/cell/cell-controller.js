@@ -55,12 +55,25 @@ export class Acts {
 
     /** Keeps the focus from falling out of the page where the button that was pressed goes away. */
     listen() {
-        document.addEventListener('focusin', ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null));
+        document.addEventListener(
+            'focusin',
+            ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null),
+        );
         // Who clicks beside everything leaves; what had the focus is still there then.
-        document.addEventListener('focusout', ({ target, relatedTarget }) => queueMicrotask(() => {
-            if (!relatedTarget && document.hasFocus() && /** @type {Element} */ (target).isConnected && !isOff(/** @type {Element} */ (target))) this.hasFocus = document.activeElement !== document.body;
-        }));
-        document.addEventListener('click', () => requestAnimationFrame(() => this.#catchFocus(this.page.cells())));
+        document.addEventListener('focusout', ({ target, relatedTarget }) =>
+            queueMicrotask(() => {
+                if (
+                    !relatedTarget &&
+                    document.hasFocus() &&
+                    /** @type {Element} */ (target).isConnected &&
+                    !isOff(/** @type {Element} */ (target))
+                )
+                    this.hasFocus = document.activeElement !== document.body;
+            }),
+        );
+        document.addEventListener('click', () =>
+            requestAnimationFrame(() => this.#catchFocus(this.page.cells())),
+        );
     }
 
     // What a cell does
@@ -118,7 +131,8 @@ export class Acts {
         if (!this.page.mine.has(exec_id)) return;
         this.back = keyOf(document.activeElement?.closest('.editor'));
         const go = () => box.focus();
-        if (this.#isWriting(box)) this.page.say(WORDS.asks(text), false, { stays: true, act: { text: WORDS.asksGo, act: go } });
+        if (this.#isWriting(box))
+            this.page.say(WORDS.asks(text), false, { stays: true, act: { text: WORDS.asksGo, act: go } });
         else go();
     }
 
@@ -127,7 +141,12 @@ export class Acts {
         const at = document.activeElement;
         if (at?.closest('dialog, .menu, input')) return at !== box;
         const key = keyOf(at?.closest('.editor'));
-        return key !== null && key !== keyOf(box) && key === this.typedIn && this.views.get(key)?.text.trim() !== '';
+        return (
+            key !== null &&
+            key !== keyOf(box) &&
+            key === this.typedIn &&
+            this.views.get(key)?.text.trim() !== ''
+        );
     }
 
     /** Nothing is asked any more. @param {string} text @param {string | null} key the cell that asked, if its box had the focus */
@@ -197,8 +216,12 @@ export class Acts {
         const run = runOf(cell);
         const failed = run && hasEnded(run.status) && !run.state ? run : null;
         const mayDelete = page.scope === 'owner';
-        const drop = failed && mayDelete && { text: WORDS.dropAttempt, hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
-            act: () => this.cuttings.forget(failed, () => this.putBack()) };
+        const drop = failed &&
+            mayDelete && {
+                text: WORDS.dropAttempt,
+                hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
+                act: () => this.cuttings.forget(failed, () => this.putBack()),
+            };
         const copy = { text: WORDS.copyCode, act: () => this.go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
         const below = page.runnable(cell.key).length;
@@ -206,11 +229,28 @@ export class Acts {
         if (cell.kind === 'attempt') return [copy, drop];
         if (cell.kind === 'draft') {
             const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
-            const turn = { text: kind === 'code' ? WORDS.toCode : WORDS.toText, act: () => this.setKind(cell, kind) };
+            const turn = {
+                text: kind === 'code' ? WORDS.toCode : WORDS.toText,
+                act: () => this.setKind(cell, kind),
+            };
             const above = { text: WORDS.insertAbove, act: () => this.insertAbove(cell) };
             const isIdle = !run || hasEnded(run.status);
-            const beside = isIdle && view.text.trim() !== '' && page.waitsFor(cell) !== undefined && { text: WORDS.runBeside, hint: WORDS.runBesideHint, act: () => page.run(cell, view.text, true) };
-            return [beside, !cell.isInside && below > 1 && { ...all, text: WORDS.runBelow }, !cell.isInside && above, !cell.isInside && insert, turn, drop, { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true }];
+            const beside = isIdle &&
+                view.text.trim() !== '' &&
+                page.waitsFor(cell) !== undefined && {
+                    text: WORDS.runBeside,
+                    hint: WORDS.runBesideHint,
+                    act: () => page.run(cell, view.text, true),
+                };
+            return [
+                beside,
+                !cell.isInside && below > 1 && { ...all, text: WORDS.runBelow },
+                !cell.isInside && above,
+                !cell.isInside && insert,
+                turn,
+                drop,
+                { text: WORDS.removeDraft, act: () => this.remove(cell), isBad: true },
+            ];
         }
         const isTip = cell.state.id === page.here;
         return [
@@ -219,7 +259,10 @@ export class Acts {
             isTip && insert,
             copy,
             { text: WORDS.label, act: () => this.label(cell.state) },
-            page.model.states.size > 2 && { text: COMPARE_WORDS.compareWith, act: () => compareWith(page, cell.state.id) },
+            page.model.states.size > 2 && {
+                text: COMPARE_WORDS.compareWith,
+                act: () => compareWith(page, cell.state.id),
+            },
             ...livingActions(cell.state, page),
             drop,
             ...(mayDelete ? deleteActions(cell.state, page) : []),
@@ -228,7 +271,12 @@ export class Acts {
 
     /** @param {import('../shell/protocol.js').State} state */
     async label(state) {
-        const label = await ask({ title: WORDS.labelAsk, why: WORDS.labelWhy, act: WORDS.labelDo, input: state.label ?? '' });
+        const label = await ask({
+            title: WORDS.labelAsk,
+            why: WORDS.labelWhy,
+            act: WORDS.labelDo,
+            input: state.label ?? '',
+        });
         if (label !== null) this.page.label(state.id, label);
     }
 
@@ -242,7 +290,9 @@ export class Acts {
     /** Goes to a state by a button that is not there any more then. @param {string} state */
     goOn(state) {
         this.page.goTo(state);
-        const cell = this.page.cells().findLast((one) => one.kind === 'ran' && one.state.id === this.page.here);
+        const cell = this.page
+            .cells()
+            .findLast((one) => one.kind === 'ran' && one.state.id === this.page.here);
         if (cell) this.go({ key: cell.key, asCell: true });
     }
 
@@ -300,7 +350,8 @@ export class Acts {
         if (wanted) {
             const step = 'key' in wanted ? 0 : 1;
             const at = cells.findIndex((cell) => cell.key === ('key' in wanted ? wanted.key : wanted.after));
-            const next = cells[Math.min(at < 0 ? this.focused?.index ?? cells.length : at + step, cells.length - 1)];
+            const next =
+                cells[Math.min(at < 0 ? (this.focused?.index ?? cells.length) : at + step, cells.length - 1)];
             // On a cell that is there already the next keys are commands; in the empty one, they are code.
             const asCell = 'key' in wanted ? wanted.asCell : next?.kind !== 'draft' || !next.isFresh;
             if (next && asCell) this.focusCell(next.key);

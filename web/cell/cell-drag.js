@@ -10,7 +10,8 @@ const EDGE = 60;
 const FASTEST = 14;
 
 /** The handle. */
-export const Grip = () => html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
+export const Grip = () =>
+    html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
 export class Dragging {
     /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').Acts} acts */
@@ -34,7 +35,9 @@ export class Dragging {
         const { on } = view.props.cell.draft;
         const order = this.acts.page.cells().flatMap((cell) => {
             const element = document.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`);
-            return cell.kind === 'draft' && !cell.isFresh && cell.draft.on === on && element ? [{ id: cell.draft.id, element }] : [];
+            return cell.kind === 'draft' && !cell.isFresh && cell.draft.on === on && element
+                ? [{ id: cell.draft.id, element }]
+                : [];
         });
         event.preventDefault();
         this.drag = { ids, order };
@@ -54,18 +57,23 @@ export class Dragging {
         addEventListener('pointermove', move, whileDragging);
         addEventListener('pointerup', () => end(true), whileDragging);
         addEventListener('pointercancel', () => end(false), whileDragging);
-        addEventListener('keydown', (now) => {
-            if (now.key !== 'Escape') return;
-            now.preventDefault();
-            now.stopPropagation();
-            end(false);
-        }, whileDragging);
+        addEventListener(
+            'keydown',
+            (now) => {
+                if (now.key !== 'Escape') return;
+                now.preventDefault();
+                now.stopPropagation();
+                end(false);
+            },
+            whileDragging,
+        );
         this.#follow();
     }
 
     /** @param {boolean} isOn */
     #mark(isOn) {
-        for (const { id, element } of this.drag?.order ?? []) element.toggleAttribute('data-dragged', isOn && this.drag?.ids.includes(id));
+        for (const { id, element } of this.drag?.order ?? [])
+            element.toggleAttribute('data-dragged', isOn && this.drag?.ids.includes(id));
         document.documentElement.toggleAttribute('data-dragging', isOn);
     }
 
@@ -73,13 +81,21 @@ export class Dragging {
     #follow() {
         if (!this.drag) return;
         const { top, bottom, left, width } = this.main.getBoundingClientRect();
-        const by = this.y < top + EDGE ? this.y - top - EDGE : this.y > bottom - EDGE ? this.y - bottom + EDGE : 0;
+        const by =
+            this.y < top + EDGE ? this.y - top - EDGE : this.y > bottom - EDGE ? this.y - bottom + EDGE : 0;
         this.main.scrollTop += Math.max(-FASTEST, Math.min(FASTEST, by / 4));
         const { order } = this.drag;
         const next = this.#next();
-        const edge = next < order.length ? order[next].element.getBoundingClientRect().top : order[order.length - 1].element.getBoundingClientRect().bottom;
+        const edge =
+            next < order.length
+                ? order[next].element.getBoundingClientRect().top
+                : order[order.length - 1].element.getBoundingClientRect().bottom;
         const box = order[0].element.getBoundingClientRect();
-        Object.assign(this.line.style, { top: `${Math.max(top, Math.min(bottom, edge)) - 1}px`, left: `${Math.max(left, box.left)}px`, width: `${Math.min(width, box.width)}px` });
+        Object.assign(this.line.style, {
+            top: `${Math.max(top, Math.min(bottom, edge)) - 1}px`,
+            left: `${Math.max(left, box.left)}px`,
+            width: `${Math.min(width, box.width)}px`,
+        });
         requestAnimationFrame(() => this.#follow());
     }
 

@@ -28,15 +28,22 @@ export class Editing {
         const { drafts, model } = this.page;
         if (cell.kind === 'ran') {
             const on = cell.state.parent ?? ROOT_STATE;
-            return model.states.get(on)?.living === 'deleted' ? this.page.insertBelow(cell, piece.kind, piece.source) : this.#begin({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
+            return model.states.get(on)?.living === 'deleted'
+                ? this.page.insertBelow(cell, piece.kind, piece.source)
+                : this.#begin({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
         if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece.kind, piece.source);
-        return this.#begin(cell.draft, cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft), piece);
+        return this.#begin(
+            cell.draft,
+            cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft),
+            piece,
+        );
     }
 
     /** A draft below a cell; in the midst of the line it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
     below(cell, piece = EMPTY) {
-        if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted') return this.#begin({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
+        if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted')
+            return this.#begin({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
         if (cell.kind === 'draft' && cell.isInside) return this.#begin(cell.draft, cell.draft.id, piece);
         return this.page.insertBelow(cell, piece.kind, piece.source);
     }
@@ -65,7 +72,7 @@ export class Editing {
         const places = order.flatMap((id, i) => (ids.includes(id) ? [i] : []));
         const beside = order[step === 1 ? (places.at(-1) ?? 0) + 1 : (places[0] ?? 0) - 1];
         if (beside === undefined || !places.length) return false;
-        return this.place(ids, step === 1 ? beside : order[order.indexOf(beside) - 1] ?? null);
+        return this.place(ids, step === 1 ? beside : (order[order.indexOf(beside) - 1] ?? null));
     }
 
     /** Puts drafts of one place behind another, or before all. @param {string[]} ids @param {string | null} after @returns {boolean} whether anything moved */
@@ -74,7 +81,16 @@ export class Editing {
         const order = this.#orderOf(ids[0]);
         const moved = order.filter((id) => ids.includes(id));
         const others = order.filter((id) => !ids.includes(id));
-        const behind = after === null || moved.includes(after) ? others[others.indexOf(order.slice(0, order.indexOf(after ?? '') + 1).findLast((id) => others.includes(id)) ?? '')] : after;
+        const behind =
+            after === null || moved.includes(after)
+                ? others[
+                      others.indexOf(
+                          order
+                              .slice(0, order.indexOf(after ?? '') + 1)
+                              .findLast((id) => others.includes(id)) ?? '',
+                      )
+                  ]
+                : after;
         const at = behind === undefined ? 0 : others.indexOf(behind) + 1;
         const wanted = others.toSpliced(at, 0, ...moved);
         if (!moved.length || wanted.every((id, i) => id === order[i])) return false;
@@ -82,7 +98,10 @@ export class Editing {
         let last = behind ?? null;
         for (const id of moved) {
             const draft = page.drafts.get(id);
-            if (draft) page.around.send({ do: 'put_draft', draft, after: last, in_place: false }).then((reply) => page.refused(reply));
+            if (draft)
+                page.around
+                    .send({ do: 'put_draft', draft, after: last, in_place: false })
+                    .then((reply) => page.refused(reply));
             last = id;
         }
         return true;
@@ -105,7 +124,10 @@ export class Editing {
         this.page.drafts.flush(cell.draft.id);
         /** @type {string[]} */
         const made = [];
-        for (const source of parts.slice(1)) made.push(this.page.drafts.add({ ...cell.draft, id: newId(), source }, made.at(-1) ?? cell.draft.id));
+        for (const source of parts.slice(1))
+            made.push(
+                this.page.drafts.add({ ...cell.draft, id: newId(), source }, made.at(-1) ?? cell.draft.id),
+            );
         return made;
     }
 
@@ -114,7 +136,13 @@ export class Editing {
         const { page } = this;
         const [first, ...others] = cells;
         const before = cells.map(({ draft }) => page.drafts.now(draft));
-        page.type(first, before.map(({ source }) => source).filter((source) => source.trim()).join('\n\n'));
+        page.type(
+            first,
+            before
+                .map(({ source }) => source)
+                .filter((source) => source.trim())
+                .join('\n\n'),
+        );
         page.drafts.flush(first.draft.id);
         for (const { draft } of others) page.drafts.remove(draft.id);
         let isUndone = false;
@@ -125,7 +153,8 @@ export class Editing {
             if (now) page.drafts.put({ ...now, source: before[0].source });
             let last = first.draft.id;
             const { on, before: child } = now ?? before[0];
-            for (const draft of before.slice(1)) last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
+            for (const draft of before.slice(1))
+                last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
             putBack();
             return true;
         };
@@ -143,8 +172,13 @@ export class Editing {
         if (!parent || !page.mayRun) return;
         const gone = new Set(out.map(({ key }) => key));
         const cells = page.cells();
-        const behind = cells.slice(cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1);
-        const { made, back } = this.#layAnew(parent, behind.filter(({ key }) => !gone.has(key)));
+        const behind = cells.slice(
+            cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1,
+        );
+        const { made, back } = this.#layAnew(
+            parent,
+            behind.filter(({ key }) => !gone.has(key)),
+        );
         page.say(WORDS.leftOut(made.length), false, { act: { text: WORDS.undo, act: back } });
     }
 
@@ -159,7 +193,9 @@ export class Editing {
             return page.drafts.on(ROOT_STATE)[0]?.id ?? null;
         }
         const { made, back } = this.#layAnew(ROOT_STATE, page.cells());
-        const others = page.drafts.on(ROOT_STATE).filter(({ id, source }) => source.trim() && !made.includes(id)).length;
+        const others = page.drafts
+            .on(ROOT_STATE)
+            .filter(({ id, source }) => source.trim() && !made.includes(id)).length;
         page.say(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
         return made[0] ?? null;
     }
@@ -184,7 +220,8 @@ export class Editing {
             for (const id of made) drafts.remove(id);
             /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
             const ids = new Map();
-            for (const { draft, after } of before) ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
+            for (const { draft, after } of before)
+                ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
             page.goTo(here);
         };
         return { made, back };
@@ -197,8 +234,10 @@ export class Editing {
         const here = new Set(waiting.map(({ id }) => id));
         const others = [...model.drafts.values()].flat().filter(({ id }) => !here.has(id));
         const known = new Set(others.map(keyOfPiece));
-        for (const state of model.states.values()) for (const piece of piecesOf(model, state)) known.add(keyOfPiece(piece));
-        const isOpen = (/** @type {string} */ id) => model.openRuns().some(({ draft }) => draft === id) || this.page.asked.has(id);
+        for (const state of model.states.values())
+            for (const piece of piecesOf(model, state)) known.add(keyOfPiece(piece));
+        const isOpen = (/** @type {string} */ id) =>
+            model.openRuns().some(({ draft }) => draft === id) || this.page.asked.has(id);
         return waiting.filter((draft) => known.has(keyOfPiece(draft)) && !isOpen(draft.id));
     }
 
@@ -213,17 +252,21 @@ export class Editing {
         const undo = () => {
             for (const i of done) {
                 const was = before[i];
-                if (was) this.#write({ key: changes[i].key, ...was }, this.#textsOf(changes[i].key), changes[i]);
+                if (was)
+                    this.#write({ key: changes[i].key, ...was }, this.#textsOf(changes[i].key), changes[i]);
             }
         };
-        if (done.length && isSaid) this.page.say(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
+        if (done.length && isSaid)
+            this.page.say(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
         return done.length;
     }
 
     /** @param {string} key @returns {{text: string, prose?: string[]} | null} */
     #textsOf(key) {
         const cell = this.page.cells().find((one) => one.key === key);
-        return cell ? { text: textOf(cell), prose: cell.kind === 'ran' ? cell.state.prose : undefined } : null;
+        return cell
+            ? { text: textOf(cell), prose: cell.kind === 'ran' ? cell.state.prose : undefined }
+            : null;
     }
 
     /**
@@ -234,7 +277,8 @@ export class Editing {
         const cell = this.page.cells().find((one) => one.key === key);
         if (!cell || !now || cell.kind === 'attempt') return false;
         const writes = now.text !== text && isOpenToChange(cell) && (!expected || now.text === expected.text);
-        const writesProse = cell.kind === 'ran' && prose !== undefined && JSON.stringify(prose) !== JSON.stringify(now.prose);
+        const writesProse =
+            cell.kind === 'ran' && prose !== undefined && JSON.stringify(prose) !== JSON.stringify(now.prose);
         if (writes) this.page.type(cell, text);
         if (writesProse) this.page.setProse(cell.state.id, prose);
         return writes || writesProse;
@@ -246,19 +290,29 @@ const EMPTY = { kind: 'code', source: '' };
 
 /** What a cell reads, for drafts elsewhere. @param {Cell} cell @returns {Piece[]} */
 function shownPieces(cell) {
-    if (cell.kind === 'ran') return [...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: textOf(cell) }];
+    if (cell.kind === 'ran')
+        return [
+            ...cell.state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })),
+            { kind: 'code', source: textOf(cell) },
+        ];
     const isMeant = cell.kind === 'draft' && !cell.isFresh && cell.draft.source.trim();
     return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
 }
 
 /** A state's cell, with the text before it, as pieces for drafts. @param {import('../shell/model.js').Model} model @param {import('../shell/protocol.js').State} state @returns {Piece[]} */
-const piecesOf = (model, state) => [...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })), { kind: 'code', source: model.runOf(state)?.code ?? '' }];
+const piecesOf = (model, state) => [
+    ...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })),
+    { kind: 'code', source: model.runOf(state)?.code ?? '' },
+];
 
 /** Equal for pieces that read the same. @param {Piece} piece */
 const keyOfPiece = ({ kind, source }) => `${kind} ${source}`;
 
 /** Whether its text may be changed now. @param {Cell} cell */
-export const isOpenToChange = (cell) => cell.kind === 'draft' || (cell.kind === 'ran' && (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
+export const isOpenToChange = (cell) =>
+    cell.kind === 'draft' ||
+    (cell.kind === 'ran' &&
+        (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
 
 /**
  * Whether the drafts that wait here are what followed the earlier version of a cell, or one that was left out: then the
@@ -270,7 +324,8 @@ export function isRest({ model, here }, waiting) {
     if (!first) return false;
     const parent = model.states.get(here)?.parent;
     const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
-    const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) => model.runOf(state)?.code === first.draft.source;
+    const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) =>
+        model.runOf(state)?.code === first.draft.source;
     // Behind an inserted cell waits what grew beside it.
     if (siblings.some(isFirst)) return true;
     return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));

@@ -38,8 +38,10 @@ export class Cell extends Component {
     /** @type {Editor | null} */
     editor = null;
     asks = {
-        complete: (/** @type {string} */ code, /** @type {number} */ cursor) => this.props.acts.asking.complete(this.props.cell.key, code, cursor),
-        inspect: (/** @type {string} */ code, /** @type {number} */ cursor) => this.props.acts.asking.inspect(this.props.cell.key, code, cursor),
+        complete: (/** @type {string} */ code, /** @type {number} */ cursor) =>
+            this.props.acts.asking.complete(this.props.cell.key, code, cursor),
+        inspect: (/** @type {string} */ code, /** @type {number} */ cursor) =>
+            this.props.acts.asking.inspect(this.props.cell.key, code, cursor),
         isQuick: () => this.props.acts.asking.isQuick,
     };
 
@@ -74,9 +76,12 @@ export class Cell extends Component {
 
     /** Puts the cursor into the cell. @param {'start' | 'end' | 'keep'} [where] */
     focus(where) {
-        if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, () => this.editor?.focus(where));
+        if (isText(this.props.cell) && !this.state.isEditing)
+            this.setState({ isEditing: true }, () => this.editor?.focus(where));
         else this.editor?.focus(where);
-        document.querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+        document
+            .querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)
+            ?.scrollIntoView({ block: 'nearest' });
     }
 
     /** Its code as it reads now. */
@@ -106,7 +111,7 @@ export class Cell extends Component {
     render({ cell, mayRun, mayType, isStopping, acts }, { isEditing }) {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
-        const status = cell.isAsked ? 'queued' : run?.status ?? 'new';
+        const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
@@ -121,17 +126,24 @@ export class Cell extends Component {
                 </div>
                 <div class="stack">
                     ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
-                    ${cell.kind === 'ran' && cell.state.prose.map((text, i) => html`
+                    ${
+                        cell.kind === 'ran' &&
+                        cell.state.prose.map(
+                            (text, i) => html`
                         <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => acts.setProse(cell.state, i, changed)}
-                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : acts.focusCell(cell.key))} />`)}
+                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : acts.focusCell(cell.key))} />`,
+                        )
+                    }
                     <div class="source" key="source" onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
-                        ${asText
-                            ? html`<${Markdown} text=${textOf(cell)} />`
-                            : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
+                        ${
+                            asText
+                                ? html`<${Markdown} text=${textOf(cell)} />`
+                                : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
                                 hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} asks=${this.asks}
                                 onKey=${(/** @type {KeyboardEvent} */ event) => this.props.acts.editorKey(this, event)} onLeave=${() => this.#onLeave()}
                                 onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
-                                held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`}
+                                held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`
+                        }
                         ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
                     </div>
                     <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
@@ -149,9 +161,13 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
     const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
     return html`
         <div class="tools">
-            ${isOpen
-                ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => acts.stopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
-                : !isText(cell) && cell.kind !== 'attempt' && html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`}
+            ${
+                isOpen
+                    ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => acts.stopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
+                    : !isText(cell) &&
+                      cell.kind !== 'attempt' &&
+                      html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`
+            }
             ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => acts.menuOf(of)} />`}
             ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => acts.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
         </div>`;
@@ -160,24 +176,40 @@ function Tools({ cell, isOpen, isStopping, acts, of }) {
 /** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
 function Notes({ cell, run, acts, mayRun }) {
     // Until the server tells of it, which it mostly does at once.
-    if (cell.isAsked) return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
+    if (cell.isAsked)
+        return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
-    if (run?.status === 'running') parts.push(html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`);
-    if (cell.kind === 'ran' && cell.state.partial && run === cell.run) parts.push(html`<span class="bad">${partialOf(cell.state, run)}</span>`);
-    else if (run && run.status in WORDS.failed) parts.push(html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null && !run.keepable ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`);
+    if (run?.status === 'running')
+        parts.push(
+            html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`,
+        );
+    if (cell.kind === 'ran' && cell.state.partial && run === cell.run)
+        parts.push(html`<span class="bad">${partialOf(cell.state, run)}</span>`);
+    else if (run && run.status in WORDS.failed)
+        parts.push(
+            html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null && !run.keepable ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`,
+        );
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
-        parts.push(html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`);
+        parts.push(
+            html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`,
+        );
     }
     if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
     if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, acts));
     if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
-        parts.push(html`<span>${WORDS.edited}</span>`, mayRun && html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`);
+        parts.push(
+            html`<span>${WORDS.edited}</span>`,
+            mayRun &&
+                html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`,
+        );
     }
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
     parts.push(...(run?.warnings ?? []).map((warning) => html`<span class="warning">${warning}</span>`));
-    if (cell.kind === 'ran') parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
-    if (cell.kind === 'draft' && cell.isInside && !isText(cell)) parts.push(html`<span>${WORDS.inside}</span>`);
+    if (cell.kind === 'ran')
+        parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
+    if (cell.kind === 'draft' && cell.isInside && !isText(cell))
+        parts.push(html`<span>${WORDS.inside}</span>`);
     if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }
@@ -219,7 +251,8 @@ class Prose extends Component {
             this.text = text;
             this.setState({ isEditing: true });
         };
-        if (!isEditing) return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
+        if (!isEditing)
+            return html`<div onDblClick=${isEditable ? begin : null}><${Markdown} text=${text} /></div>`;
         const done = (/** @type {boolean} */ goesOn) => () => end(() => onDone(goesOn));
         const onKey = (/** @type {KeyboardEvent} */ { key, shiftKey, ctrlKey, metaKey }) => {
             const isDone = key === 'Escape' || (key === 'Enter' && (shiftKey || ctrlKey || metaKey));
@@ -238,13 +271,33 @@ function nameOf(cell) {
 }
 
 /** What the cell that we stand at shows of its state. @param {Extract<CellData, {kind: 'ran'}>} cell */
-const livingOf = ({ state, progress }) => [state.pinned, state.saving, state.memory_bytes, state.revival, state.checkpoint, progress];
+const livingOf = ({ state, progress }) => [
+    state.pinned,
+    state.saving,
+    state.memory_bytes,
+    state.revival,
+    state.checkpoint,
+    progress,
+];
 
 /** Equal for two cells that look the same. @param {CellData} cell @param {boolean} mayRun @param {boolean} isStopping */
 export function stampOf(cell, mayRun, isStopping) {
     const run = runOf(cell);
-    const own = cell.kind === 'ran'
-        ? [cell.state.id, cell.state.label, cell.state.living, ...cell.state.prose, ...cell.warnings, ...cell.versions, cell.isOutdated, cell.edit?.text, cell.isHere && livingOf(cell)]
-        : cell.kind === 'draft' ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh] : [];
+    const own =
+        cell.kind === 'ran'
+            ? [
+                  cell.state.id,
+                  cell.state.label,
+                  cell.state.living,
+                  ...cell.state.prose,
+                  ...cell.warnings,
+                  ...cell.versions,
+                  cell.isOutdated,
+                  cell.edit?.text,
+                  cell.isHere && livingOf(cell),
+              ]
+            : cell.kind === 'draft'
+              ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh]
+              : [];
     return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, cell.isAsked, ...own]);
 }

@@ -30,11 +30,14 @@ export class Cuttings {
     remove(drafts, putBack) {
         const { page } = this;
         const now = drafts.map((draft) => page.drafts.now(draft));
-        if (now.length) this.#remember(now.map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) })));
+        if (now.length)
+            this.#remember(now.map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) })));
         // An empty one comes back by the same key, but nobody has to be told of it.
         const worth = now.filter(({ source }) => source.trim());
         if (worth.length) {
-            page.say(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, { act: { text: WORDS.undo, act: putBack } });
+            page.say(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, {
+                act: { text: WORDS.undo, act: putBack },
+            });
         }
         for (const { id } of drafts) page.drafts.remove(id);
     }
@@ -73,7 +76,10 @@ export class Cuttings {
         const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));
         for (const { draft, after } of last) {
             const on = page.model.states.has(draft.on) ? draft.on : page.here;
-            const id = page.drafts.add({ ...draft, id: ids.get(draft.id) ?? newId(), on }, ids.get(after) ?? after);
+            const id = page.drafts.add(
+                { ...draft, id: ids.get(draft.id) ?? newId(), on },
+                ids.get(after) ?? after,
+            );
             if (on !== page.here) page.begun.add(id);
         }
         return ids.get(last[0].draft.id) ?? null;
@@ -83,6 +89,7 @@ export class Cuttings {
     forget(run, putBack) {
         const draft = run.draft ? this.page.drafts.get(run.draft) : undefined;
         this.page.dropAttempt(run.exec_id);
-        if (draft && draft.source === run.code) this.remove([draft], () => (this.page.deleting.undo(), putBack()));
+        if (draft && draft.source === run.code)
+            this.remove([draft], () => (this.page.deleting.undo(), putBack()));
     }
 }

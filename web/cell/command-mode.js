@@ -59,7 +59,8 @@ export class Gestures {
 
     /** The cell that has the focus, or had it last. @returns {Place} */
     place() {
-        const key = document.activeElement?.closest('.cell')?.getAttribute('data-cell') ?? this.acts.focused?.key;
+        const key =
+            document.activeElement?.closest('.cell')?.getAttribute('data-cell') ?? this.acts.focused?.key;
         return { view: this.acts.views.get(key ?? '') ?? null };
     }
 
@@ -87,7 +88,7 @@ export class Gestures {
     runAndRest(view) {
         this.acts.run(view, 'stay');
         const { cell } = view.props;
-        this.restAfter = cell.kind === 'ran' ? this.page.edits.get(cell.state.id)?.run ?? null : null;
+        this.restAfter = cell.kind === 'ran' ? (this.page.edits.get(cell.state.id)?.run ?? null) : null;
     }
 
     /** How many drafts wait here that followed an earlier version of a cell. */
@@ -116,7 +117,10 @@ export class Gestures {
     /** Goes from a cell to another in command mode. @param {string} key @param {number} step @param {boolean} extends_ whether the cells between become selected */
     walk(key, step, extends_) {
         const cells = this.page.cells();
-        const next = cells[Math.max(0, Math.min(cells.length - 1, cells.findIndex((cell) => cell.key === key) + step))];
+        const next =
+            cells[
+                Math.max(0, Math.min(cells.length - 1, cells.findIndex((cell) => cell.key === key) + step))
+            ];
         if (!next) return;
         if (extends_) this.selection.extend(key, next.key);
         else this.selection.only(next.key);
@@ -149,7 +153,10 @@ export class Gestures {
     #showSelection(cells) {
         const keys = this.selection.keys(cells.map((cell) => cell.key));
         for (const cell of document.querySelectorAll('.cell')) {
-            cell.toggleAttribute('data-selected', keys.length > 1 && keys.includes(cell.getAttribute('data-cell') ?? ''));
+            cell.toggleAttribute(
+                'data-selected',
+                keys.length > 1 && keys.includes(cell.getAttribute('data-cell') ?? ''),
+            );
         }
         this.say(keys.length > 1 ? WORDS.selected(keys.length) : '');
     }
@@ -173,7 +180,10 @@ export class Gestures {
     /** @param {CellView} view @param {'above' | 'below'} where */
     insert(view, where) {
         const { cell } = view.props;
-        const key = where === 'above' ? this.editing.above(cell) : this.#freshBelow(cell) ?? this.editing.below(cell);
+        const key =
+            where === 'above'
+                ? this.editing.above(cell)
+                : (this.#freshBelow(cell) ?? this.editing.below(cell));
         this.acts.go({ key, asCell: true });
     }
 
@@ -186,7 +196,10 @@ export class Gestures {
 
     /** @param {CellView} view */
     copy(view) {
-        const pieces = this.#selected(view).map((one) => ({ kind: /** @type {'code' | 'markdown'} */ (isText(one.props.cell) ? 'markdown' : 'code'), source: one.text }));
+        const pieces = this.#selected(view).map((one) => ({
+            kind: /** @type {'code' | 'markdown'} */ (isText(one.props.cell) ? 'markdown' : 'code'),
+            source: one.text,
+        }));
         this.acts.cuttings.copy(pieces);
     }
 
@@ -199,7 +212,7 @@ export class Gestures {
         const made = [];
         for (const piece of where === 'above' ? pieces : pieces.toReversed()) {
             const key = where === 'above' ? this.editing.above(cell, piece) : this.editing.below(cell, piece);
-            first = where === 'above' ? first ?? key : key;
+            first = where === 'above' ? (first ?? key) : key;
             made.push(key);
             cell = this.page.cells().find((one) => one.key === view.props.cell.key) ?? cell;
         }
@@ -228,11 +241,18 @@ export class Gestures {
             const all = this.page.cells();
             const gone = new Set(drafts.map((cell) => cell.key));
             const at = all.findIndex((cell) => cell.key === cells.at(-1)?.key);
-            const next = all.slice(at).find((cell) => !gone.has(cell.key)) ?? all.findLast((cell) => !gone.has(cell.key));
-            this.acts.cuttings.remove(drafts.map(({ draft }) => draft), () => this.acts.putBack());
+            const next =
+                all.slice(at).find((cell) => !gone.has(cell.key)) ??
+                all.findLast((cell) => !gone.has(cell.key));
+            this.acts.cuttings.remove(
+                drafts.map(({ draft }) => draft),
+                () => this.acts.putBack(),
+            );
             if (next) this.acts.focusCell(next.key);
         } else if (ran.length) {
-            this.page.say(stays(ran.length), false, { act: { text: WORDS.goOnWithout, act: () => this.editing.leaveOut(ran) } });
+            this.page.say(stays(ran.length), false, {
+                act: { text: WORDS.goOnWithout, act: () => this.editing.leaveOut(ran) },
+            });
         }
     }
 
@@ -256,23 +276,44 @@ export class Gestures {
 
     /** The drafts that are meant; says so where there are none. @param {CellView} view @param {string} why */
     #drafts(view, why) {
-        const drafts = this.#selected(view).map((one) => one.props.cell).filter((cell) => cell.kind === 'draft');
-        if (!drafts.length) this.page.say(why, false, { act: { text: WORDS.copyAsDraft, act: () => this.acts.go({ key: this.page.copyAsDraft(view.text) }) } });
+        const drafts = this.#selected(view)
+            .map((one) => one.props.cell)
+            .filter((cell) => cell.kind === 'draft');
+        if (!drafts.length)
+            this.page.say(why, false, {
+                act: {
+                    text: WORDS.copyAsDraft,
+                    act: () => this.acts.go({ key: this.page.copyAsDraft(view.text) }),
+                },
+            });
         return drafts;
     }
 
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
         const cells = this.editing.movable(this.#selected(view).map((one) => one.props.cell));
-        if (!cells.length) return void (view.props.cell.kind === 'ran' && this.#drafts(view, WORDS.onlyDrafts));
-        return this.#moved(view, this.editing.step(cells.map(({ draft }) => draft.id), step), cells, step);
+        if (!cells.length)
+            return void (view.props.cell.kind === 'ran' && this.#drafts(view, WORDS.onlyDrafts));
+        return this.#moved(
+            view,
+            this.editing.step(
+                cells.map(({ draft }) => draft.id),
+                step,
+            ),
+            cells,
+            step,
+        );
     }
 
     /** @param {CellView} view @param {boolean} isDone @param {import('./cell-edits.js').DraftCell[]} cells @param {number} step */
     #moved(view, isDone, cells, step) {
         if (!isDone) return;
         const { key } = view.props.cell;
-        this.moving = { key, asCell: document.activeElement?.matches('.cell') ?? true, index: this.page.cells().findIndex((cell) => cell.key === key) };
+        this.moving = {
+            key,
+            asCell: document.activeElement?.matches('.cell') ?? true,
+            index: this.page.cells().findIndex((cell) => cell.key === key),
+        };
         const order = this.page.drafts.beside(cells[0].draft).map(({ id }) => id);
         this.say(WORDS.moved(order.indexOf(cells[0].draft.id) + 1 + step, order.length));
     }
@@ -286,7 +327,9 @@ export class Gestures {
     dragged(view) {
         const cells = this.editing.movable(this.#selected(view).map((one) => one.props.cell));
         const { cell } = view.props;
-        return cell.kind === 'draft' ? cells.filter(({ draft }) => draft.on === cell.draft.on).map(({ draft }) => draft.id) : [];
+        return cell.kind === 'draft'
+            ? cells.filter(({ draft }) => draft.on === cell.draft.on).map(({ draft }) => draft.id)
+            : [];
     }
 
     /** @param {CellView} view */
@@ -296,7 +339,11 @@ export class Gestures {
         if (!state) return;
         if (cell.kind !== 'draft') return void this.#drafts(view, WORDS.onlyDrafts);
         const whole = state.doc.toString();
-        const made = this.editing.split(cell, whole, state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to])));
+        const made = this.editing.split(
+            cell,
+            whole,
+            state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to])),
+        );
         const first = this.page.drafts.get(cell.draft.id)?.source;
         this.acts.cuttings.added(made, () => {
             const now = this.page.drafts.get(cell.draft.id);
@@ -351,10 +398,22 @@ export class Gestures {
     /** As Jupyter's restart; it has the focus only while nothing can be lost by it. */
     async restart() {
         const { page } = this;
-        const running = () => page.cells().flatMap((cell) => runOf(cell) ?? []).filter(({ status }) => !hasEnded(status));
-        const other = mayForget(page) ? { text: WHOLE.reset, act: () => void forgetEverything(page) } : undefined;
+        const running = () =>
+            page
+                .cells()
+                .flatMap((cell) => runOf(cell) ?? [])
+                .filter(({ status }) => !hasEnded(status));
+        const other = mayForget(page)
+            ? { text: WHOLE.reset, act: () => void forgetEverything(page) }
+            : undefined;
         const n = running().length;
-        const answer = await ask({ title: WHOLE.restartAsk, why: WHOLE.restartWhy(n), act: WHOLE.restartDo, isBad: n > 0, other });
+        const answer = await ask({
+            title: WHOLE.restartAsk,
+            why: WHOLE.restartWhy(n),
+            act: WHOLE.restartDo,
+            isBad: n > 0,
+            other,
+        });
         if (answer === null) return;
         for (const run of running()) page.stop(run.exec_id);
         const first = this.editing.restart();

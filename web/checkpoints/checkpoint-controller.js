@@ -19,7 +19,9 @@ export class Keeping {
 
     /** How far the replay of a state has come. @param {string} state @returns {import('./residency.js').Progress | undefined} */
     progressOf(state) {
-        return this.page.model.replays.get(state) ?? (this.coming.has(state) ? { done: 0, total: 0 } : undefined);
+        return (
+            this.page.model.replays.get(state) ?? (this.coming.has(state) ? { done: 0, total: 0 } : undefined)
+        );
     }
 
     /** Whether a run at a state has to bring it back by a replay. @param {string} state */
@@ -39,7 +41,11 @@ export class Keeping {
     /** @param {string} state */
     async replay(state) {
         const cells = cellsToReplay(this.page.model, state);
-        if (cells.length && !(await this.#ask(cells, WORDS.replayAsk(cells.length), WORDS.replayDo(cells.length)))) return;
+        if (
+            cells.length &&
+            !(await this.#ask(cells, WORDS.replayAsk(cells.length), WORDS.replayDo(cells.length)))
+        )
+            return;
         this.coming.add(state);
         this.around.changed();
         const reply = await this.around.send({ do: 'replay', state });
@@ -91,7 +97,15 @@ export class Keeping {
     }
 
     async trust() {
-        if (!(await this.around.ask({ title: WORDS.trustAsk, why: WORDS.trustWhy, act: WORDS.trustDo, isBad: true }))) return;
+        if (
+            !(await this.around.ask({
+                title: WORDS.trustAsk,
+                why: WORDS.trustWhy,
+                act: WORDS.trustDo,
+                isBad: true,
+            }))
+        )
+            return;
         const reply = await this.around.send({ do: 'trust' });
         if (reply.kind === 'trusted') this.page.say(WORDS.trusted(reply.count), false);
         else this.page.refused(reply);

@@ -16,7 +16,12 @@ const LISTED = 20;
 export function Where({ cell: { state } }) {
     const { saving } = state;
     // What is over in a moment is not worth a flicker: these come into sight late.
-    const late = saving.now === 'writing' ? WORDS.saving(saving.percent) : saving.now === 'waiting' ? WORDS.waitsToBeSaved : '';
+    const late =
+        saving.now === 'writing'
+            ? WORDS.saving(saving.percent)
+            : saving.now === 'waiting'
+              ? WORDS.waitsToBeSaved
+              : '';
     return html`<span class="where">${partsOf(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
 }
 
@@ -26,18 +31,35 @@ export function Living({ cell: { state, progress }, acts, mayRun }) {
     const missing = missingOf(state);
     const isLacking = lacksNames(state);
     const parts = [];
-    if (progress) parts.push(html`<${Replaying} ...${progress} stop=${mayRun ? () => keeping.stopReplay(state.id) : null} />`);
+    if (progress)
+        parts.push(
+            html`<${Replaying} ...${progress} stop=${mayRun ? () => keeping.stopReplay(state.id) : null} />`,
+        );
     if (state.living === 'replay') parts.push(html`<p>${WORDS.needsReplay}</p>`);
-    if (isForeign(state)) parts.push(html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => keeping.trust()}>${WORDS.trust}</button>`}</p>`);
+    if (isForeign(state))
+        parts.push(
+            html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => keeping.trust()}>${WORDS.trust}</button>`}</p>`,
+        );
     if (missing.length > 0 && state.living !== 'deleted') {
-        const title = state.revival?.by === 'checkpoint' ? WORDS.restored : state.living === 'disk' ? WORDS.onDiskWithout : WORDS.livesOnly;
-        parts.push(html`<${Names} key=${title(missing.length)} title=${title(missing.length)} missing=${missing} isOpen=${isLacking} />`);
+        const title =
+            state.revival?.by === 'checkpoint'
+                ? WORDS.restored
+                : state.living === 'disk'
+                  ? WORDS.onDiskWithout
+                  : WORDS.livesOnly;
+        parts.push(
+            html`<${Names} key=${title(missing.length)} title=${title(missing.length)} missing=${missing} isOpen=${isLacking} />`,
+        );
     }
     if (state.saving.now === 'failed') {
-        parts.push(html`<p class="failing"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => keeping.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`);
+        parts.push(
+            html`<p class="failing"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => keeping.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
+        );
     }
     if (mayRun && !progress && (isLacking || state.living === 'replay')) {
-        parts.push(html`<p><button class="button" data-frame onClick=${() => keeping.replay(state.id)}>${WORDS.replay}</button></p>`);
+        parts.push(
+            html`<p><button class="button" data-frame onClick=${() => keeping.replay(state.id)}>${WORDS.replay}</button></p>`,
+        );
     }
     return parts.length > 0 && html`<div class="living">${parts}</div>`;
 }
@@ -61,10 +83,19 @@ function Names({ title, missing, isOpen }) {
 /** What can be asked about where a state lives. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
 export function livingActions(state, { keeping, model }) {
     if (state.living === 'deleted') return [];
-    const canReplay = state.living !== 'disk' && !keeping.progressOf(state.id) && cellsToReplay(model, state.id).length > 0;
+    const canReplay =
+        state.living !== 'disk' && !keeping.progressOf(state.id) && cellsToReplay(model, state.id).length > 0;
     return [
-        state.living !== 'replay' && { text: state.pinned ? WORDS.unpin : WORDS.pin, hint: state.pinned ? undefined : WORDS.pinHint, act: () => keeping.pin(state.id, !state.pinned) },
-        !state.forks && { text: state.fork_anyway ? WORDS.noForkAnyway : WORDS.forkAnyway, hint: state.fork_anyway ? undefined : WORDS.forkAnywayHint, act: () => keeping.forkAnyway(state.id, !state.fork_anyway) },
+        state.living !== 'replay' && {
+            text: state.pinned ? WORDS.unpin : WORDS.pin,
+            hint: state.pinned ? undefined : WORDS.pinHint,
+            act: () => keeping.pin(state.id, !state.pinned),
+        },
+        !state.forks && {
+            text: state.fork_anyway ? WORDS.noForkAnyway : WORDS.forkAnyway,
+            hint: state.fork_anyway ? undefined : WORDS.forkAnywayHint,
+            act: () => keeping.forkAnyway(state.id, !state.fork_anyway),
+        },
         isInMemory(state) && { text: WORDS.saveNow, act: () => keeping.save(state.id) },
         canReplay && { text: WORDS.replayMenu, act: () => keeping.replay(state.id) },
     ];

@@ -14,14 +14,17 @@ export const isInMemory = ({ living }) => living === 'memory' || living === 'fre
 
 /** The names that are not there, or that would not be there if the state came back from disk. @param {State} state */
 export function missingOf({ revival, checkpoint }) {
-    return revival?.by === 'checkpoint' ? revival.missing : checkpoint?.missing ?? [];
+    return revival?.by === 'checkpoint' ? revival.missing : (checkpoint?.missing ?? []);
 }
 
 /** Whether names are missing now, not only if it had to come back from disk. @param {State} state */
-export const lacksNames = (state) => missingOf(state).length > 0 && (state.revival?.by === 'checkpoint' || state.living === 'disk');
+export const lacksNames = (state) =>
+    missingOf(state).length > 0 && (state.revival?.by === 'checkpoint' || state.living === 'disk');
 
 /** Only its values may be read, because another install wrote its checkpoint. @param {State} state */
-export const isForeign = ({ living, checkpoint, revival }) => checkpoint?.is_trusted === false && (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
+export const isForeign = ({ living, checkpoint, revival }) =>
+    checkpoint?.is_trusted === false &&
+    (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
 
 /** What the graph draws at a node besides where the state lives. @param {State} state @returns {'failed' | 'writing' | 'partial' | null} */
 export function signOf(state) {
@@ -50,7 +53,8 @@ export function partsOf(state) {
 export function saidOf(state, progress, isUnsaved = false) {
     const { saving, pinned, checkpoint, living } = state;
     if (living === 'deleted') return '';
-    const size = living === 'disk' ? checkpoint?.compressed_size_bytes : isInMemory(state) ? state.memory_bytes : null;
+    const size =
+        living === 'disk' ? checkpoint?.compressed_size_bytes : isInMemory(state) ? state.memory_bytes : null;
     const lives = [WORDS.lives[living], size != null && bytes(size)].filter(Boolean).join(', ');
     const missing = missingOf(state).length;
     return [
@@ -59,15 +63,21 @@ export function saidOf(state, progress, isUnsaved = false) {
         saving.now === 'writing' && WORDS.saving(saving.percent),
         saving.now === 'failed' && WORDS.saveFailed(saving.why),
         isUnsaved && WORDS.unsaved,
-        missing > 0 && (state.revival?.by === 'checkpoint' ? WORDS.namesGone(missing) : WORDS.unsavable(missing)),
+        missing > 0 &&
+            (state.revival?.by === 'checkpoint' ? WORDS.namesGone(missing) : WORDS.unsavable(missing)),
         isForeign(state) && WORDS.foreignShort,
         pinned && (isInMemory(state) ? WORDS.pinned : WORDS.pinnedAway),
-    ].filter(Boolean).join('; ');
+    ]
+        .filter(Boolean)
+        .join('; ');
 }
 
 /** What a partial state is, with the line at which its cell failed. @param {State} state @param {import('../shell/model.js').Run | null | undefined} run */
 export function partialOf({ exec_count }, run) {
-    return WORDS.partial(run?.status === 'interrupted', run?.error ? lineOfCell(taken(run.error).frames, exec_count) : undefined);
+    return WORDS.partial(
+        run?.status === 'interrupted',
+        run?.error ? lineOfCell(taken(run.error).frames, exec_count) : undefined,
+    );
 }
 
 /** The cells that a replay of a state runs, from the nearest ancestor that is whole. @param {Model} model @param {string} id @returns {State[]} */
@@ -80,10 +90,16 @@ export function cellsToReplay(model, id) {
 }
 
 /** Whether a replay can start from it; the server's rule is in src/session/machine/replay.rs. @param {State} state */
-const isWhole = (state) => (isWholeInMemory(state) && (state.forks || isWholeOnDisk(state))) || (state.living === 'disk' && isWholeOnDisk(state));
+const isWhole = (state) =>
+    (isWholeInMemory(state) && (state.forks || isWholeOnDisk(state))) ||
+    (state.living === 'disk' && isWholeOnDisk(state));
 
 /** @param {State} state */
 const isWholeInMemory = (state) => isInMemory(state) && !lacksNames(state);
 
 /** @param {State} state */
-const isWholeOnDisk = ({ checkpoint }) => checkpoint !== null && checkpoint.is_trusted && checkpoint.form === 'environment' && checkpoint.missing.length === 0;
+const isWholeOnDisk = ({ checkpoint }) =>
+    checkpoint !== null &&
+    checkpoint.is_trusted &&
+    checkpoint.form === 'environment' &&
+    checkpoint.missing.length === 0;

@@ -67,7 +67,10 @@ export function choosable(at, recent) {
     const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
     const names = new Set(own.map(({ title }) => title));
     // What menus of several places call the same is there once: for the place that comes first.
-    const can = [...own, ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title))];
+    const can = [
+        ...own,
+        ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title)),
+    ];
     const rank = (/** @type {Entry} */ { id }) => (recent.includes(id) ? recent.indexOf(id) : recent.length);
     return can.sort((a, b) => rank(a) - rank(b));
 }
@@ -84,9 +87,17 @@ export class Keys {
         const isSecond = first !== null && first.mode === mode && now - first.at < DOUBLE_MS;
         const can = entries.filter((entry) => isFor(entry, mode) && (entry.when?.(at) ?? true));
         const doubles = isSecond ? names.map((name) => `${first.name} ${name}`) : [];
-        const found = [...doubles, ...names].flatMap((name) => can.filter((entry) => keysOf(entry).includes(name)));
-        const begins = names.find((name) => can.some((entry) => keysOf(entry).some((key) => key.startsWith(`${name} `))));
-        if (begins !== undefined && !found.some((entry) => keysOf(entry).some((key) => doubles.includes(key)))) this.first = { name: begins, mode, at: now };
+        const found = [...doubles, ...names].flatMap((name) =>
+            can.filter((entry) => keysOf(entry).includes(name)),
+        );
+        const begins = names.find((name) =>
+            can.some((entry) => keysOf(entry).some((key) => key.startsWith(`${name} `))),
+        );
+        if (
+            begins !== undefined &&
+            !found.some((entry) => keysOf(entry).some((key) => doubles.includes(key)))
+        )
+            this.first = { name: begins, mode, at: now };
         return found;
     }
 
@@ -114,14 +125,31 @@ export function namesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
     return names;
 }
 
-const SHOWN = new Map(Object.entries({ ArrowUp: '↑', ArrowDown: '↓', Escape: 'Esc', Minus: '−', Slash: '/', Space: 'Space', Backspace: '⌫' }));
+const SHOWN = new Map(
+    Object.entries({
+        ArrowUp: '↑',
+        ArrowDown: '↓',
+        Escape: 'Esc',
+        Minus: '−',
+        Slash: '/',
+        Space: 'Space',
+        Backspace: '⌫',
+    }),
+);
 
 /** A key as people read it: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P". @param {string} key @param {boolean} isMac */
 export function shownKey(key, isMac) {
-    return key.split(' ').map((press) => {
-        const parts = press.match(/^((?:Mod-|Alt-|Shift-)*)(.+)$/);
-        const name = SHOWN.get(parts?.[2] ?? '') ?? (parts?.[2] ?? '').replace(/^[a-z]$/, (letter) => letter.toUpperCase());
-        const held = (parts?.[1] ?? '').split('-').filter(Boolean);
-        return isMac ? `${held.map((one) => ({ Mod: '⌘', Alt: '⌥', Shift: '⇧' })[one] ?? '').join('')}${name}` : [...held.map((one) => one.replace('Mod', 'Ctrl')), name].join('-');
-    }).join(' ');
+    return key
+        .split(' ')
+        .map((press) => {
+            const parts = press.match(/^((?:Mod-|Alt-|Shift-)*)(.+)$/);
+            const name =
+                SHOWN.get(parts?.[2] ?? '') ??
+                (parts?.[2] ?? '').replace(/^[a-z]$/, (letter) => letter.toUpperCase());
+            const held = (parts?.[1] ?? '').split('-').filter(Boolean);
+            return isMac
+                ? `${held.map((one) => ({ Mod: '⌘', Alt: '⌥', Shift: '⇧' })[one] ?? '').join('')}${name}`
+                : [...held.map((one) => one.replace('Mod', 'Ctrl')), name].join('-');
+        })
+        .join(' ');
 }

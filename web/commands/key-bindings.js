@@ -16,7 +16,16 @@ import * as write from '../editor/editor-actions.js';
 
 /** @param {Gestures} does */
 export function bindAll(does) {
-    addCommands([...running(does), ...moving(does), ...cells(does), ...writing(does), ...finding(does), ...whole(does), ...header(does), ...comparing(does)]);
+    addCommands([
+        ...running(does),
+        ...moving(does),
+        ...cells(does),
+        ...writing(does),
+        ...finding(does),
+        ...whole(does),
+        ...header(does),
+        ...comparing(does),
+    ]);
     addOffer(cellMenus(does));
 }
 
@@ -25,46 +34,199 @@ function running(does) {
     const { page } = does;
     const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
     const mayRun = (/** @type {Place} */ { view }) => page.mayRun && view !== null;
-    const run = (/** @type {'next' | 'stay' | 'insert'} */ then) => (/** @type {Place} */ { view }) => view !== null && does.runSelected(view, then);
-    const draft = (/** @type {Place} */ { view }) => page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
+    const run =
+        (/** @type {'next' | 'stay' | 'insert'} */ then) =>
+        (/** @type {Place} */ { view }) =>
+            view !== null && does.runSelected(view, then);
+    const draft = (/** @type {Place} */ { view }) =>
+        page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
     const ran = (/** @type {Place} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
     return [
-        { id: 'run.next', title: WORDS.runNext, words: WORDS.also.run, group: 'run', key: 'Shift-Enter', mode: both, when: mayRun, act: run('next') },
-        { id: 'run.stay', title: WORDS.runStay, words: WORDS.also.run, group: 'run', key: 'Mod-Enter', mode: both, when: mayRun, act: run('stay') },
-        { id: 'run.insert', title: WORDS.runInsert, group: 'run', key: 'Alt-Enter', mode: both, when: mayRun, act: run('insert') },
-        { id: 'run.all', title: WORDS.runAll, words: WORDS.also.run, group: 'run', key: 'Mod-Shift-Enter', when: () => page.mayRun && page.runnable().length > 0, act: () => page.runFrom() },
-        { id: 'run.below', title: WORDS.runHere, group: 'run', when: draft, act: ({ view }) => page.runFrom(view?.props.cell.key) },
-        { id: 'run.above', title: WORDS.runAbove, group: 'run', when: draft, act: ({ view }) => view !== null && does.runAbove(view.props.cell.key) },
-        { id: 'run.rest', title: WORDS.runRest, words: WORDS.also.replay, group: 'run', when: ran, act: ({ view }) => view !== null && does.runAndRest(view) },
-        { id: 'run.replay', title: WORDS.replay, words: WORDS.also.replay, group: 'run', when: () => does.restHere() > 0, act: () => page.runFrom() },
-        { id: 'run.stop', title: WORDS.stop, words: WORDS.also.stop, group: 'run', isOnce: true, key: 'Mod-.', mode: both, when: () => page.mayRun && page.model.openRuns().length > 0, act: ({ view }) => does.acts.stop(view?.props.cell) },
-        { id: 'run.stop.cell', title: WORDS.stop, group: 'run', isOnce: true, key: 'i i', mode: 'cell', isQuiet: true, when: mayRun, act: ({ view }) => does.acts.stop(view?.props.cell) },
+        {
+            id: 'run.next',
+            title: WORDS.runNext,
+            words: WORDS.also.run,
+            group: 'run',
+            key: 'Shift-Enter',
+            mode: both,
+            when: mayRun,
+            act: run('next'),
+        },
+        {
+            id: 'run.stay',
+            title: WORDS.runStay,
+            words: WORDS.also.run,
+            group: 'run',
+            key: 'Mod-Enter',
+            mode: both,
+            when: mayRun,
+            act: run('stay'),
+        },
+        {
+            id: 'run.insert',
+            title: WORDS.runInsert,
+            group: 'run',
+            key: 'Alt-Enter',
+            mode: both,
+            when: mayRun,
+            act: run('insert'),
+        },
+        {
+            id: 'run.all',
+            title: WORDS.runAll,
+            words: WORDS.also.run,
+            group: 'run',
+            key: 'Mod-Shift-Enter',
+            when: () => page.mayRun && page.runnable().length > 0,
+            act: () => page.runFrom(),
+        },
+        {
+            id: 'run.below',
+            title: WORDS.runHere,
+            group: 'run',
+            when: draft,
+            act: ({ view }) => page.runFrom(view?.props.cell.key),
+        },
+        {
+            id: 'run.above',
+            title: WORDS.runAbove,
+            group: 'run',
+            when: draft,
+            act: ({ view }) => view !== null && does.runAbove(view.props.cell.key),
+        },
+        {
+            id: 'run.rest',
+            title: WORDS.runRest,
+            words: WORDS.also.replay,
+            group: 'run',
+            when: ran,
+            act: ({ view }) => view !== null && does.runAndRest(view),
+        },
+        {
+            id: 'run.replay',
+            title: WORDS.replay,
+            words: WORDS.also.replay,
+            group: 'run',
+            when: () => does.restHere() > 0,
+            act: () => page.runFrom(),
+        },
+        {
+            id: 'run.stop',
+            title: WORDS.stop,
+            words: WORDS.also.stop,
+            group: 'run',
+            isOnce: true,
+            key: 'Mod-.',
+            mode: both,
+            when: () => page.mayRun && page.model.openRuns().length > 0,
+            act: ({ view }) => does.acts.stop(view?.props.cell),
+        },
+        {
+            id: 'run.stop.cell',
+            title: WORDS.stop,
+            group: 'run',
+            isOnce: true,
+            key: 'i i',
+            mode: 'cell',
+            isQuiet: true,
+            when: mayRun,
+            act: ({ view }) => does.acts.stop(view?.props.cell),
+        },
         // Where no cell has the focus; while one has, the entry above is taken first.
-        { id: 'run.stop.anywhere', title: WORDS.stop, isOnce: true, key: 'Mod-.', isQuiet: true, act: () => does.acts.stop() },
+        {
+            id: 'run.stop.anywhere',
+            title: WORDS.stop,
+            isOnce: true,
+            key: 'Mod-.',
+            isQuiet: true,
+            act: () => does.acts.stop(),
+        },
     ];
 }
 
 /** @param {Gestures} does @returns {Entry[]} */
 function moving(does) {
-    const by = (/** @type {number} */ step, /** @type {boolean} */ extends_ = false) => (/** @type {Place} */ { view }) => view !== null && does.walk(view.props.cell.key, step, extends_);
+    const by =
+        (/** @type {number} */ step, /** @type {boolean} */ extends_ = false) =>
+        (/** @type {Place} */ { view }) =>
+            view !== null && does.walk(view.props.cell.key, step, extends_);
     const scroll = (/** @type {number} */ pages) => () => does.scroll(pages);
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
     return [
-        key({ id: 'move.edit', title: WORDS.edit, isOnce: true, key: 'Enter', act: ({ view }) => view?.focus() }),
-        key({ id: 'move.leave', title: WORDS.leave, key: 'Escape', mode: 'editor', act: ({ view }) => view !== null && does.acts.leaveEditor(view) }),
+        key({
+            id: 'move.edit',
+            title: WORDS.edit,
+            isOnce: true,
+            key: 'Enter',
+            act: ({ view }) => view?.focus(),
+        }),
+        key({
+            id: 'move.leave',
+            title: WORDS.leave,
+            key: 'Escape',
+            mode: 'editor',
+            act: ({ view }) => view !== null && does.acts.leaveEditor(view),
+        }),
         key({ id: 'move.up', title: WORDS.up, key: ['ArrowUp', 'k'], act: by(-1) }),
         key({ id: 'move.down', title: WORDS.down, key: ['ArrowDown', 'j'], act: by(1) }),
-        key({ id: 'move.line.up', title: WORDS.up, key: 'ArrowUp', mode: 'editor', act: ({ view }) => view !== null && does.acts.leaveByArrow(view, -1) }),
-        key({ id: 'move.line.down', title: WORDS.down, key: 'ArrowDown', mode: 'editor', act: ({ view }) => view !== null && does.acts.leaveByArrow(view, 1) }),
-        key({ id: 'move.first', title: WORDS.first, key: ['Home', 'Mod-Home', 'Mod-ArrowUp'], isQuiet: false, act: by(-Infinity) }),
-        key({ id: 'move.last', title: WORDS.last, key: ['End', 'Mod-End', 'Mod-ArrowDown'], isQuiet: false, act: by(Infinity) }),
-        key({ id: 'move.extend.up', title: WORDS.extendUp, key: ['Shift-ArrowUp', 'Shift-k'], act: by(-1, true) }),
-        key({ id: 'move.extend.down', title: WORDS.extendDown, key: ['Shift-ArrowDown', 'Shift-j'], act: by(1, true) }),
-        key({ id: 'move.all', title: WORDS.selectAll, key: 'Mod-a', isQuiet: false, act: () => does.selectAll() }),
+        key({
+            id: 'move.line.up',
+            title: WORDS.up,
+            key: 'ArrowUp',
+            mode: 'editor',
+            act: ({ view }) => view !== null && does.acts.leaveByArrow(view, -1),
+        }),
+        key({
+            id: 'move.line.down',
+            title: WORDS.down,
+            key: 'ArrowDown',
+            mode: 'editor',
+            act: ({ view }) => view !== null && does.acts.leaveByArrow(view, 1),
+        }),
+        key({
+            id: 'move.first',
+            title: WORDS.first,
+            key: ['Home', 'Mod-Home', 'Mod-ArrowUp'],
+            isQuiet: false,
+            act: by(-Infinity),
+        }),
+        key({
+            id: 'move.last',
+            title: WORDS.last,
+            key: ['End', 'Mod-End', 'Mod-ArrowDown'],
+            isQuiet: false,
+            act: by(Infinity),
+        }),
+        key({
+            id: 'move.extend.up',
+            title: WORDS.extendUp,
+            key: ['Shift-ArrowUp', 'Shift-k'],
+            act: by(-1, true),
+        }),
+        key({
+            id: 'move.extend.down',
+            title: WORDS.extendDown,
+            key: ['Shift-ArrowDown', 'Shift-j'],
+            act: by(1, true),
+        }),
+        key({
+            id: 'move.all',
+            title: WORDS.selectAll,
+            key: 'Mod-a',
+            isQuiet: false,
+            act: () => does.selectAll(),
+        }),
         key({ id: 'move.page.down', title: WORDS.pageDown, key: 'Space', act: scroll(0.9) }),
         key({ id: 'move.page.up', title: WORDS.pageUp, key: 'Shift-Space', act: scroll(-0.9) }),
-        key({ id: 'graph.go', title: WORDS.graph, group: 'graph', key: 'g', isQuiet: false, act: () => document.getElementById('graph')?.focus() }),
+        key({
+            id: 'graph.go',
+            title: WORDS.graph,
+            group: 'graph',
+            key: 'g',
+            isQuiet: false,
+            act: () => document.getElementById('graph')?.focus(),
+        }),
     ];
 }
 
@@ -75,47 +237,176 @@ function cells(does) {
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'cells', mode: 'cell', when: may, ...more });
     const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
-    const of = (/** @type {(view: import('../cell/cell.js').Cell) => boolean | void} */ act) => (/** @type {Place} */ { view }) => view !== null && act(view);
+    const of =
+        (/** @type {(view: import('../cell/cell.js').Cell) => boolean | void} */ act) =>
+        (/** @type {Place} */ { view }) =>
+            view !== null && act(view);
     return [
-        key({ id: 'cells.above', title: WORDS.above, key: 'a', act: of((view) => does.insert(view, 'above')) }),
-        key({ id: 'cells.below', title: WORDS.below, key: 'b', act: of((view) => does.insert(view, 'below')) }),
+        key({
+            id: 'cells.above',
+            title: WORDS.above,
+            key: 'a',
+            act: of((view) => does.insert(view, 'above')),
+        }),
+        key({
+            id: 'cells.below',
+            title: WORDS.below,
+            key: 'b',
+            act: of((view) => does.insert(view, 'below')),
+        }),
         key({ id: 'cells.cut', title: WORDS.cut, key: 'x', act: of((view) => does.cut(view)) }),
-        key({ id: 'cells.copy', title: WORDS.copy, key: 'c', when: ({ view }) => view !== null, act: of((view) => does.copy(view)) }),
-        key({ id: 'cells.paste', title: WORDS.paste, key: 'v', act: of((view) => does.paste(view, 'below')) }),
-        key({ id: 'cells.paste.above', title: WORDS.pasteAbove, key: 'Shift-v', act: of((view) => does.paste(view, 'above')) }),
-        key({ id: 'cells.remove', title: WORDS.remove, words: WORDS.also.remove, key: 'd d', act: of((view) => does.removeSelected(view)) }),
-        key({ id: 'cells.undo', title: WORDS.putBack, words: WORDS.also.undo, key: ['z', 'Mod-z'], act: () => does.acts.putBack() }),
-        key({ id: 'cells.text', title: WORDS.toText, words: WORDS.also.text, key: 'm', act: of((view) => does.turn(view, 'markdown')) }),
+        key({
+            id: 'cells.copy',
+            title: WORDS.copy,
+            key: 'c',
+            when: ({ view }) => view !== null,
+            act: of((view) => does.copy(view)),
+        }),
+        key({
+            id: 'cells.paste',
+            title: WORDS.paste,
+            key: 'v',
+            act: of((view) => does.paste(view, 'below')),
+        }),
+        key({
+            id: 'cells.paste.above',
+            title: WORDS.pasteAbove,
+            key: 'Shift-v',
+            act: of((view) => does.paste(view, 'above')),
+        }),
+        key({
+            id: 'cells.remove',
+            title: WORDS.remove,
+            words: WORDS.also.remove,
+            key: 'd d',
+            act: of((view) => does.removeSelected(view)),
+        }),
+        key({
+            id: 'cells.undo',
+            title: WORDS.putBack,
+            words: WORDS.also.undo,
+            key: ['z', 'Mod-z'],
+            act: () => does.acts.putBack(),
+        }),
+        key({
+            id: 'cells.text',
+            title: WORDS.toText,
+            words: WORDS.also.text,
+            key: 'm',
+            act: of((view) => does.turn(view, 'markdown')),
+        }),
         key({ id: 'cells.code', title: WORDS.toCode, key: 'y', act: of((view) => does.turn(view, 'code')) }),
-        ...[1, 2, 3, 4, 5, 6].map((level) => key({ id: `cells.heading.${level}`, title: WORDS.toHeading(level), sheet: WORDS.toAnyHeading, key: String(level), isQuiet: level > 3, act: of((view) => does.heading(view, level)) })),
-        key({ id: 'cells.up', title: WORDS.moveUp, key: 'Mod-Shift-ArrowUp', mode: both, act: of((view) => does.move(view, -1)) }),
-        key({ id: 'cells.down', title: WORDS.moveDown, key: 'Mod-Shift-ArrowDown', mode: both, act: of((view) => does.move(view, 1)) }),
-        key({ id: 'cells.split', title: WORDS.split, key: ['Mod-Shift-Minus', 'Mod-_'], mode: 'editor', act: of((view) => does.split(view)) }),
+        ...[1, 2, 3, 4, 5, 6].map((level) =>
+            key({
+                id: `cells.heading.${level}`,
+                title: WORDS.toHeading(level),
+                sheet: WORDS.toAnyHeading,
+                key: String(level),
+                isQuiet: level > 3,
+                act: of((view) => does.heading(view, level)),
+            }),
+        ),
+        key({
+            id: 'cells.up',
+            title: WORDS.moveUp,
+            key: 'Mod-Shift-ArrowUp',
+            mode: both,
+            act: of((view) => does.move(view, -1)),
+        }),
+        key({
+            id: 'cells.down',
+            title: WORDS.moveDown,
+            key: 'Mod-Shift-ArrowDown',
+            mode: both,
+            act: of((view) => does.move(view, 1)),
+        }),
+        key({
+            id: 'cells.split',
+            title: WORDS.split,
+            key: ['Mod-Shift-Minus', 'Mod-_'],
+            mode: 'editor',
+            act: of((view) => does.split(view)),
+        }),
         key({ id: 'cells.merge', title: WORDS.merge, key: 'Shift-m', act: of((view) => does.merge(view)) }),
-        key({ id: 'cells.fold', title: WORDS.fold, key: 'o', when: ({ view }) => view !== null, act: of((view) => does.fold(view)) }),
+        key({
+            id: 'cells.fold',
+            title: WORDS.fold,
+            key: 'o',
+            when: ({ view }) => view !== null,
+            act: of((view) => does.fold(view)),
+        }),
     ];
 }
 
 /** @param {Gestures} does @returns {Entry[]} */
 function writing(does) {
-    const on = (/** @type {(view: import('../vendor/codemirror.js').EditorView) => boolean} */ act) => (/** @type {Place} */ { view }) => {
-        const editor = view?.editor?.view;
-        return editor !== null && editor !== undefined && act(editor);
-    };
+    const on =
+        (/** @type {(view: import('../vendor/codemirror.js').EditorView) => boolean} */ act) =>
+        (/** @type {Place} */ { view }) => {
+            const editor = view?.editor?.view;
+            return editor !== null && editor !== undefined && act(editor);
+        };
     const isCode = (/** @type {Place} */ { view }) => view !== null && !isText(view.props.cell);
     /** @type {(more: Entry) => Entry} */
-    const key = (more) => ({ group: 'write', mode: 'editor', isQuiet: true, when: ({ view }) => view !== null && does.page.mayRun, ...more });
+    const key = (more) => ({
+        group: 'write',
+        mode: 'editor',
+        isQuiet: true,
+        when: ({ view }) => view !== null && does.page.mayRun,
+        ...more,
+    });
     return [
-        key({ id: 'write.complete', title: WORDS.complete, key: 'Tab', when: isCode, act: on(write.complete) }),
-        key({ id: 'write.complete.anyway', title: WORDS.complete, key: 'Mod-Space', when: isCode, act: on(write.startCompletion) }),
-        key({ id: 'write.inspect', title: WORDS.inspect, key: 'Shift-Tab', when: isCode, act: on(write.inspect) }),
-        key({ id: 'write.comment', title: WORDS.comment, key: 'Mod-/', isQuiet: false, act: on(write.toggleComment) }),
+        key({
+            id: 'write.complete',
+            title: WORDS.complete,
+            key: 'Tab',
+            when: isCode,
+            act: on(write.complete),
+        }),
+        key({
+            id: 'write.complete.anyway',
+            title: WORDS.complete,
+            key: 'Mod-Space',
+            when: isCode,
+            act: on(write.startCompletion),
+        }),
+        key({
+            id: 'write.inspect',
+            title: WORDS.inspect,
+            key: 'Shift-Tab',
+            when: isCode,
+            act: on(write.inspect),
+        }),
+        key({
+            id: 'write.comment',
+            title: WORDS.comment,
+            key: 'Mod-/',
+            isQuiet: false,
+            act: on(write.toggleComment),
+        }),
         key({ id: 'write.indent', title: WORDS.indent, key: 'Mod-]', act: on(write.indentMore) }),
         key({ id: 'write.dedent', title: WORDS.dedent, key: 'Mod-[', act: on(write.indentLess) }),
         key({ id: 'write.next', title: WORDS.nextSame, key: 'Mod-d', act: on(write.selectNextOccurrence) }),
-        key({ id: 'write.all', title: WORDS.allSame, key: 'Mod-Shift-l', act: on(write.selectSelectionMatches) }),
-        key({ id: 'write.erase', title: WORDS.erase, key: 'Backspace', act: ({ view }) => view !== null && does.acts.eraseEmpty(view) }),
-        { id: 'write.numbers', title: WORDS.numbers, group: 'write', key: ['l', 'Shift-l'], mode: 'cell', act: () => write.toggleNumbers() },
+        key({
+            id: 'write.all',
+            title: WORDS.allSame,
+            key: 'Mod-Shift-l',
+            act: on(write.selectSelectionMatches),
+        }),
+        key({
+            id: 'write.erase',
+            title: WORDS.erase,
+            key: 'Backspace',
+            act: ({ view }) => view !== null && does.acts.eraseEmpty(view),
+        }),
+        {
+            id: 'write.numbers',
+            title: WORDS.numbers,
+            group: 'write',
+            key: ['l', 'Shift-l'],
+            mode: 'cell',
+            act: () => write.toggleNumbers(),
+        },
     ];
 }
 
@@ -123,10 +414,40 @@ function writing(does) {
 function finding(does) {
     const { page } = does;
     return [
-        { id: 'find.open', title: WORDS.find, words: WORDS.also.find, group: 'find', key: 'Mod-f', act: () => does.find(false) },
-        { id: 'find.replace', title: WORDS.replace, group: 'find', key: ['Mod-h', 'Mod-Alt-f'], when: () => page.mayRun, act: () => does.find(true) },
-        { id: 'find.next', title: WORDS.findNext, group: 'find', key: ['F3', 'Mod-g'], isQuiet: true, when: () => does.finder?.isOpen ?? false, act: () => does.finder?.go(1) },
-        { id: 'find.before', title: WORDS.findBefore, group: 'find', key: ['Shift-F3', 'Mod-Shift-g'], isQuiet: true, when: () => does.finder?.isOpen ?? false, act: () => does.finder?.go(-1) },
+        {
+            id: 'find.open',
+            title: WORDS.find,
+            words: WORDS.also.find,
+            group: 'find',
+            key: 'Mod-f',
+            act: () => does.find(false),
+        },
+        {
+            id: 'find.replace',
+            title: WORDS.replace,
+            group: 'find',
+            key: ['Mod-h', 'Mod-Alt-f'],
+            when: () => page.mayRun,
+            act: () => does.find(true),
+        },
+        {
+            id: 'find.next',
+            title: WORDS.findNext,
+            group: 'find',
+            key: ['F3', 'Mod-g'],
+            isQuiet: true,
+            when: () => does.finder?.isOpen ?? false,
+            act: () => does.finder?.go(1),
+        },
+        {
+            id: 'find.before',
+            title: WORDS.findBefore,
+            group: 'find',
+            key: ['Shift-F3', 'Mod-Shift-g'],
+            isQuiet: true,
+            when: () => does.finder?.isOpen ?? false,
+            act: () => does.finder?.go(-1),
+        },
     ];
 }
 
@@ -134,11 +455,50 @@ function finding(does) {
 function whole(does) {
     const { page } = does;
     return [
-        { id: 'all.palette', title: WORDS.palette, key: ['Mod-Shift-p', 'F1'], isQuiet: true, act: () => does.showPalette() },
-        { id: 'all.palette.cell', title: WORDS.palette, key: 'p', mode: 'cell', isQuiet: true, act: () => does.showPalette() },
-        { id: 'all.keys', title: WORDS.keys, words: WORDS.also.keys, key: '?', mode: 'cell', act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
-        { id: 'all.save', title: WORDS.save, words: WORDS.also.save, key: 'Mod-s', act: () => does.saveNow() },
-        { id: 'all.theme', title: WORDS.theme, words: WORDS.also.theme, act: () => (nextTheme(), page.around.changed()) },
-        { id: 'all.restart', title: WORDS.restart, words: WORDS.also.restart, key: '0 0', mode: 'cell', when: () => page.mayRun, act: () => void does.restart() },
+        {
+            id: 'all.palette',
+            title: WORDS.palette,
+            key: ['Mod-Shift-p', 'F1'],
+            isQuiet: true,
+            act: () => does.showPalette(),
+        },
+        {
+            id: 'all.palette.cell',
+            title: WORDS.palette,
+            key: 'p',
+            mode: 'cell',
+            isQuiet: true,
+            act: () => does.showPalette(),
+        },
+        {
+            id: 'all.keys',
+            title: WORDS.keys,
+            words: WORDS.also.keys,
+            key: '?',
+            mode: 'cell',
+            act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()),
+        },
+        {
+            id: 'all.save',
+            title: WORDS.save,
+            words: WORDS.also.save,
+            key: 'Mod-s',
+            act: () => does.saveNow(),
+        },
+        {
+            id: 'all.theme',
+            title: WORDS.theme,
+            words: WORDS.also.theme,
+            act: () => (nextTheme(), page.around.changed()),
+        },
+        {
+            id: 'all.restart',
+            title: WORDS.restart,
+            words: WORDS.also.restart,
+            key: '0 0',
+            mode: 'cell',
+            when: () => page.mayRun,
+            act: () => void does.restart(),
+        },
     ];
 }

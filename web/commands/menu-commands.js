@@ -22,24 +22,64 @@ export function header(does) {
     const { page } = does;
     return [
         { id: 'page.graph', title: EDITOR_WORDS.showGraph, group: 'graph', act: () => does.panes?.graph() },
-        { id: 'page.variables', title: EDITOR_WORDS.showVariables, words: also.variables, act: () => does.panes?.variables() },
-        { id: 'page.share', title: PEOPLE_WORDS.shareCommand, words: also.share, when: () => page.scope === 'owner', act: () => void withPart('share', page, ({ showShare }) => showShare(page)) },
-        ...offered(downloadsOf(page)).map(({ text, act }) => ({ id: `page.${text}`, title: text, words: also.download, act })),
+        {
+            id: 'page.variables',
+            title: EDITOR_WORDS.showVariables,
+            words: also.variables,
+            act: () => does.panes?.variables(),
+        },
+        {
+            id: 'page.share',
+            title: PEOPLE_WORDS.shareCommand,
+            words: also.share,
+            when: () => page.scope === 'owner',
+            act: () => void withPart('share', page, ({ showShare }) => showShare(page)),
+        },
+        ...offered(downloadsOf(page)).map(({ text, act }) => ({
+            id: `page.${text}`,
+            title: text,
+            words: also.download,
+            act,
+        })),
         { id: 'page.name', title: PEOPLE_WORDS.yourName, act: () => void askName(page) },
-        { id: 'page.forget', title: WORDS.reset, words: also.forget, when: () => mayForget(page), act: () => void forgetEverything(page) },
-        { id: 'page.home', title: HOME_WORDS.homeCommand, words: also.home, when: () => page.scope === 'owner', act: () => location.assign('/') },
+        {
+            id: 'page.forget',
+            title: WORDS.reset,
+            words: also.forget,
+            when: () => mayForget(page),
+            act: () => void forgetEverything(page),
+        },
+        {
+            id: 'page.home',
+            title: HOME_WORDS.homeCommand,
+            words: also.home,
+            when: () => page.scope === 'owner',
+            act: () => location.assign('/'),
+        },
     ];
 }
 
 /** Those of the cell that is meant, and of the state that it made, or else of the one where we stand. @param {Gestures} does @returns {(at: Place) => Entry[]} */
-export const cellMenus = (does) => ({ view }) => {
-    if (!does.page.mayRun) return [];
-    const here = does.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
-    const own = view && view.props.cell.kind !== 'draft' ? view : does.acts.views.get(here?.key ?? '');
-    const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
-    const of = (/** @type {import('../cell/cell.js').Cell | null | undefined} */ one, /** @type {'cells' | 'graph'} */ group) => (one ? offered(does.acts.menuOf(one)) : [])
-        // The palette compares in words of its own.
-        .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
-        .map(({ text, act }) => ({ id: `menu.${text}`, title: text, group, words: text === WORDS.label ? also.label : undefined, act: () => act() }));
-    return [...of(draft, 'cells'), ...of(own, 'graph')];
-};
+export const cellMenus =
+    (does) =>
+    ({ view }) => {
+        if (!does.page.mayRun) return [];
+        const here = does.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
+        const own = view && view.props.cell.kind !== 'draft' ? view : does.acts.views.get(here?.key ?? '');
+        const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
+        const of = (
+            /** @type {import('../cell/cell.js').Cell | null | undefined} */ one,
+            /** @type {'cells' | 'graph'} */ group,
+        ) =>
+            (one ? offered(does.acts.menuOf(one)) : [])
+                // The palette compares in words of its own.
+                .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
+                .map(({ text, act }) => ({
+                    id: `menu.${text}`,
+                    title: text,
+                    group,
+                    words: text === WORDS.label ? also.label : undefined,
+                    act: () => act(),
+                }));
+        return [...of(draft, 'cells'), ...of(own, 'graph')];
+    };

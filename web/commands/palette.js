@@ -19,13 +19,20 @@ export const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
 const recent = () => JSON.parse(localStorage.getItem(KEY) ?? '[]');
 
 /** @param {string} id */
-const used = (id) => localStorage.setItem(KEY, JSON.stringify([id, ...recent().filter((other) => other !== id)].slice(0, RECENT)));
+const used = (id) =>
+    localStorage.setItem(
+        KEY,
+        JSON.stringify([id, ...recent().filter((other) => other !== id)].slice(0, RECENT)),
+    );
 
 /** Lets choose a command, and does it in the cell that had the focus. @param {Place} place */
 export async function showPalette(place) {
     const last = recent();
     const entries = choosable(place, last);
-    const chosen = await show((done) => html`<${Palette} entries=${entries} recent=${last.length} choose=${done} />`, 'palette');
+    const chosen = await show(
+        (done) => html`<${Palette} entries=${entries} recent=${last.length} choose=${done} />`,
+        'palette',
+    );
     const entry = entries.find(({ id }) => id === chosen);
     if (!entry) return;
     used(entry.id);
@@ -40,8 +47,18 @@ class Palette extends Component {
     get shown() {
         const { typed } = this.state;
         if (!typed.trim()) return this.props.entries;
-        const fits = this.props.entries.map((entry) => ({ entry, score: rank(typed, entry.title, `${WORDS.groups[entry.group ?? 'notebook']} ${entry.words ?? ''}`) }));
-        return fits.filter(({ score }) => score !== null).sort((a, b) => (b.score ?? 0) - (a.score ?? 0)).map(({ entry }) => entry);
+        const fits = this.props.entries.map((entry) => ({
+            entry,
+            score: rank(
+                typed,
+                entry.title,
+                `${WORDS.groups[entry.group ?? 'notebook']} ${entry.words ?? ''}`,
+            ),
+        }));
+        return fits
+            .filter(({ score }) => score !== null)
+            .sort((a, b) => (b.score ?? 0) - (a.score ?? 0))
+            .map(({ entry }) => entry);
     }
 
     /** @param {KeyboardEvent} event */
@@ -50,14 +67,21 @@ class Palette extends Component {
         const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
         if (event.isComposing) return;
         if (event.key === 'Enter') this.props.choose(shown[this.state.at]?.id ?? null);
-        else if (step && shown.length) this.#go(Math.abs(step) === 1 ? (this.state.at + step + shown.length) % shown.length : Math.max(0, Math.min(shown.length - 1, this.state.at + step)));
+        else if (step && shown.length)
+            this.#go(
+                Math.abs(step) === 1
+                    ? (this.state.at + step + shown.length) % shown.length
+                    : Math.max(0, Math.min(shown.length - 1, this.state.at + step)),
+            );
         else return;
         event.preventDefault();
     }
 
     /** @param {number} at */
     #go(at) {
-        this.setState({ at }, () => document.getElementById(`command-${at}`)?.scrollIntoView({ block: 'nearest' }));
+        this.setState({ at }, () =>
+            document.getElementById(`command-${at}`)?.scrollIntoView({ block: 'nearest' }),
+        );
     }
 
     render() {
@@ -70,12 +94,14 @@ class Palette extends Component {
                 aria-label=${WORDS.paletteHint} placeholder=${WORDS.paletteHint} value=${typed} autofocus spellcheck="false" autocomplete="off"
                 onInput=${input} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
             <ul id="commands" role="listbox" aria-label=${WORDS.palette}>
-                ${shown.map((entry, i) => html`
+                ${shown.map(
+                    (entry, i) => html`
                     <li key=${entry.id} id=${`command-${i}`} role="option" aria-selected=${i === at ? 'true' : 'false'} onPointerMove=${() => i !== at && this.setState({ at: i })} onClick=${() => choose(entry.id)}>
                         <span class="title">${entry.title}</span>
                         <span class="group">${!typed && i < this.props.recent ? WORDS.recent : WORDS.groups[entry.group ?? 'notebook']}</span>
                         <kbd>${keysOf(entry)[0] && shownKey(keysOf(entry)[0], isMac)}</kbd>
-                    </li>`)}
+                    </li>`,
+                )}
             </ul>
             <p class="hint" role="status">${shown.length === 0 && WORDS.paletteNone}</p>`;
     }

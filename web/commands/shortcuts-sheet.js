@@ -20,7 +20,10 @@ class Sheet extends Component {
         const { done } = this.props;
         const { typed } = this.state;
         const bound = allCommands().filter((entry) => keysOf(entry).length > 0 && fits(entry, typed));
-        const groups = Object.entries(WORDS.groups).map(([id, title]) => ({ title, entries: unique(bound.filter(({ group = 'notebook' }) => group === id)) }));
+        const groups = Object.entries(WORDS.groups).map(([id, title]) => ({
+            title,
+            entries: unique(bound.filter(({ group = 'notebook' }) => group === id)),
+        }));
         return html`
             <div class="sheet-head">
                 <h2>${WORDS.keys}</h2>
@@ -30,18 +33,32 @@ class Sheet extends Component {
                 <button class="button" data-main onClick=${done}>${WORDS.close}</button>
             </div>
             <div class="key-groups" tabindex="0" role="region" aria-label=${WORDS.keys}>
-                <div>${groups.filter(({ entries }) => entries.length > 0).map(({ title, entries }) => html`
-                    <section key=${title}><h3>${title}${entries.every(({ mode }) => mode === 'cell') && html` <small>${WORDS.commandMode}</small>`}</h3><dl>${entries.map((entry) => html`
-                        <div key=${entry.id}><dt>${keysOf(entry).filter((key) => key !== 'Mod-_').slice(0, 2).map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
-                            <dd>${entry.sheet ?? entry.title}</dd></div>`)}</dl></section>`)}</div>
+                <div>${groups
+                    .filter(({ entries }) => entries.length > 0)
+                    .map(
+                        ({ title, entries }) => html`
+                    <section key=${title}><h3>${title}${entries.every(({ mode }) => mode === 'cell') && html` <small>${WORDS.commandMode}</small>`}</h3><dl>${entries.map(
+                        (entry) => html`
+                        <div key=${entry.id}><dt>${keysOf(entry)
+                            .filter((key) => key !== 'Mod-_')
+                            .slice(0, 2)
+                            .map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
+                            <dd>${entry.sheet ?? entry.title}</dd></div>`,
+                    )}</dl></section>`,
+                    )}</div>
             </div>`;
     }
 }
 
 /** @param {Entry} entry @param {string} typed */
 function fits(entry, typed) {
-    const text = `${entry.title} ${keysOf(entry).map((key) => shownKey(key, isMac)).join(' ')}`.toLowerCase();
-    return typed.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+    const text = `${entry.title} ${keysOf(entry)
+        .map((key) => shownKey(key, isMac))
+        .join(' ')}`.toLowerCase();
+    return typed
+        .toLowerCase()
+        .split(/\s+/)
+        .every((word) => text.includes(word));
 }
 
 /** What has two entries, because it works in two ways, is shown once with the keys of both. @param {Entry[]} entries @returns {Entry[]} */
@@ -51,7 +68,10 @@ function unique(entries) {
     for (const entry of entries) {
         const title = entry.sheet ?? entry.title;
         const known = byTitle.get(title);
-        byTitle.set(title, known ? { ...known, key: [...new Set([...keysOf(known), ...keysOf(entry)])] } : entry);
+        byTitle.set(
+            title,
+            known ? { ...known, key: [...new Set([...keysOf(known), ...keysOf(entry)])] } : entry,
+        );
     }
     return [...byTitle.values()];
 }

@@ -9,13 +9,30 @@ export const compareWith = (page, id) => withPart('pick', page, (part) => part.c
 
 /** @param {{page: import('../notebook/page.js').Page}} does @returns {import('../commands/commands.js').Entry[]} */
 export function comparing({ page }) {
-    const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) => (view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null);
+    const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) =>
+        view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null;
     return [
         {
-            id: 'compare.with', title: SAY.command, words: SAY.commandWords, group: 'graph', when: () => page.model.states.size > 1,
+            id: 'compare.with',
+            title: SAY.command,
+            words: SAY.commandWords,
+            group: 'graph',
+            when: () => page.model.states.size > 1,
             act: (at) => void compareWith(page, ranIn(at) ?? page.here),
         },
-        { id: 'compare.swap', title: SAY.swapCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.swap() },
-        { id: 'compare.close', title: SAY.closeCommand, group: 'graph', when: () => page.comparing.pair !== null, act: () => page.comparing.close() },
+        {
+            id: 'compare.swap',
+            title: SAY.swapCommand,
+            group: 'graph',
+            when: () => page.comparing.pair !== null,
+            act: () => page.comparing.swap(),
+        },
+        {
+            id: 'compare.close',
+            title: SAY.closeCommand,
+            group: 'graph',
+            when: () => page.comparing.pair !== null,
+            act: () => page.comparing.close(),
+        },
     ];
 }

@@ -34,7 +34,13 @@ export class Compare extends Component {
     componentWillUnmount() {
         const { back } = this.props;
         // The notebook can take the focus only once nothing lies over it.
-        setTimeout(() => back instanceof HTMLElement && back.isConnected && document.activeElement === document.body && back.focus());
+        setTimeout(
+            () =>
+                back instanceof HTMLElement &&
+                back.isConnected &&
+                document.activeElement === document.body &&
+                back.focus(),
+        );
     }
 
     /** @param {KeyboardEvent} event */
@@ -67,8 +73,22 @@ export class Compare extends Component {
     /** What can be compared changes seldom, the page is painted often. @param {Page} page @param {import('./differences.js').Pair} pair @param {State} a @param {State} b */
     #sections(page, pair, a, b) {
         const [before, after] = [page.variables.known.get(a.id), page.variables.known.get(b.id)];
-        const told = (/** @type {State} */ state) => [state.id, state.living, page.model.runOf(state)?.rev, page.keeping.progressOf(state.id)];
-        const stamp = JSON.stringify([told(a), told(b), before === undefined || typeof before, after === undefined || typeof after, before?.length, after?.length, page.mayRun, page.model.graphRev]);
+        const told = (/** @type {State} */ state) => [
+            state.id,
+            state.living,
+            page.model.runOf(state)?.rev,
+            page.keeping.progressOf(state.id),
+        ];
+        const stamp = JSON.stringify([
+            told(a),
+            told(b),
+            before === undefined || typeof before,
+            after === undefined || typeof after,
+            before?.length,
+            after?.length,
+            page.mayRun,
+            page.model.graphRev,
+        ]);
         if (stamp !== this.stamp) {
             this.stamp = stamp;
             const found = compareCells(page.model, pair);
@@ -127,9 +147,22 @@ function folded(cells) {
 
 /** @param {{cell: Exclude<import('./differences.js').CellPair, {sign: '='}>}} props */
 function CellDiff({ cell }) {
-    const title = cell.sign === '~' ? SAY.cellChanged(cell.a.exec_count, cell.b.exec_count) : SAY.cellOnly(cell.state.exec_count);
-    const rows = cell.sign === '~' ? cell.rows : cell.code.replace(/\n$/, '').split('\n').map((text, i) => (
-        { sign: cell.sign, a: cell.sign === '-' ? i + 1 : null, b: cell.sign === '+' ? i + 1 : null, parts: [{ text, isMarked: false }] }));
+    const title =
+        cell.sign === '~'
+            ? SAY.cellChanged(cell.a.exec_count, cell.b.exec_count)
+            : SAY.cellOnly(cell.state.exec_count);
+    const rows =
+        cell.sign === '~'
+            ? cell.rows
+            : cell.code
+                  .replace(/\n$/, '')
+                  .split('\n')
+                  .map((text, i) => ({
+                      sign: cell.sign,
+                      a: cell.sign === '-' ? i + 1 : null,
+                      b: cell.sign === '+' ? i + 1 : null,
+                      parts: [{ text, isMarked: false }],
+                  }));
     return html`
         <div class="compare-cell" data-sign=${cell.sign}>
             <h4><${Sign} sign=${cell.sign} /> ${title}</h4>
@@ -171,8 +204,11 @@ function Shown({ acts, pairs }) {
                 const title = pair.isTip ? SAY.tips : SAY.cellChanged(pair.a.exec_count, pair.b.exec_count);
                 return html`<div class="compare-output" key=${`${pair.a.id} ${pair.b.id}`}>
                     <h4>${title}</h4>
-                    ${pair.rows ? html`<${Diff} rows=${pair.rows} label=${`${SAY.outputs}, ${title}`} />${pair.isCut && html`<p class="hint">${SAY.cutShort(MOST_LINES)}</p>`}`
-                        : html`<${Beside} pair=${pair} acts=${acts} />`}
+                    ${
+                        pair.rows
+                            ? html`<${Diff} rows=${pair.rows} label=${`${SAY.outputs}, ${title}`} />${pair.isCut && html`<p class="hint">${SAY.cutShort(MOST_LINES)}</p>`}`
+                            : html`<${Beside} pair=${pair} acts=${acts} />`
+                    }
                 </div>`;
             })}
         </section>`;

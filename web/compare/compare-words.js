@@ -1,7 +1,8 @@
 // @ts-check
 // What the page says when two states are compared.
 
-const count = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+const count = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+    `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 
 export const COMPARE_WORDS = Object.freeze({
     title: 'Compare two states',
@@ -27,37 +28,62 @@ export const COMPARE_WORDS = Object.freeze({
     goHint: 'Leave the comparison and stand on this state',
     sign: Object.freeze({ '-': 'only in A', '+': 'only in B', '~': 'changed', '=': 'equal' }),
     code: 'Code',
-    shared: (/** @type {number} */ n, /** @type {string} */ from) => (n === 0 ? 'They have no cell in common.' : `${count(n, 'cell is', 'cells are')} common to both, up to “${from}”.`),
+    shared: (/** @type {number} */ n, /** @type {string} */ from) =>
+        n === 0
+            ? 'They have no cell in common.'
+            : `${count(n, 'cell is', 'cells are')} common to both, up to “${from}”.`,
     sameLine: 'No cell differs.',
     equalCells: (/** @type {number} */ n) => `${count(n, 'equal cell', 'equal cells')}`,
     equalLines: (/** @type {number} */ n) => `${count(n, 'equal line', 'equal lines')}`,
-    cellChanged: (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? `Cell ${a}` : `Cell ${a} in A, ${b} in B`),
+    cellChanged: (/** @type {number} */ a, /** @type {number} */ b) =>
+        a === b ? `Cell ${a}` : `Cell ${a} in A, ${b} in B`,
     cellOnly: (/** @type {number} */ n) => `Cell ${n}`,
     noCode: 'Its code is not known.',
     variables: 'Variables',
     looking: (/** @type {string} */ side) => `Looking at the variables of ${side}…`,
-    isGone: (/** @type {string} */ side) => `${side} was deleted: its variables cannot be had. Code and outputs are still there.`,
-    needsReplay: (/** @type {string} */ side) => `${side} has no process and no checkpoint. Its variables can be compared once its cells have run again.`,
+    isGone: (/** @type {string} */ side) =>
+        `${side} was deleted: its variables cannot be had. Code and outputs are still there.`,
+    needsReplay: (/** @type {string} */ side) =>
+        `${side} has no process and no checkpoint. Its variables can be compared once its cells have run again.`,
     replay: (/** @type {string} */ side) => `Replay the cells of ${side}`,
-    lacks: (/** @type {string} */ side, /** @type {number} */ n) => `${side} came back from disk without ${count(n, 'name', 'names')}, which therefore may seem to be missing there.`,
+    lacks: (/** @type {string} */ side, /** @type {number} */ n) =>
+        `${side} came back from disk without ${count(n, 'name', 'names')}, which therefore may seem to be missing there.`,
     failed: (/** @type {string} */ side, /** @type {string} */ why) => `${side}: ${why}`,
     tally: (/** @type {{changed: number, added: number, removed: number}} */ t) => {
-        const parts = [t.changed && `${t.changed} changed`, t.removed && `${t.removed} only in A`, t.added && `${t.added} only in B`].filter(Boolean);
+        const parts = [
+            t.changed && `${t.changed} changed`,
+            t.removed && `${t.removed} only in A`,
+            t.added && `${t.added} only in B`,
+        ].filter(Boolean);
         return parts.length ? parts.join(', ') : 'No variable differs.';
     },
     equal: (/** @type {number} */ n) => `${n} equal`,
     alike: (/** @type {number} */ n) => `${n} that look equal`,
     alikeHint: 'What can be seen of them is the same; their values could not be compared whole.',
     none: 'None',
-    fact: Object.freeze({ type: 'Type', size: 'Shape', shape: 'Shape', dtype: 'Type of values', rows: 'Rows', columns: 'Columns', min: 'Smallest', max: 'Largest', mean: 'Mean', nulls: 'Missing', bytes: 'Memory' }),
+    fact: Object.freeze({
+        type: 'Type',
+        size: 'Shape',
+        shape: 'Shape',
+        dtype: 'Type of values',
+        rows: 'Rows',
+        columns: 'Columns',
+        min: 'Smallest',
+        max: 'Largest',
+        mean: 'Mean',
+        nulls: 'Missing',
+        bytes: 'Memory',
+    }),
     what: 'What',
     difference: 'Difference',
     column: 'Column',
     equalColumns: (/** @type {number} */ n) => `${count(n, 'equal column', 'equal columns')}`,
-    moreColumns: (/** @type {number} */ n) => `${count(n, 'more column was', 'more columns were')} not compared.`,
+    moreColumns: (/** @type {number} */ n) =>
+        `${count(n, 'more column was', 'more columns were')} not compared.`,
     notCompared: (/** @type {string[]} */ names) => `Not compared: ${names.join(', ')}.`,
     elsewhere: Object.freeze({
-        unknown: 'No column is known to differ: the difference is in a column that was not compared, or in the index.',
+        unknown:
+            'No column is known to differ: the difference is in a column that was not compared, or in the index.',
         order: 'The columns stand in another order.',
         index: 'Every column is equal: the index differs, or the type of the column names.',
     }),
@@ -66,6 +92,7 @@ export const COMPARE_WORDS = Object.freeze({
     tips: 'The last cells',
     sameOutput: 'The same in both.',
     noOutput: 'No output',
-    cutShort: (/** @type {number} */ n) => `Only the first ${n.toLocaleString('en')} lines of each are compared.`,
+    cutShort: (/** @type {number} */ n) =>
+        `Only the first ${n.toLocaleString('en')} lines of each are compared.`,
     gone: 'One of the two states is not there any more.',
 });

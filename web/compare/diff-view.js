@@ -40,4 +40,5 @@ const line = ({ sign, a, b, parts }) => html`
     </div>`;
 
 /** A sign and what it means. @param {{sign: '-' | '+' | '~' | '='}} props */
-export const Sign = ({ sign }) => html`<span class="mark-sign" data-sign=${sign}><span aria-hidden="true">${sign === '-' ? '−' : sign}</span> ${SAY.sign[sign]}</span>`;
+export const Sign = ({ sign }) =>
+    html`<span class="mark-sign" data-sign=${sign}><span aria-hidden="true">${sign === '-' ? '−' : sign}</span> ${SAY.sign[sign]}</span>`;

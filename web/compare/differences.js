@@ -41,7 +41,11 @@ export function compareCells(model, { a, b }) {
     while (common < Math.min(lineA.length, lineB.length) && lineA[common] === lineB[common]) common += 1;
     const ancestor = lineA[common - 1] ?? null;
     // The root is no cell.
-    return { ancestor, shared: Math.max(0, common - 1), cells: align(model, lineA.slice(common), lineB.slice(common)) };
+    return {
+        ancestor,
+        shared: Math.max(0, common - 1),
+        cells: align(model, lineA.slice(common), lineB.slice(common)),
+    };
 }
 
 /** @param {Model} model @param {State[]} a @param {State[]} b @returns {CellPair[]} */
@@ -73,20 +77,26 @@ function align(model, a, b) {
 export function nameBeside(code, other) {
     const name = firstLine(code);
     if (code === other || name !== firstLine(other)) return name;
-    const line = diffLines(other, code).find(({ sign, parts }) => sign === '+' && parts.some(({ text }) => text.trim()));
+    const line = diffLines(other, code).find(
+        ({ sign, parts }) => sign === '+' && parts.some(({ text }) => text.trim()),
+    );
     return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
 }
 
 /** Which of the cells that went became which of those that came, in order, so that as much as possible is alike. @param {State[]} gone @param {State[]} come @param {(state: State) => string} code @returns {CellPair[]} */
 function pairUp(gone, come, code) {
-    const only = (/** @type {'-' | '+'} */ sign) => (/** @type {State} */ state) => /** @type {CellPair} */ ({ sign, state, code: code(state) });
-    if (!gone.length || !come.length || gone.length * come.length > MOST_PAIRS) return [...gone.map(only('-')), ...come.map(only('+'))];
+    const only = (/** @type {'-' | '+'} */ sign) => (/** @type {State} */ state) =>
+        /** @type {CellPair} */ ({ sign, state, code: code(state) });
+    if (!gone.length || !come.length || gone.length * come.length > MOST_PAIRS)
+        return [...gone.map(only('-')), ...come.map(only('+'))];
     const weights = gone.map((one) => come.map((other) => likeness(code(one), code(other))));
     // best[i][j]: how much the cells from i and j on can have in common.
     const best = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
-    const ifPaired = (/** @type {number} */ i, /** @type {number} */ j) => (weights[i][j] >= ALIKE ? weights[i][j] + best[i + 1][j + 1] : -1);
+    const ifPaired = (/** @type {number} */ i, /** @type {number} */ j) =>
+        weights[i][j] >= ALIKE ? weights[i][j] + best[i + 1][j + 1] : -1;
     for (let i = gone.length - 1; i >= 0; i -= 1) {
-        for (let j = come.length - 1; j >= 0; j -= 1) best[i][j] = Math.max(best[i + 1][j], best[i][j + 1], ifPaired(i, j));
+        for (let j = come.length - 1; j >= 0; j -= 1)
+            best[i][j] = Math.max(best[i + 1][j], best[i][j + 1], ifPaired(i, j));
     }
     /** @type {CellPair[]} */
     const cells = [];
@@ -129,7 +139,13 @@ export function compareVariables(before, after) {
         if (!was) found.added.push(variable);
         else {
             const how = equality(was, variable);
-            if (how === 'differs') found.changed.push({ name: variable.name, before: was, after: variable, detail: detailOf(was, variable) });
+            if (how === 'differs')
+                found.changed.push({
+                    name: variable.name,
+                    before: was,
+                    after: variable,
+                    detail: detailOf(was, variable),
+                });
             else found[how].push(variable.name);
         }
     }
@@ -144,7 +160,8 @@ function equality(before, after) {
         if (before.fingerprint !== after.fingerprint) return 'differs';
         return before.sampled || after.sampled ? 'alike' : 'equal';
     }
-    const seen = (/** @type {Variable} */ { repr, size }) => JSON.stringify([withoutPlace(repr), size ?? null]);
+    const seen = (/** @type {Variable} */ { repr, size }) =>
+        JSON.stringify([withoutPlace(repr), size ?? null]);
     if (seen(before) !== seen(after) || summariesDiffer(before.summary, after.summary)) return 'differs';
     return isWhole(before) ? 'equal' : 'alike';
 }
@@ -155,7 +172,8 @@ function summariesDiffer(from, to) {
         const { columns, elsewhere } = compareColumns(from, to);
         return from.rows !== to.rows || columns.length > 0 || elsewhere === 'order';
     }
-    if (from?.kind === 'array' && to?.kind === 'array') return from.dtype !== to.dtype || String(from.shape) !== String(to.shape) || statsDiffer(from, to);
+    if (from?.kind === 'array' && to?.kind === 'array')
+        return from.dtype !== to.dtype || String(from.shape) !== String(to.shape) || statsDiffer(from, to);
     return from?.kind !== to?.kind;
 }
 
@@ -166,38 +184,71 @@ const statsDiffer = (from, to) => statsOf(from, to).some(([, a, b]) => a != null
 const withoutPlace = (repr) => repr.replaceAll(/\bat 0x[0-9a-f]+/gi, 'at …');
 
 /** Numbers, truth values and short texts are told whole by their representation. @param {Variable} variable */
-const isWhole = ({ type, repr }) => ['int', 'float', 'complex', 'bool', 'NoneType', 'module'].includes(type) || (type === 'str' && repr.length < 80 && !/(\.\.\.|…)/.test(repr));
+const isWhole = ({ type, repr }) =>
+    ['int', 'float', 'complex', 'bool', 'NoneType', 'module'].includes(type) ||
+    (type === 'str' && repr.length < 80 && !/(\.\.\.|…)/.test(repr));
 
 /** @param {Variable} before @param {Variable} after @returns {Detail} */
 function detailOf(before, after) {
     const [from, to] = [before.summary, after.summary];
     if (from?.kind === 'frame' && to?.kind === 'frame') {
-        const facts = factsOf([['rows', from.rows, to.rows], ['columns', from.columns.length + from.more, to.columns.length + to.more], ['bytes', before.bytes, after.bytes]]);
+        const facts = factsOf([
+            ['rows', from.rows, to.rows],
+            ['columns', from.columns.length + from.more, to.columns.length + to.more],
+            ['bytes', before.bytes, after.bytes],
+        ]);
         return { kind: 'frame', facts, ...compareColumns(from, to) };
     }
     if (from?.kind === 'array' && to?.kind === 'array') {
-        const shape = (/** @type {number[]} */ sides) => `(${sides.join(', ')}${sides.length === 1 ? ',' : ''})`;
-        return { kind: 'facts', facts: factsOf([['shape', shape(from.shape), shape(to.shape)], ['dtype', from.dtype, to.dtype], ...statsOf(from, to), ['bytes', before.bytes, after.bytes]]) };
+        const shape = (/** @type {number[]} */ sides) =>
+            `(${sides.join(', ')}${sides.length === 1 ? ',' : ''})`;
+        return {
+            kind: 'facts',
+            facts: factsOf([
+                ['shape', shape(from.shape), shape(to.shape)],
+                ['dtype', from.dtype, to.dtype],
+                ...statsOf(from, to),
+                ['bytes', before.bytes, after.bytes],
+            ]),
+        };
     }
     const [was, is] = [numberOf(before), numberOf(after)];
-    if (was !== null && is !== null) return { kind: 'number', before: grouped(was), after: grouped(is), difference: difference(was, is) };
+    if (was !== null && is !== null)
+        return { kind: 'number', before: grouped(was), after: grouped(is), difference: difference(was, is) };
     return { kind: 'lines', rows: diffLines(valueText(before), valueText(after)) };
 }
 
 /** @param {Stats} from @param {Stats} to @returns {[Fact['what'], any, any][]} */
-const statsOf = (from, to) => [['min', from.min, to.min], ['max', from.max, to.max], ['mean', from.mean, to.mean], ['nulls', from.nulls, to.nulls]];
+const statsOf = (from, to) => [
+    ['min', from.min, to.min],
+    ['max', from.max, to.max],
+    ['mean', from.mean, to.mean],
+    ['nulls', from.nulls, to.nulls],
+];
 
 /** What a fact looks like: statistics that differ by the rounding of their sums look the same. @param {string | number | null | undefined} fact */
-const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : fact ?? '');
+const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : (fact ?? ''));
 
 /** What is known of both or of one, as text. @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]} all @returns {Fact[]} */
 function factsOf(all) {
     // Sizes in bytes get their units where they are shown.
-    const told = (/** @type {Fact['what']} */ what, /** @type {any} */ fact) => (what === 'bytes' ? String(fact ?? '') : reads(fact));
-    return all.filter(([, before, after]) => before != null || after != null).map(([what, before, after]) => ({
-        what, before: told(what, before), after: told(what, after), differs: reads(before) !== reads(after),
-        difference: typeof before === 'number' && typeof after === 'number' && reads(before) !== reads(after) && what !== 'bytes' ? difference(before, after) : '',
-    }));
+    const told = (/** @type {Fact['what']} */ what, /** @type {any} */ fact) =>
+        what === 'bytes' ? String(fact ?? '') : reads(fact);
+    return all
+        .filter(([, before, after]) => before != null || after != null)
+        .map(([what, before, after]) => ({
+            what,
+            before: told(what, before),
+            after: told(what, after),
+            differs: reads(before) !== reads(after),
+            difference:
+                typeof before === 'number' &&
+                typeof after === 'number' &&
+                reads(before) !== reads(after) &&
+                what !== 'bytes'
+                    ? difference(before, after)
+                    : '',
+        }));
 }
 
 /** @param {Frame} from @param {Frame} to @returns {Columns} */
@@ -210,14 +261,18 @@ function compareColumns(from, to) {
     for (const [key, column] of after) {
         const was = before.get(key);
         const how = was ? columnEquality(was, column, from.rows === to.rows) : 'differs';
-        if (how === 'differs') columns.push({ sign: was ? '~' : '+', name: column.name, facts: columnFacts(was, column) });
+        if (how === 'differs')
+            columns.push({ sign: was ? '~' : '+', name: column.name, facts: columnFacts(was, column) });
         else if (how === 'unknown') unknown.push(column.name);
     }
     const equal = after.size - columns.length - unknown.length;
-    for (const [key, column] of before) if (!after.has(key)) columns.push({ sign: '-', name: column.name, facts: columnFacts(column, undefined) });
+    for (const [key, column] of before)
+        if (!after.has(key))
+            columns.push({ sign: '-', name: column.name, facts: columnFacts(column, undefined) });
     const more = Math.max(from.more, to.more);
     const isReordered = String([...before.keys()]) !== String([...after.keys()]);
-    const elsewhere = columns.length > 0 ? null : isReordered ? 'order' : unknown.length + more > 0 ? 'unknown' : 'index';
+    const elsewhere =
+        columns.length > 0 ? null : isReordered ? 'order' : unknown.length + more > 0 ? 'unknown' : 'index';
     return { columns, equal, unknown, more, elsewhere };
 }
 
@@ -236,18 +291,30 @@ function byName(columns) {
 /** @param {Column} a @param {Column} b @param {boolean} areAsLong @returns {'equal' | 'differs' | 'unknown'} */
 function columnEquality(a, b, areAsLong) {
     // Columns of wide frames are sampled sooner: then the fingerprint of the same column is another.
-    const areComparable = a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
+    const areComparable =
+        a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
     if (areComparable && a.fingerprint === b.fingerprint && a.dtype === b.dtype && !a.sampled) return 'equal';
-    return areComparable && a.fingerprint !== b.fingerprint || !areAsLong || a.dtype !== b.dtype || statsDiffer(a, b) ? 'differs' : 'unknown';
+    return (areComparable && a.fingerprint !== b.fingerprint) ||
+        !areAsLong ||
+        a.dtype !== b.dtype ||
+        statsDiffer(a, b)
+        ? 'differs'
+        : 'unknown';
 }
 
 /** @param {Column | undefined} from @param {Column | undefined} to */
-const columnFacts = (from, to) => factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
+const columnFacts = (from, to) =>
+    factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
 
 /** A name that tells a state from another. @param {Model} model @param {State} state @param {State} [other] */
 export function nameOf(model, state, other) {
     const code = (/** @type {State | undefined} */ of) => (of && model.runOf(of)?.code) ?? '';
-    return state.label ?? (state.parent === null ? COMPARE_WORDS.start : nameBeside(code(state), code(other)) || COMPARE_WORDS.cell(state.exec_count));
+    return (
+        state.label ??
+        (state.parent === null
+            ? COMPARE_WORDS.start
+            : nameBeside(code(state), code(other)) || COMPARE_WORDS.cell(state.exec_count))
+    );
 }
 
 /** What a variable reads like: a text as it was written, anything else as Python shows it. @param {Variable} variable */
@@ -256,7 +323,10 @@ export function valueText({ type, repr }) {
     if (type !== 'str' || (quote !== "'" && quote !== '"')) return withoutPlace(repr);
     const inner = repr.endsWith(quote) && repr.length > 1 ? repr.slice(1, -1) : repr.slice(1);
     if (!/\\n/.test(inner)) return repr;
-    return inner.replaceAll(/\\(n|t|r|\\|'|")/g, (_, sign) => ({ n: '\n', t: '\t', r: '\r' })[/** @type {string} */ (sign)] ?? sign);
+    return inner.replaceAll(
+        /\\(n|t|r|\\|'|")/g,
+        (_, sign) => ({ n: '\n', t: '\t', r: '\r' })[/** @type {string} */ (sign)] ?? sign,
+    );
 }
 
 // Outputs
@@ -280,7 +350,8 @@ export function compareOutputs(model, pair, cells) {
     for (const cell of cells) {
         if (cell.sign !== '~' && cell.sign !== '=') continue;
         const one = outputPair(model, cell.a, cell.b, pair);
-        if (one.isTip || (!one.isSame && (one.runA?.outputs.length || one.runB?.outputs.length))) pairs.push(one);
+        if (one.isTip || (!one.isSame && (one.runA?.outputs.length || one.runB?.outputs.length)))
+            pairs.push(one);
     }
     const [a, b] = [model.states.get(pair.a), model.states.get(pair.b)];
     if (a && b && !pairs.some(({ isTip }) => isTip)) pairs.push(outputPair(model, a, b, pair));
@@ -295,7 +366,12 @@ function outputPair(model, a, b, pair) {
     const hasText = before !== null && after !== null && (before.length > 0 || after.length > 0);
     const cut = (/** @type {string[]} */ lines) => lines.slice(0, MOST_LINES).join('\n');
     return {
-        a, b, runA, runB, isTip: a.id === pair.a && b.id === pair.b, isSame,
+        a,
+        b,
+        runA,
+        runB,
+        isTip: a.id === pair.a && b.id === pair.b,
+        isSame,
         rows: hasText ? diffLines(cut(before), cut(after)) : null,
         isCut: hasText && Math.max(before.length, after.length) > MOST_LINES,
     };
@@ -303,11 +379,13 @@ function outputPair(model, a, b, pair) {
 
 /** All that a run showed, as something that can be compared. @param {Run | undefined} run */
 function shownBy(run) {
-    return JSON.stringify((run?.outputs ?? []).map((item) => {
-        if (item.output_type === 'stream') return [item.name, item.pieces.join('')];
-        if (item.output_type === 'error') return [item.ename, item.evalue];
-        return item.data;
-    }));
+    return JSON.stringify(
+        (run?.outputs ?? []).map((item) => {
+            if (item.output_type === 'stream') return [item.name, item.pieces.join('')];
+            if (item.output_type === 'error') return [item.ename, item.evalue];
+            return item.data;
+        }),
+    );
 }
 
 /** What a run showed as lines, if it was nothing but text. @param {Run | undefined} run @returns {string[] | null} */
@@ -316,7 +394,8 @@ function outputText(run) {
     const lines = [];
     for (const item of run?.outputs ?? []) {
         if (item.output_type === 'error') return null;
-        const shown = item.output_type === 'stream' ? { how: 'text', data: item.pieces.join('') } : choose(item.data);
+        const shown =
+            item.output_type === 'stream' ? { how: 'text', data: item.pieces.join('') } : choose(item.data);
         if (shown.how !== 'text') return null;
         const terminal = new Terminal();
         terminal.feed(shown.data);

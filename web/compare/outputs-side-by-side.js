@@ -27,12 +27,16 @@ export class Beside extends Component {
     render({ pair: { runA, runB, isSame }, acts }) {
         const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
         if (isSame && !runB?.outputs.length) return html`<p class="hint">${SAY.noOutput}</p>`;
-        const column = (/** @type {'a' | 'b'} */ side, /** @type {import('../shell/model.js').Run | undefined} */ run) => html`
+        const column = (
+            /** @type {'a' | 'b'} */ side,
+            /** @type {import('../shell/model.js').Run | undefined} */ run,
+        ) => html`
             <div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
                 <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
                 ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
             </div>`;
-        if (isSame) return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="beside" data-one ref=${keep}>${column('b', runB)}</div>`;
+        if (isSame)
+            return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="beside" data-one ref=${keep}>${column('b', runB)}</div>`;
         return html`<div class="beside" ref=${keep}>${column('a', runA)}${column('b', runB)}</div>`;
     }
 }
@@ -41,8 +45,12 @@ export class Beside extends Component {
 function fit(place) {
     const images = [...(place?.querySelectorAll('img') ?? [])].filter((image) => image.naturalWidth > 0);
     // A program may ask for another size than the picture has.
-    const width = (/** @type {HTMLImageElement} */ image) => Number(image.getAttribute('width')) || image.naturalWidth;
-    const scale = Math.min(1, ...images.map((image) => (image.closest('.output')?.clientWidth ?? 0) / width(image)));
+    const width = (/** @type {HTMLImageElement} */ image) =>
+        Number(image.getAttribute('width')) || image.naturalWidth;
+    const scale = Math.min(
+        1,
+        ...images.map((image) => (image.closest('.output')?.clientWidth ?? 0) / width(image)),
+    );
     if (!(scale > 0)) return;
     for (const image of images) image.style.width = `${Math.floor(width(image) * scale)}px`;
 }

@@ -35,14 +35,25 @@ class Picker extends Component {
         const { page, than } = this.props;
         const wanted = this.state.text.trim().toLowerCase();
         const isBeside = (/** @type {State} */ state) => Number(state.parent === than.parent);
-        return [...page.model.states.values()].reverse()
-            .filter((state) => state !== than && [nameOf(page.model, state), page.model.runOf(state)?.code ?? '', SAY.cell(state.exec_count)].some((text) => text.toLowerCase().includes(wanted)))
+        return [...page.model.states.values()]
+            .reverse()
+            .filter(
+                (state) =>
+                    state !== than &&
+                    [
+                        nameOf(page.model, state),
+                        page.model.runOf(state)?.code ?? '',
+                        SAY.cell(state.exec_count),
+                    ].some((text) => text.toLowerCase().includes(wanted)),
+            )
             .sort((one, other) => isBeside(other) - isBeside(one));
     }
 
     /** @param {KeyboardEvent} event */
     #key(event) {
-        const buttons = /** @type {HTMLElement[]} */ ([...(this.place?.querySelectorAll('.picks button') ?? [])]);
+        const buttons = /** @type {HTMLElement[]} */ ([
+            ...(this.place?.querySelectorAll('.picks button') ?? []),
+        ]);
         const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
         if (event.key === 'ArrowDown') buttons[Math.min(at + 1, buttons.length - 1)]?.focus();
         else if (event.key === 'ArrowUp' && at === 0) this.place?.querySelector('input')?.focus();
@@ -60,9 +71,11 @@ class Picker extends Component {
                 <h2>${SAY.pick(nameOf(page.model, than))}</h2>
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
-                <ul class="picks">${found.slice(0, LISTED).map((state) => html`<li key=${state.id}>
+                <ul class="picks">${found.slice(0, LISTED).map(
+                    (state) => html`<li key=${state.id}>
                     <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page.model, state, than)}</span></button>
-                </li>`)}</ul>
+                </li>`,
+                )}</ul>
                 <p class="hint" role="status">${found.length === 0 ? SAY.pickNone : found.length > LISTED ? SAY.pickMore(found.length - LISTED) : ''}</p>
                 <div class="answers"><button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button></div>
             </div>`;

@@ -15,11 +15,13 @@ export function ComparedVariables({ found }) {
     const { added, removed, changed, equal, alike } = found;
     return html`
         <p class="hint">${SAY.tally({ changed: changed.length, added: added.length, removed: removed.length })}</p>
-        ${changed.map((one) => html`
+        ${changed.map(
+            (one) => html`
             <div class="compare-value" key=${one.name}>
                 <h4><${Sign} sign="~" /> <code>${one.name}</code> <${Types} before=${one.before} after=${one.after} /></h4>
                 <${Difference} name=${one.name} before=${one.before} after=${one.after} detail=${one.detail} />
-            </div>`)}
+            </div>`,
+        )}
         ${removed.map((one) => html`<${Only} key=${one.name} sign="-" variable=${one} />`)}
         ${added.map((one) => html`<${Only} key=${one.name} sign="+" variable=${one} />`)}
         <${Folded} title=${SAY.equal(equal.length)} names=${equal} />
@@ -42,7 +44,8 @@ const Only = ({ sign, variable: { name, type, size, repr } }) => html`
 
 /** @param {{name: string, before: Variable, after: Variable, detail: Detail}} props */
 function Difference({ name, before, after, detail }) {
-    if (detail.kind === 'number') return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span><span class="unseen">, then</span> <code>${detail.after}</code> <b>${detail.difference}</b></p>`;
+    if (detail.kind === 'number')
+        return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span><span class="unseen">, then</span> <code>${detail.after}</code> <b>${detail.difference}</b></p>`;
     if (detail.kind === 'lines') return html`<${Diff} rows=${detail.rows} label=${name} isBare />`;
     if (detail.kind === 'frame') return html`<${Frame} name=${name} detail=${detail} />`;
     const isQuiet = !detail.facts.some(({ differs, what }) => differs && what !== 'bytes');
@@ -71,22 +74,37 @@ function told({ what }, text) {
 function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere } }) {
     const cell = (/** @type {Fact | undefined} */ fact, /** @type {'-' | '+' | '~'} */ sign) => {
         if (!fact) return html`<td></td>`;
-        if (sign !== '~' || !fact.differs) return html`<td>${told(fact, sign === '-' ? fact.before : fact.after)}</td>`;
+        if (sign !== '~' || !fact.differs)
+            return html`<td>${told(fact, sign === '-' ? fact.before : fact.after)}</td>`;
         return html`<td data-differs>${told(fact, fact.before)} <span aria-hidden="true">→</span><span class="unseen">, then</span> ${told(fact, fact.after)}</td>`;
     };
-    const kinds = /** @type {const} */ (['dtype', 'min', 'max', 'mean', 'nulls']).filter((what) => columns.some((column) => column.facts.some((fact) => fact.what === what)));
+    const kinds = /** @type {const} */ (['dtype', 'min', 'max', 'mean', 'nulls']).filter((what) =>
+        columns.some((column) => column.facts.some((fact) => fact.what === what)),
+    );
     return html`
         <${Facts} name=${name} facts=${facts} />
-        ${columns.length > 0 && html`<div class="facts" role="region" aria-label=${`${name}, ${SAY.fact.columns}`} tabindex="0"><table>
+        ${
+            columns.length > 0 &&
+            html`<div class="facts" role="region" aria-label=${`${name}, ${SAY.fact.columns}`} tabindex="0"><table>
             <thead><tr><th scope="col">${SAY.column}</th><th scope="col">${SAY.what}</th>${kinds.map((what) => html`<th scope="col">${SAY.fact[what]}</th>`)}</tr></thead>
-            <tbody>${columns.map((column) => html`<tr>
+            <tbody>${columns.map(
+                (column) => html`<tr>
                 <th scope="row"><code>${column.name}</code></th><td><${Sign} sign=${column.sign} /></td>
-                ${kinds.map((what) => cell(column.facts.find((fact) => fact.what === what), column.sign))}
-            </tr>`)}</tbody>
-        </table></div>`}
+                ${kinds.map((what) =>
+                    cell(
+                        column.facts.find((fact) => fact.what === what),
+                        column.sign,
+                    ),
+                )}
+            </tr>`,
+            )}</tbody>
+        </table></div>`
+        }
         <p class="hint">${[equal > 0 && `${SAY.equalColumns(equal)}.`, unknown.length > 0 && SAY.notCompared(unknown), more > 0 && SAY.moreColumns(more), elsewhere && SAY.elsewhere[elsewhere]].filter(Boolean).join(' ')}</p>`;
 }
 
 /** @param {{title: string, hint?: string, names: string[]}} props */
-const Folded = ({ title, hint, names }) => names.length > 0 && html`
+const Folded = ({ title, hint, names }) =>
+    names.length > 0 &&
+    html`
     <details class="equal"><summary>${title}</summary>${hint && html`<p class="hint">${hint}</p>`}<p class="names">${names.map((name) => html`<code>${name}</code> `)}</p></details>`;

@@ -43,7 +43,8 @@ export class Asking {
 
     /** @param {'complete' | 'inspect'} what @param {string} key @param {string} code @param {number} cursor */
     async #ask(what, key, code, cursor) {
-        const state = this.page.connection === 'open' && this.page.mayRun ? stateBehind(this.page, key) : undefined;
+        const state =
+            this.page.connection === 'open' && this.page.mayRun ? stateBehind(this.page, key) : undefined;
         if (state === undefined) return null;
         const began = this.clock();
         const reply = await this.page.around.send({ do: what, state, code, cursor: toPoints(code, cursor) });
@@ -61,8 +62,9 @@ export class Asking {
 export function stateBehind(page, key) {
     const cells = page.cells();
     const cell = cells.find((one) => one.key === key);
-    if (!cell || cell.kind === 'attempt' || (cell.kind === 'draft' && cell.draft.kind === 'markdown')) return undefined;
-    const state = cell.kind === 'ran' ? cell.state.parent ?? undefined : baseUnder(page, cells, cell);
+    if (!cell || cell.kind === 'attempt' || (cell.kind === 'draft' && cell.draft.kind === 'markdown'))
+        return undefined;
+    const state = cell.kind === 'ran' ? (cell.state.parent ?? undefined) : baseUnder(page, cells, cell);
     const living = page.model.states.get(state ?? '')?.living;
     return living && canRun(living) ? state : undefined;
 }
@@ -71,7 +73,11 @@ export function stateBehind(page, key) {
 function baseUnder({ model, asked }, cells, cell) {
     const first = runToWaitFor(cells, cell.key, asked);
     if (first === undefined) return cell.draft.on;
-    for (let run = model.runs.get(first); run; run = 'run' in run.on ? model.runs.get(run.on.run) : undefined) {
+    for (
+        let run = model.runs.get(first);
+        run;
+        run = 'run' in run.on ? model.runs.get(run.on.run) : undefined
+    ) {
         const base = model.baseOf(run);
         if (base !== undefined) return base;
     }

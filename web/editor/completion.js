@@ -3,7 +3,14 @@
 // typing, nothing is chosen: Enter stays a new line until an arrow or Tab chose something.
 
 import {
-    acceptCompletion, autocompletion, closeCompletion, completionStatus, currentCompletions, EditorView, selectedCompletionIndex, setSelectedCompletion,
+    acceptCompletion,
+    autocompletion,
+    closeCompletion,
+    completionStatus,
+    currentCompletions,
+    EditorView,
+    selectedCompletionIndex,
+    setSelectedCompletion,
 } from '../vendor/codemirror.js';
 import { asksByItself, isInCode } from '../text/python.js';
 import { EDITOR_WORDS as WORDS } from './editor-words.js';
@@ -28,25 +35,52 @@ export function completing(asks) {
     let isAsked = false;
     return [
         autocompletion({
-            override: [async (context) => {
-                isAsked = context.explicit;
-                const code = context.state.doc.toString();
-                const line = context.state.doc.lineAt(context.pos);
-                const before = line.text.slice(0, context.pos - line.from);
-                if (!context.explicit && !(asks.isQuick() && asksByItself(before) && isInCode(code, context.pos))) return null;
-                const answer = await asks.complete(code, context.pos);
-                if (!answer || context.aborted || answer.items.length === 0 || answer.from > context.pos || isLate(context)) return null;
-                // A name that is written out needs no list.
-                const written = code.slice(answer.from, context.pos);
-                if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
-                return { from: answer.from, to: answer.to, options: optionsOf(answer.items, code.slice(answer.to)), validFor: validFor(written) };
-            }],
-            icons: false, selectOnOpen: false, interactionDelay: 0, activateOnTypingDelay: PAUSE_MS, maxRenderedOptions: PAINTED,
+            override: [
+                async (context) => {
+                    isAsked = context.explicit;
+                    const code = context.state.doc.toString();
+                    const line = context.state.doc.lineAt(context.pos);
+                    const before = line.text.slice(0, context.pos - line.from);
+                    if (
+                        !context.explicit &&
+                        !(asks.isQuick() && asksByItself(before) && isInCode(code, context.pos))
+                    )
+                        return null;
+                    const answer = await asks.complete(code, context.pos);
+                    if (
+                        !answer ||
+                        context.aborted ||
+                        answer.items.length === 0 ||
+                        answer.from > context.pos ||
+                        isLate(context)
+                    )
+                        return null;
+                    // A name that is written out needs no list.
+                    const written = code.slice(answer.from, context.pos);
+                    if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
+                    return {
+                        from: answer.from,
+                        to: answer.to,
+                        options: optionsOf(answer.items, code.slice(answer.to)),
+                        validFor: validFor(written),
+                    };
+                },
+            ],
+            icons: false,
+            selectOnOpen: false,
+            interactionDelay: 0,
+            activateOnTypingDelay: PAUSE_MS,
+            maxRenderedOptions: PAINTED,
             tooltipClass: () => 'completions',
             addToOptions: [{ render: ({ type }) => signOf(type ?? ''), position: 20 }],
         }),
         EditorView.updateListener.of(({ view, state, startState }) => {
-            if (!isAsked || completionStatus(state) !== 'active' || (selectedCompletionIndex(state) ?? -1) >= 0) return;
+            if (
+                !isAsked ||
+                completionStatus(state) !== 'active' ||
+                (selectedCompletionIndex(state) ?? -1) >= 0
+            )
+                return;
             const isNew = completionStatus(startState) !== 'active';
             const [first, ...others] = currentCompletions(state);
             if (!first) return;
@@ -62,7 +96,10 @@ function isLate({ view, state, pos }) {
     if (!view) return false;
     const { doc, selection } = view.state;
     const { head } = selection.main;
-    const isSame = head >= pos && doc.sliceString(0, pos) === state.doc.sliceString(0, pos) && doc.sliceString(head) === state.doc.sliceString(pos);
+    const isSame =
+        head >= pos &&
+        doc.sliceString(0, pos) === state.doc.sliceString(0, pos) &&
+        doc.sliceString(head) === state.doc.sliceString(pos);
     return !view.hasFocus || !isSame || !/^[\p{L}\p{N}_]*$/u.test(doc.sliceString(pos, head));
 }
 
@@ -75,7 +112,13 @@ function optionsOf(items, behind) {
         // Quotes and brackets that the editor closed already do not come twice.
         const closing = text.match(/['"\])]+$/)?.[0] ?? '';
         const apply = closing && behind.startsWith(closing) ? text.slice(0, -closing.length) : text;
-        return { label: text, apply, type: kind, detail: signature ?? undefined, boost: 50 - (99 * i) / items.length };
+        return {
+            label: text,
+            apply,
+            type: kind,
+            detail: signature ?? undefined,
+            boost: 50 - (99 * i) / items.length,
+        };
     });
 }
 
@@ -85,7 +128,8 @@ function signOf(kind) {
     sign.className = 'kind';
     sign.dataset.kind = kind;
     sign.ariaHidden = 'true';
-    sign.textContent = kind in WORDS.kinds ? WORDS.kinds[/** @type {keyof typeof WORDS.kinds} */ (kind)] : WORDS.otherKind;
+    sign.textContent =
+        kind in WORDS.kinds ? WORDS.kinds[/** @type {keyof typeof WORDS.kinds} */ (kind)] : WORDS.otherKind;
     return sign;
 }
 
@@ -93,4 +137,9 @@ const OF_LIST = new Set(['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Enter', 
 
 /** Whether a key is the open list's. @param {EditorView} view @param {KeyboardEvent} event */
 export const isOfList = (view, { key, ctrlKey, metaKey, altKey, shiftKey }) =>
-    OF_LIST.has(key) && !ctrlKey && !metaKey && !altKey && !shiftKey && completionStatus(view.state) === 'active';
+    OF_LIST.has(key) &&
+    !ctrlKey &&
+    !metaKey &&
+    !altKey &&
+    !shiftKey &&
+    completionStatus(view.state) === 'active';

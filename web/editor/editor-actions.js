@@ -1,11 +1,26 @@
 // @ts-check
 // What the keys of an editor do besides typing.
 
-import { acceptCompletion, completionStatus, indentLess, indentMore, selectedCompletionIndex, setSelectedCompletion, startCompletion } from '../vendor/codemirror.js';
+import {
+    acceptCompletion,
+    completionStatus,
+    indentLess,
+    indentMore,
+    selectedCompletionIndex,
+    setSelectedCompletion,
+    startCompletion,
+} from '../vendor/codemirror.js';
 import { isBlank } from '../text/python.js';
 import { inspectHere } from './inspection.js';
 
-export { indentLess, indentMore, selectNextOccurrence, selectSelectionMatches, startCompletion, toggleComment } from '../vendor/codemirror.js';
+export {
+    indentLess,
+    indentMore,
+    selectNextOccurrence,
+    selectSelectionMatches,
+    startCompletion,
+    toggleComment,
+} from '../vendor/codemirror.js';
 export { toggleNumbers } from './line-numbers.js';
 
 /** @typedef {import('../vendor/codemirror.js').EditorView} EditorView */
@@ -20,7 +35,8 @@ function isBehindText({ state }) {
 /** Tab: takes the completion that is shown, asks for some, or indents. @param {EditorView} view */
 export function complete(view) {
     if (completionStatus(view.state) === 'active') {
-        if ((selectedCompletionIndex(view.state) ?? -1) < 0) view.dispatch({ effects: setSelectedCompletion(0) });
+        if ((selectedCompletionIndex(view.state) ?? -1) < 0)
+            view.dispatch({ effects: setSelectedCompletion(0) });
         if (acceptCompletion(view)) return true;
     }
     return isBehindText(view) ? startCompletion(view) : indentMore(view);

@@ -7,7 +7,15 @@ const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 export const EDITOR_WORDS = Object.freeze({
     undo: 'Undo',
     // Commands, as the palette and the sheet of shortcuts name them
-    groups: Object.freeze({ run: 'Run', move: 'Move', cells: 'Cells', write: 'Write', find: 'Find', graph: 'Graph', notebook: 'Notebook' }),
+    groups: Object.freeze({
+        run: 'Run',
+        move: 'Move',
+        cells: 'Cells',
+        write: 'Write',
+        find: 'Find',
+        graph: 'Graph',
+        notebook: 'Notebook',
+    }),
     runNext: 'Run, go to the next cell',
     runStay: 'Run, stay at this cell',
     runInsert: 'Run, insert a cell below',
@@ -70,9 +78,23 @@ export const EDITOR_WORDS = Object.freeze({
     showVariables: 'Show or hide the variables',
     // What else people call it, who look for it in the palette
     also: Object.freeze({
-        stop: 'interrupt cancel abort kill halt', restart: 'start over kernel again reset', forget: 'reset clear start over delete all', undo: 'undo restore', theme: 'dark mode appearance colours', save: 'checkpoint write',
-        replay: 'rerun restart again', run: 'execute evaluate', find: 'search', keys: 'help shortcuts bindings', remove: 'delete', text: 'markdown',
-        variables: 'inspector workspace namespace values', share: 'link invite people', download: 'export save file', home: 'open list import close', label: 'name rename tag bookmark',
+        stop: 'interrupt cancel abort kill halt',
+        restart: 'start over kernel again reset',
+        forget: 'reset clear start over delete all',
+        undo: 'undo restore',
+        theme: 'dark mode appearance colours',
+        save: 'checkpoint write',
+        replay: 'rerun restart again',
+        run: 'execute evaluate',
+        find: 'search',
+        keys: 'help shortcuts bindings',
+        remove: 'delete',
+        text: 'markdown',
+        variables: 'inspector workspace namespace values',
+        share: 'link invite people',
+        download: 'export save file',
+        home: 'open list import close',
+        label: 'name rename tag bookmark',
     }),
     // Cells
     selected: (/** @type {number} */ n) => count(n, 'cell') + ' selected',
@@ -80,9 +102,18 @@ export const EDITOR_WORDS = Object.freeze({
     merged: (/** @type {number} */ n) => `${count(n, 'draft')} merged.`,
     changed: (/** @type {number} */ n) => `${count(n, 'cell')} changed.`,
     moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved, now ${k} of ${n}`,
-    leftOut: (/** @type {number} */ n) => (n ? `You stand before that cell. What followed it waits as ${count(n, 'draft')}.` : 'You stand before that cell.'),
-    staysRan: (/** @type {number} */ n) => (n === 1 ? 'This cell ran: its state stays in the graph.' : 'These cells ran: their states stay in the graph.'),
-    copiedRan: (/** @type {number} */ n) => (n === 1 ? 'Copied. The cell ran: its state stays in the graph.' : 'Copied. The cells ran: their states stay in the graph.'),
+    leftOut: (/** @type {number} */ n) =>
+        n
+            ? `You stand before that cell. What followed it waits as ${count(n, 'draft')}.`
+            : 'You stand before that cell.',
+    staysRan: (/** @type {number} */ n) =>
+        n === 1
+            ? 'This cell ran: its state stays in the graph.'
+            : 'These cells ran: their states stay in the graph.',
+    copiedRan: (/** @type {number} */ n) =>
+        n === 1
+            ? 'Copied. The cell ran: its state stays in the graph.'
+            : 'Copied. The cells ran: their states stay in the graph.',
     goOnWithout: 'Go on without it',
     onlyDrafts: 'Only drafts can be split, merged and moved. This cell ran.',
     copyAsDraft: 'Copy it as a draft',
@@ -91,9 +122,24 @@ export const EDITOR_WORDS = Object.freeze({
     saved: 'Everything is saved as you type.',
     drag: 'Drag to move this draft (Ctrl-Shift-↑ or ↓)',
     // Help while writing
-    kinds: Object.freeze({ function: 'ƒ', method: 'ƒ', class: 'C', module: 'M', keyword: 'K', instance: 'x', variable: 'x', statement: 'x', property: 'p', param: '=', path: '/', magic: '%', key: 'k' }),
+    kinds: Object.freeze({
+        function: 'ƒ',
+        method: 'ƒ',
+        class: 'C',
+        module: 'M',
+        keyword: 'K',
+        instance: 'x',
+        variable: 'x',
+        statement: 'x',
+        property: 'p',
+        param: '=',
+        path: '/',
+        magic: '%',
+        key: 'k',
+    }),
     otherKind: '·',
-    signatureOf: (/** @type {string} */ name, /** @type {string | undefined} */ active) => (active ? `${name}: parameter ${active}` : name),
+    signatureOf: (/** @type {string} */ name, /** @type {string | undefined} */ active) =>
+        active ? `${name}: parameter ${active}` : name,
     unknown: 'Nothing is known about this.',
     moreHint: 'Shift-Tab: more · Esc: close',
     pinnedHint: 'PageUp, PageDown: scroll · Esc: close',
@@ -104,7 +150,8 @@ export const EDITOR_WORDS = Object.freeze({
     caseHint: 'Aa: upper and lower case (Alt-C)',
     wordHint: 'ab: whole words (Alt-W)',
     regexHint: '.*: regular expression (Alt-R)',
-    matchOf: (/** @type {number} */ k, /** @type {number} */ n) => (k ? `${k} of ${n}` : count(n, 'match', 'matches')),
+    matchOf: (/** @type {number} */ k, /** @type {number} */ n) =>
+        k ? `${k} of ${n}` : count(n, 'match', 'matches'),
     noMatch: 'No match',
     wrongPattern: 'Not a valid pattern',
     replaceOne: 'Replace',

@@ -3,8 +3,27 @@
 // the screen; before that, the text stands there as plain text of the same size.
 
 import {
-    Annotation, bracketMatching, closeBrackets, closeBracketsKeymap, Compartment, crosshairCursor, defaultKeymap, drawSelection, EditorState, EditorView,
-    highlightSpecialChars, history, historyKeymap, indentOnInput, indentUnit, keymap, placeholder, Prec, pythonLanguage, rectangularSelection, tooltips,
+    Annotation,
+    bracketMatching,
+    closeBrackets,
+    closeBracketsKeymap,
+    Compartment,
+    crosshairCursor,
+    defaultKeymap,
+    drawSelection,
+    EditorState,
+    EditorView,
+    highlightSpecialChars,
+    history,
+    historyKeymap,
+    indentOnInput,
+    indentUnit,
+    keymap,
+    placeholder,
+    Prec,
+    pythonLanguage,
+    rectangularSelection,
+    tooltips,
 } from '../vendor/codemirror.js';
 import { Component, html } from '../vendor/preact.js';
 import { edits } from '../text/merge.js';
@@ -62,7 +81,11 @@ export class Editor extends Component {
             // Only what is different, piece by piece: the cursor stays where it is in its text.
             this.view.dispatch({ changes: edits(own, next.text), annotations: fromOutside.of(true) });
         }
-        if (before.isEditable !== next.isEditable || before.kind !== next.kind || before.label !== next.label) {
+        if (
+            before.isEditable !== next.isEditable ||
+            before.kind !== next.kind ||
+            before.label !== next.label
+        ) {
             this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
         }
     }
@@ -78,7 +101,10 @@ export class Editor extends Component {
     make() {
         if (this.view || !this.place) return;
         this.place.textContent = '';
-        this.view = new EditorView({ parent: this.place, state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }) });
+        this.view = new EditorView({
+            parent: this.place,
+            state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }),
+        });
         this.unnumbered = numbered(this.view);
     }
 
@@ -88,7 +114,8 @@ export class Editor extends Component {
         const { view } = this;
         if (!view) return;
         view.focus();
-        if (where !== 'keep') view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
+        if (where !== 'keep')
+            view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
     }
 
     get text() {
@@ -99,15 +126,28 @@ export class Editor extends Component {
         return [
             Prec.highest(keymap.of([{ any: (_view, event) => this.#key(event) }])),
             keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
-            history(), closeBrackets(), bracketMatching(), indentOnInput(), indentUnit.of('    '), highlightSpecialChars(),
-            EditorState.allowMultipleSelections.of(true), drawSelection(), rectangularSelection(), crosshairCursor(),
+            history(),
+            closeBrackets(),
+            bracketMatching(),
+            indentOnInput(),
+            indentUnit.of('    '),
+            highlightSpecialChars(),
+            EditorState.allowMultipleSelections.of(true),
+            drawSelection(),
+            rectangularSelection(),
+            crosshairCursor(),
             // Outside of the cells, which are scrolled, and faded where they are outdated.
             tooltips({ parent: document.getElementById('tips') ?? document.body }),
-            numbers(), findMarks, this.props.asks ? [completing(this.props.asks), inspecting(this.props.asks)] : [],
-            colours, look, placeholder(this.props.hint),
+            numbers(),
+            findMarks,
+            this.props.asks ? [completing(this.props.asks), inspecting(this.props.asks)] : [],
+            colours,
+            look,
+            placeholder(this.props.hint),
             this.editable.of(variable(this.props)),
             EditorView.updateListener.of((update) => {
-                if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside))) return;
+                if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside)))
+                    return;
                 this.props.onType(update.state.doc.toString(), update.startState.doc.toString());
             }),
             EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
@@ -135,7 +175,8 @@ export class Editor extends Component {
         const isEscape = event.key === 'Escape';
         const { main, ranges } = view.state.selection;
         if (isEscape && ranges.length > 1) view.dispatch({ selection: main });
-        else if (!(isEscape && closeTip(view)) && !scrollTip(view, event) && !this.props.onKey(event)) return false;
+        else if (!(isEscape && closeTip(view)) && !scrollTip(view, event) && !this.props.onKey(event))
+            return false;
         event.preventDefault();
         return true;
     }
@@ -167,8 +208,14 @@ function replaceBySelf(event, view) {
     const { from, to, empty } = view.state.selection.main;
     const text = event.data;
     if (event.inputType !== 'insertText' || !text || event.isComposing || empty) return false;
-    const replace = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
-    const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, replace));
+    const replace = () =>
+        view.state.update(view.state.replaceSelection(text), {
+            userEvent: 'input.type',
+            scrollIntoView: true,
+        });
+    const isHandled = view.state
+        .facet(EditorView.inputHandler)
+        .some((handler) => handler(view, from, to, text, replace));
     if (!isHandled) view.dispatch(replace());
     event.preventDefault();
     return true;
@@ -179,9 +226,18 @@ function variable({ isEditable, kind, label }) {
     return [
         EditorState.readOnly.of(!isEditable),
         EditorView.editable.of(isEditable),
-        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '-1', spellcheck: String(kind === 'markdown') }),
-        kind === 'code' ? [pythonLanguage, magics, typing] : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
+        EditorView.contentAttributes.of({
+            'aria-label': label,
+            tabindex: '-1',
+            spellcheck: String(kind === 'markdown'),
+        }),
+        kind === 'code'
+            ? [pythonLanguage, magics, typing]
+            : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN])],
     ];
 }
 
-const MARKDOWN = { commentTokens: { block: { open: '<!--', close: '-->' } }, closeBrackets: { brackets: ['(', '[', '{', '`'] } };
+const MARKDOWN = {
+    commentTokens: { block: { open: '<!--', close: '-->' } },
+    closeBrackets: { brackets: ['(', '[', '{', '`'] },
+};

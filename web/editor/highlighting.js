@@ -1,19 +1,32 @@
 // @ts-check
 // How code looks in an editor. Colours are custom properties, so that both themes share one style.
 
-import { Decoration, EditorView, HighlightStyle, RangeSetBuilder, StateField, syntaxHighlighting, tags } from '../vendor/codemirror.js';
+import {
+    Decoration,
+    EditorView,
+    HighlightStyle,
+    RangeSetBuilder,
+    StateField,
+    syntaxHighlighting,
+    tags,
+} from '../vendor/codemirror.js';
 import { magicLines } from '../text/python.js';
 
-export const colours = syntaxHighlighting(HighlightStyle.define([
-    { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--code-keyword)' },
-    { tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
-    { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
-    { tag: [tags.comment], color: 'var(--code-comment)', fontStyle: 'italic' },
-    { tag: [tags.definition(tags.variableName), tags.function(tags.definition(tags.variableName))], color: 'var(--code-name)' },
-    { tag: [tags.className, tags.definition(tags.className)], color: 'var(--code-name)' },
-    { tag: [tags.meta], color: 'var(--code-number)' },
-    { tag: tags.invalid, color: 'var(--bad)' },
-]));
+export const colours = syntaxHighlighting(
+    HighlightStyle.define([
+        { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--code-keyword)' },
+        { tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
+        { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
+        { tag: [tags.comment], color: 'var(--code-comment)', fontStyle: 'italic' },
+        {
+            tag: [tags.definition(tags.variableName), tags.function(tags.definition(tags.variableName))],
+            color: 'var(--code-name)',
+        },
+        { tag: [tags.className, tags.definition(tags.className)], color: 'var(--code-name)' },
+        { tag: [tags.meta], color: 'var(--code-number)' },
+        { tag: tags.invalid, color: 'var(--bad)' },
+    ]),
+);
 
 export const look = EditorView.theme({
     '&': { backgroundColor: 'transparent', color: 'var(--ink)', fontSize: 'inherit' },
@@ -24,11 +37,19 @@ export const look = EditorView.theme({
     '.cm-placeholder': { color: 'var(--faint)' },
     '.cm-cursor': { borderLeftColor: 'var(--accent)', borderLeftWidth: '1.5px' },
     '& > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { background: 'transparent' },
-    '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': { background: 'var(--code-selection)' },
+    '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': {
+        background: 'var(--code-selection)',
+    },
     '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--mark)' },
     '&.cm-focused .cm-nonmatchingBracket': { backgroundColor: 'var(--bad-soft)', color: 'var(--bad)' },
     '&:not(.cm-focused) .cm-matchingBracket': { backgroundColor: 'transparent' },
-    '.cm-gutters': { paddingRight: '8px', backgroundColor: 'transparent', color: 'var(--faint)', border: 'none', fontVariantNumeric: 'tabular-nums' },
+    '.cm-gutters': {
+        paddingRight: '8px',
+        backgroundColor: 'transparent',
+        color: 'var(--faint)',
+        border: 'none',
+        fontVariantNumeric: 'tabular-nums',
+    },
     '.cm-lineNumbers .cm-gutterElement': { minWidth: '1.4em', padding: '0 4px 0 0' },
     // Lines that are IPython's own are no wrong Python, whatever a parser of Python makes of them.
     '.cm-line.magic, .cm-line.magic *': { color: 'var(--code-number)', fontStyle: 'normal' },

@@ -2,7 +2,14 @@
 // What is known about a place in the code, as a tooltip: asked for (Shift-Tab; again for more, and it stays), or, while the
 // arguments of a call are typed, its signature.
 
-import { closeCompletion, EditorView, showTooltip, StateEffect, StateField, ViewPlugin } from '../vendor/codemirror.js';
+import {
+    closeCompletion,
+    EditorView,
+    showTooltip,
+    StateEffect,
+    StateField,
+    ViewPlugin,
+} from '../vendor/codemirror.js';
 import { callAt } from '../text/python.js';
 import { tipDom } from './inspection-tip.js';
 
@@ -23,13 +30,34 @@ const tipField = StateField.define({
         for (const effect of change.effects) if (effect.is(shows)) return effect.value;
         if (!tip || (!change.docChanged && !change.selection)) return tip;
         if (tip.size === 'short') return null;
-        const moved = { ...tip, pos: change.changes.mapPos(tip.pos), call: tip.call === null ? null : change.changes.mapPos(tip.call) };
-        const isLeft = tip.size === 'signature' && callAt(change.newDoc.toString(), change.newSelection.main.head)?.from !== moved.call;
+        const moved = {
+            ...tip,
+            pos: change.changes.mapPos(tip.pos),
+            call: tip.call === null ? null : change.changes.mapPos(tip.call),
+        };
+        const isLeft =
+            tip.size === 'signature' &&
+            callAt(change.newDoc.toString(), change.newSelection.main.head)?.from !== moved.call;
         return isLeft ? null : moved;
     },
     provide: (field) => [
-        showTooltip.from(field, (tip) => tip && { pos: tip.pos, above: tip.size === 'signature', strictSide: false, create: tip.create }),
-        EditorView.contentAttributes.compute([field], (state) => /** @type {Record<string, string>} */ (state.field(field) ? { 'aria-describedby': 'tip' } : {})),
+        showTooltip.from(
+            field,
+            (tip) =>
+                tip && {
+                    pos: tip.pos,
+                    above: tip.size === 'signature',
+                    strictSide: false,
+                    create: tip.create,
+                },
+        ),
+        EditorView.contentAttributes.compute(
+            [field],
+            (state) =>
+                /** @type {Record<string, string>} */ (
+                    state.field(field) ? { 'aria-describedby': 'tip' } : {}
+                ),
+        ),
     ],
 });
 
@@ -37,7 +65,11 @@ const tipField = StateField.define({
 const asksOf = new WeakMap();
 
 /** @param {Asks} asks */
-export const inspecting = (asks) => [tipField, ViewPlugin.define((view) => new Signatures(view, asks)), EditorView.domEventHandlers({ blur: (_event, view) => void closeTip(view) })];
+export const inspecting = (asks) => [
+    tipField,
+    ViewPlugin.define((view) => new Signatures(view, asks)),
+    EditorView.domEventHandlers({ blur: (_event, view) => void closeTip(view) }),
+];
 
 /** Asks for the signature while arguments are typed. */
 class Signatures {
@@ -81,10 +113,12 @@ class Signatures {
         const object = await this.asks.inspect(state.doc.toString(), state.selection.main.head);
         const now = this.view.state;
         const call = callAt(now.doc.toString(), now.selection.main.head);
-        const isAsIs = call !== null && `${call.from} ${call.argument} ${call.keyword}` === what && this.view.hasFocus;
+        const isAsIs =
+            call !== null && `${call.from} ${call.argument} ${call.keyword}` === what && this.view.hasFocus;
         const other = now.field(tipField)?.size;
         if (!isAsIs || other === 'whole' || other === 'short') return;
-        if (object?.signature) show(this.view, { pos: call.from, size: 'signature', object, call: call.from });
+        if (object?.signature)
+            show(this.view, { pos: call.from, size: 'signature', object, call: call.from });
         else if (other === 'signature' && object === null) closeTip(this.view);
     }
 

@@ -7,14 +7,24 @@ import { closesTriple, isBlank, leavesBlock } from '../text/python.js';
 /** Enter behind `return` and its like: the next line belongs to the block around. @param {EditorView} view */
 function leaveBlock(view) {
     const { state } = view;
-    const { ranges, main: { empty, head } } = state.selection;
+    const {
+        ranges,
+        main: { empty, head },
+    } = state.selection;
     const line = state.doc.lineAt(head);
     const isAtEnd = ranges.length === 1 && empty && isBlank(line.text.slice(head - line.from));
     if (state.readOnly || !isAtEnd || !leavesBlock(state.doc.toString(), head)) return false;
     const indent = line.text.match(/^\s*/)?.[0] ?? '';
-    const less = indent.endsWith('\t') ? indent.slice(0, -1) : indent.slice(0, -state.facet(indentUnit).length);
+    const less = indent.endsWith('\t')
+        ? indent.slice(0, -1)
+        : indent.slice(0, -state.facet(indentUnit).length);
     const insert = state.lineBreak + less;
-    view.dispatch({ changes: { from: head, to: line.to, insert }, selection: { anchor: head + insert.length }, userEvent: 'input', scrollIntoView: true });
+    view.dispatch({
+        changes: { from: head, to: line.to, insert },
+        selection: { anchor: head + insert.length },
+        userEvent: 'input',
+        scrollIntoView: true,
+    });
     return true;
 }
 
@@ -25,10 +35,15 @@ function leaveBlock(view) {
  */
 function stepOver(view, from, to, text) {
     const { state } = view;
-    const isTyped = from === to && state.selection.ranges.length === 1 && state.sliceDoc(from, from + 1) === text;
-    if (state.readOnly || view.composing || !isTyped || !closesTriple(state.doc.toString(), from)) return false;
+    const isTyped =
+        from === to && state.selection.ranges.length === 1 && state.sliceDoc(from, from + 1) === text;
+    if (state.readOnly || view.composing || !isTyped || !closesTriple(state.doc.toString(), from))
+        return false;
     view.dispatch({ selection: { anchor: from + 1 }, userEvent: 'input.type', scrollIntoView: true });
     return true;
 }
 
-export const typing = [Prec.high(keymap.of([{ key: 'Enter', run: leaveBlock }])), Prec.high(EditorView.inputHandler.of(stepOver))];
+export const typing = [
+    Prec.high(keymap.of([{ key: 'Enter', run: leaveBlock }])),
+    Prec.high(EditorView.inputHandler.of(stepOver)),
+];

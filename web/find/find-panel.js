@@ -37,11 +37,29 @@ export class Finder {
     open(replaces) {
         const { view } = this.acts.gestures.place();
         const editor = view?.editor?.view;
-        const own = editor && document.activeElement === editor.contentDOM ? editor.state.sliceDoc(editor.state.selection.main.from, editor.state.selection.main.to) : String(getSelection() ?? '');
-        if (own && own.length <= LONGEST_SEED && !own.includes('\n') && !document.activeElement?.closest('.finder')) this.query = { ...this.query, text: own };
+        const own =
+            editor && document.activeElement === editor.contentDOM
+                ? editor.state.sliceDoc(editor.state.selection.main.from, editor.state.selection.main.to)
+                : String(getSelection() ?? '');
+        if (
+            own &&
+            own.length <= LONGEST_SEED &&
+            !own.includes('\n') &&
+            !document.activeElement?.closest('.finder')
+        )
+            this.query = { ...this.query, text: own };
         if (!this.isOpen) {
             const cells = this.acts.page.cells();
-            this.here = { cell: Math.max(0, cells.findIndex((cell) => cell.key === view?.props.cell.key)), at: editor && document.activeElement === editor.contentDOM ? editor.state.selection.main.from : 0 };
+            this.here = {
+                cell: Math.max(
+                    0,
+                    cells.findIndex((cell) => cell.key === view?.props.cell.key),
+                ),
+                at:
+                    editor && document.activeElement === editor.contentDOM
+                        ? editor.state.selection.main.from
+                        : 0,
+            };
         }
         this.isOpen = true;
         this.replaces = replaces || this.replaces;
@@ -56,7 +74,9 @@ export class Finder {
     toggleReplace() {
         this.replaces = !this.replaces;
         this.acts.page.around.now();
-        /** @type {HTMLElement | null} */ (document.querySelector(this.replaces ? '.find-by' : '.find-text'))?.focus();
+        /** @type {HTMLElement | null} */ (
+            document.querySelector(this.replaces ? '.find-by' : '.find-text')
+        )?.focus();
     }
 
     close() {
@@ -85,7 +105,11 @@ export class Finder {
     /** @param {1 | -1} step */
     go(step) {
         const now = this.found[this.at];
-        this.at = placeFrom(this.found, now ? { cell: now.cell, at: step === 1 ? now.from + 1 : now.from } : this.here, step);
+        this.at = placeFrom(
+            this.found,
+            now ? { cell: now.cell, at: step === 1 ? now.from + 1 : now.from } : this.here,
+            step,
+        );
         this.#reveal();
         this.acts.page.around.changed();
     }
@@ -93,7 +117,14 @@ export class Finder {
     /** @param {CellData[]} cells */
     #find(cells) {
         const { pattern } = this;
-        this.found = pattern instanceof RegExp ? cells.flatMap((cell, i) => textsOf(cell).flatMap(({ text, prose }) => placesIn(text, pattern).map((span) => ({ ...span, cell: i, key: cell.key, prose })))) : [];
+        this.found =
+            pattern instanceof RegExp
+                ? cells.flatMap((cell, i) =>
+                      textsOf(cell).flatMap(({ text, prose }) =>
+                          placesIn(text, pattern).map((span) => ({ ...span, cell: i, key: cell.key, prose })),
+                      ),
+                  )
+                : [];
     }
 
     /** After each paint: what is found may have changed. @param {CellData[]} cells */
@@ -102,21 +133,26 @@ export class Finder {
         const now = this.found[this.at];
         const count = this.found.length;
         this.#find(cells);
-        this.at = now ? this.found.findIndex((one) => one.key === now.key && one.prose === now.prose && one.from === now.from) : -1;
+        this.at = now
+            ? this.found.findIndex(
+                  (one) => one.key === now.key && one.prose === now.prose && one.from === now.from,
+              )
+            : -1;
         this.#mark();
         if (this.found.length !== count) this.acts.page.around.changed();
     }
 
     #mark() {
         const now = this.found[this.at];
-        const view = now?.prose === null ? this.acts.views.get(now.key)?.editor?.view ?? null : null;
+        const view = now?.prose === null ? (this.acts.views.get(now.key)?.editor?.view ?? null) : null;
         mark(this.pattern instanceof RegExp ? this.pattern : null, view, now?.from);
         this.#outline(now && !view ? now.key : null);
     }
 
     /** A text that is not being edited shows no places: its cell is outlined. @param {string | null} key */
     #outline(key) {
-        for (const cell of document.querySelectorAll('.cell')) cell.toggleAttribute('data-found', cell.getAttribute('data-cell') === key);
+        for (const cell of document.querySelectorAll('.cell'))
+            cell.toggleAttribute('data-found', cell.getAttribute('data-cell') === key);
     }
 
     #reveal() {
@@ -126,10 +162,14 @@ export class Finder {
             const editor = this.acts.views.get(now.key)?.editor;
             if (now.prose === null) editor?.make();
             const view = now.prose === null ? editor?.view : null;
-            if (view && now.to <= view.state.doc.length) view.dispatch({ selection: { anchor: now.from, head: now.to } });
+            if (view && now.to <= view.state.doc.length)
+                view.dispatch({ selection: { anchor: now.from, head: now.to } });
             this.#mark();
             const place = `[data-cell="${CSS.escape(now.key)}"]`;
-            (view ? view.dom.querySelector('.found-here') ?? view.dom : document.querySelector(place))?.scrollIntoView({ block: 'nearest' });
+            (view
+                ? (view.dom.querySelector('.found-here') ?? view.dom)
+                : document.querySelector(place)
+            )?.scrollIntoView({ block: 'nearest' });
         } else this.#mark();
     }
 
@@ -156,18 +196,24 @@ export class Finder {
         const { by, query } = this;
         const pattern = /** @type {RegExp} */ (this.pattern);
         const change = (/** @type {string} */ text, /** @type {number | null} */ prose) =>
-            (only && only.prose !== prose ? text : replaceIn(text, pattern, by, query.isRegex, only?.from));
+            only && only.prose !== prose ? text : replaceIn(text, pattern, by, query.isRegex, only?.from);
         const cells = this.acts.page.cells().filter(({ key }) => keys.includes(key));
-        this.editing.rewrite(cells.map((cell) => ({
-            key: cell.key,
-            text: change(textOf(cell), null),
-            prose: cell.kind === 'ran' ? cell.state.prose.map((text, i) => change(text, i)) : undefined,
-        })), isSaid);
+        this.editing.rewrite(
+            cells.map((cell) => ({
+                key: cell.key,
+                text: change(textOf(cell), null),
+                prose: cell.kind === 'ran' ? cell.state.prose.map((text, i) => change(text, i)) : undefined,
+            })),
+            isSaid,
+        );
     }
 }
 
 /** The texts of a cell in the order in which they stand. @param {CellData} cell @returns {{text: string, prose: number | null}[]} */
-const textsOf = (cell) => [...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []), { text: textOf(cell), prose: null }];
+const textsOf = (cell) => [
+    ...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []),
+    { text: textOf(cell), prose: null },
+];
 
 /** @extends {Component<{finder: Finder}, {}>} */
 export class FindPanel extends Component {
@@ -182,7 +228,8 @@ export class FindPanel extends Component {
         if (event.key === 'Escape') finder.close();
         else if (toggle) finder.look({ ...query, [toggle]: !query[/** @type {'isCase'} */ (toggle)] });
         else if (event.key === 'Enter' && isField) finder.go(event.shiftKey ? -1 : 1);
-        else if (event.key === 'Enter' && isBy) event.ctrlKey || event.metaKey ? finder.replaceAll() : finder.replaceOne();
+        else if (event.key === 'Enter' && isBy)
+            event.ctrlKey || event.metaKey ? finder.replaceAll() : finder.replaceOne();
         else return;
         event.preventDefault();
         event.stopPropagation();
@@ -193,9 +240,19 @@ export class FindPanel extends Component {
         if (!finder.isOpen) return null;
         const { query, pattern, found, at, replaces, acts } = finder;
         const isWrong = typeof pattern === 'string';
-        const count = isWrong ? WORDS.wrongPattern : !query.text ? '' : found.length ? WORDS.matchOf(at + 1, found.length) : WORDS.noMatch;
+        const count = isWrong
+            ? WORDS.wrongPattern
+            : !query.text
+              ? ''
+              : found.length
+                ? WORDS.matchOf(at + 1, found.length)
+                : WORDS.noMatch;
         const typed = (/** @type {any} */ event) => finder.look({ ...query, text: event.target.value });
-        const toggle = (/** @type {'isCase' | 'isWord' | 'isRegex'} */ which, /** @type {string} */ face, /** @type {string} */ hint) => html`
+        const toggle = (
+            /** @type {'isCase' | 'isWord' | 'isRegex'} */ which,
+            /** @type {string} */ face,
+            /** @type {string} */ hint,
+        ) => html`
             <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.look({ ...query, [which]: !query[which] })}>${face}</button>`;
         const none = found.length === 0;
         return html`
@@ -209,11 +266,15 @@ export class FindPanel extends Component {
                     <button class="tool" disabled=${none} aria-label=${WORDS.findNext} title=${`${WORDS.findNext} (Enter)`} onClick=${() => finder.go(1)}><${DownIcon} /></button>
                     <button class="tool" aria-label=${WORDS.close} title=${`${WORDS.close} (Esc)`} onClick=${() => finder.close()}><${CloseIcon} /></button>
                 </div>
-                ${replaces && acts.page.mayRun && html`<div class="find-row" data-by>
+                ${
+                    replaces &&
+                    acts.page.mayRun &&
+                    html`<div class="find-row" data-by>
                     <input class="field find-by" type="text" value=${finder.by} aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false" autocomplete="off" onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
                     <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>
                     <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceAll()}>${WORDS.replaceAll}</button>
-                </div>`}
+                </div>`
+                }
             </div>`;
     }
 }

@@ -1,7 +1,14 @@
 // @ts-check
 // Marks what is found in every editor of the page.
 
-import { Decoration, EditorView, RangeSetBuilder, StateEffect, StateField, ViewPlugin } from '../vendor/codemirror.js';
+import {
+    Decoration,
+    EditorView,
+    RangeSetBuilder,
+    StateEffect,
+    StateField,
+    ViewPlugin,
+} from '../vendor/codemirror.js';
 import { placesIn } from './matches.js';
 
 /** @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that one stands on. */
@@ -19,32 +26,42 @@ let pattern = null;
 function paint(text, marks) {
     /** @type {RangeSetBuilder<Decoration>} */
     const builder = new RangeSetBuilder();
-    if (marks.pattern) for (const { from, to } of placesIn(text, marks.pattern)) builder.add(from, to, from === marks.at ? current : found);
+    if (marks.pattern)
+        for (const { from, to } of placesIn(text, marks.pattern))
+            builder.add(from, to, from === marks.at ? current : found);
     return builder.finish();
 }
 
 const field = StateField.define({
-    create: (state) => ({ marks: /** @type {Marks} */ ({ pattern, at: null }), painted: paint(state.doc.toString(), { pattern, at: null }) }),
+    create: (state) => ({
+        marks: /** @type {Marks} */ ({ pattern, at: null }),
+        painted: paint(state.doc.toString(), { pattern, at: null }),
+    }),
     update: (before, change) => {
         let { marks } = before;
         for (const effect of change.effects) if (effect.is(changes)) marks = effect.value;
-        if (change.docChanged) marks = { ...marks, at: marks.at === null ? null : change.changes.mapPos(marks.at) };
+        if (change.docChanged)
+            marks = { ...marks, at: marks.at === null ? null : change.changes.mapPos(marks.at) };
         return marks === before.marks ? before : { marks, painted: paint(change.newDoc.toString(), marks) };
     },
     provide: (from) => EditorView.decorations.from(from, ({ painted }) => painted),
 });
 
-export const findMarks = [field, ViewPlugin.define((view) => {
-    editors.add(view);
-    return { destroy: () => void editors.delete(view) };
-})];
+export const findMarks = [
+    field,
+    ViewPlugin.define((view) => {
+        editors.add(view);
+        return { destroy: () => void editors.delete(view) };
+    }),
+];
 
 /** Marks what a pattern finds, in all editors, and where one stands, in one of them. @param {RegExp | null} wanted @param {EditorView | null} [here] @param {number} [at] */
 export function mark(wanted, here = null, at) {
     pattern = wanted;
     for (const view of editors) {
-        const marks = { pattern, at: view === here ? at ?? null : null };
+        const marks = { pattern, at: view === here ? (at ?? null) : null };
         const now = view.state.field(field).marks;
-        if (now.pattern !== marks.pattern || now.at !== marks.at) view.dispatch({ effects: changes.of(marks) });
+        if (now.pattern !== marks.pattern || now.at !== marks.at)
+            view.dispatch({ effects: changes.of(marks) });
     }
 }

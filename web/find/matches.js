@@ -47,21 +47,29 @@ export function replaceIn(text, pattern, by, isRegex, only) {
 
 /** @param {string} by @param {RegExpMatchArray} found */
 function filled(by, found) {
-    return by.replace(/\$(?:(\$)|(&)|(\d{1,2})|<([^>]*)>)|\\([nt\\])/g, (all, dollar, whole, number, name, escape) => {
-        if (dollar) return '$';
-        if (whole) return found[0];
-        if (number !== undefined) return Number(number) < found.length ? found[Number(number)] ?? '' : all;
-        if (name !== undefined) return found.groups?.[name] ?? '';
-        return { n: '\n', t: '\t', '\\': '\\' }[/** @type {'n' | 't' | '\\'} */ (escape)];
-    });
+    return by.replace(
+        /\$(?:(\$)|(&)|(\d{1,2})|<([^>]*)>)|\\([nt\\])/g,
+        (all, dollar, whole, number, name, escape) => {
+            if (dollar) return '$';
+            if (whole) return found[0];
+            if (number !== undefined)
+                return Number(number) < found.length ? (found[Number(number)] ?? '') : all;
+            if (name !== undefined) return found.groups?.[name] ?? '';
+            return { n: '\n', t: '\t', '\\': '\\' }[/** @type {'n' | 't' | '\\'} */ (escape)];
+        },
+    );
 }
 
 /** The place to go to: the first behind (or, backwards, the last before) where one is; round at the ends. @template {{cell: number, from: number}} P @param {P[]} places in order @param {{cell: number, at: number}} here @param {1 | -1} step @returns {number} its number, -1 without any */
 export function placeFrom(places, { cell, at }, step) {
     if (step === 1) {
-        const next = places.findIndex((place) => place.cell > cell || (place.cell === cell && place.from >= at));
+        const next = places.findIndex(
+            (place) => place.cell > cell || (place.cell === cell && place.from >= at),
+        );
         return next < 0 && places.length ? 0 : next;
     }
-    const before = places.findLastIndex((place) => place.cell < cell || (place.cell === cell && place.from < at));
+    const before = places.findLastIndex(
+        (place) => place.cell < cell || (place.cell === cell && place.from < at),
+    );
     return before < 0 ? places.length - 1 : before;
 }

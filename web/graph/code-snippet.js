@@ -5,7 +5,15 @@ import { html } from '../vendor/preact.js';
 import { pythonLanguage } from '../vendor/codemirror.js';
 
 /** What kinds of words are coloured, by their names in the grammar. @type {Record<string, string>} */
-const KINDS = { String: 'string', FormatString: 'string', ContinuedString: 'string', Number: 'number', Boolean: 'number', None: 'number', Comment: 'comment' };
+const KINDS = {
+    String: 'string',
+    FormatString: 'string',
+    ContinuedString: 'string',
+    Number: 'number',
+    Boolean: 'number',
+    None: 'number',
+    Comment: 'comment',
+};
 
 /** @param {string} code */
 export function coloured(code) {
@@ -14,7 +22,13 @@ export function coloured(code) {
     pythonLanguage.parser.parse(code).iterate({
         enter({ name, from, to, node }) {
             // The grammar's keywords are called by what they are.
-            const kind = KINDS[name] ?? (/^[a-z]+$/.test(name) ? 'keyword' : name === 'VariableName' && /Definition$/.test(node.parent?.name ?? '') ? 'name' : null);
+            const kind =
+                KINDS[name] ??
+                (/^[a-z]+$/.test(name)
+                    ? 'keyword'
+                    : name === 'VariableName' && /Definition$/.test(node.parent?.name ?? '')
+                      ? 'name'
+                      : null);
             if (!kind || from < done) return true;
             parts.push(code.slice(done, from), html`<span data-code=${kind}>${code.slice(from, to)}</span>`);
             done = to;

@@ -33,14 +33,22 @@ export function foldsOf(nodes, isKept) {
 function isTrivial({ state, run, children, from }, parent) {
     if (!state || from < 0 || children.length !== 1) return false;
     const { label, pinned, warnings, living, partial } = state;
-    return !label && !pinned && !partial && warnings.every((warning) => parent?.state?.warnings.includes(warning)) && (living === 'memory' || living === 'disk' || living === 'freezing')
-        && signOf(state) !== 'failed' && !(run && pictureOf(run.outputs));
+    return (
+        !label &&
+        !pinned &&
+        !partial &&
+        warnings.every((warning) => parent?.state?.warnings.includes(warning)) &&
+        (living === 'memory' || living === 'disk' || living === 'freezing') &&
+        signOf(state) !== 'failed' &&
+        !(run && pictureOf(run.outputs))
+    );
 }
 
 /** The places of the states next to one on its line, itself included. @param {Node[]} nodes @param {Node | undefined} here @returns {Set<number>} */
 export function nearTo(nodes, here) {
     const near = new Set();
-    for (let node = here, steps = 0; node && steps <= NEAR; node = nodes[node.from], steps += 1) near.add(node.at);
+    for (let node = here, steps = 0; node && steps <= NEAR; node = nodes[node.from], steps += 1)
+        near.add(node.at);
     let after = here ? [here.at] : [];
     for (let steps = 0; steps < NEAR; steps += 1) {
         after = after.flatMap((at) => nodes[at].children);

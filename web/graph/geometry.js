@@ -13,10 +13,17 @@ const REST = 14;
 const STEPS = [2, 4, WIDE];
 
 /** How far from the first a lane lies. @param {number} lane */
-const across = (lane) => (lane < WIDE ? LANE * lane : LANE * (WIDE - 1) + REST * (1 - 0.8 ** (lane - WIDE + 1)));
+const across = (lane) =>
+    lane < WIDE ? LANE * lane : LANE * (WIDE - 1) + REST * (1 - 0.8 ** (lane - WIDE + 1));
 
 /** The middle of a node. @param {Place} place */
-export const spot = (place) => ({ x: LEFT + across(place.lane) + (place.beside ? Math.min(7.5, 0.6 * (across(place.lane + 1) - across(place.lane))) : 0), y: place.row * ROW + ROW / 2 });
+export const spot = (place) => ({
+    x:
+        LEFT +
+        across(place.lane) +
+        (place.beside ? Math.min(7.5, 0.6 * (across(place.lane + 1) - across(place.lane))) : 0),
+    y: place.row * ROW + ROW / 2,
+});
 
 /** Where the texts begin. @param {number} lanes how many there are */
 export function textLeft(lanes) {

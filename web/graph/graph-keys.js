@@ -21,7 +21,9 @@ export function pressed(graph, event) {
         graph.walk(rows[to] ? to : at);
         return true;
     }
-    const act = event.altKey ? undefined : deeds(graph, row)[`${event.shiftKey && event.key.length > 1 ? 'Shift-' : ''}${event.key}`];
+    const act = event.altKey
+        ? undefined
+        : deeds(graph, row)[`${event.shiftKey && event.key.length > 1 ? 'Shift-' : ''}${event.key}`];
     act?.();
     return act !== undefined;
 }
@@ -37,9 +39,18 @@ function walks(rows, graph, at) {
         return rowOf(all[all.indexOf(node.at) + step]);
     };
     return {
-        ArrowUp: () => at - 1, ArrowDown: () => at + 1, ArrowLeft: () => place.from, ArrowRight: child, Home: () => 0, End: () => rows.length - 1,
-        PageUp: () => Math.max(0, at - PAGE), PageDown: () => Math.min(rows.length - 1, at + PAGE),
-        'Alt-ArrowUp': sibling(-1), 'Alt-ArrowDown': sibling(1), '[': sibling(-1), ']': sibling(1),
+        ArrowUp: () => at - 1,
+        ArrowDown: () => at + 1,
+        ArrowLeft: () => place.from,
+        ArrowRight: child,
+        Home: () => 0,
+        End: () => rows.length - 1,
+        PageUp: () => Math.max(0, at - PAGE),
+        PageDown: () => Math.min(rows.length - 1, at + PAGE),
+        'Alt-ArrowUp': sibling(-1),
+        'Alt-ArrowDown': sibling(1),
+        '[': sibling(-1),
+        ']': sibling(1),
     };
 }
 
@@ -52,9 +63,15 @@ function deeds(graph, row) {
     const isHere = node.id === (hands.page.attempt ?? hands.page.here);
     return {
         ...general,
-        Enter: () => enter(graph, node, isHere), 'Shift-Enter': () => compareWithHere(hands, node), ' ': () => graph.showCard(row.place.row, true),
-        Delete: () => remove(hands, node), Backspace: () => remove(hands, node), p: () => togglePin(hands, node), l: () => label(hands, node),
-        'Shift-F10': () => graph.showMenu(row.place.row), ContextMenu: () => graph.showMenu(row.place.row),
+        Enter: () => enter(graph, node, isHere),
+        'Shift-Enter': () => compareWithHere(hands, node),
+        ' ': () => graph.showCard(row.place.row, true),
+        Delete: () => remove(hands, node),
+        Backspace: () => remove(hands, node),
+        p: () => togglePin(hands, node),
+        l: () => label(hands, node),
+        'Shift-F10': () => graph.showMenu(row.place.row),
+        ContextMenu: () => graph.showMenu(row.place.row),
     };
 }
 

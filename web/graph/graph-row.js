@@ -48,7 +48,8 @@ export class GraphRow extends Component {
     }
 
     render() {
-        const { row, count, left, isHere, isOnLine, isCursor, isGoing, isCompared, isDim, people } = this.props;
+        const { row, count, left, isHere, isOnLine, isCursor, isGoing, isCompared, isDim, people } =
+            this.props;
         const { node, fold, place } = row;
         return html`
             <div class="row" id=${rowId(row.id)} role="treeitem" aria-selected=${isHere ? 'true' : 'false'} aria-level=${node.level} aria-setsize=${count} aria-posinset=${place.row + 1}
@@ -100,24 +101,44 @@ export class GraphRow extends Component {
     #said() {
         const { row, model, isHere, isCompared, people, changes } = this.props;
         const { state } = row.node;
-        const where = state ? saidOf(state, model.replays.get(row.node.id), model.trouble !== null && model.unsaved.has(state.id)) : '';
+        const where = state
+            ? saidOf(
+                  state,
+                  model.replays.get(row.node.id),
+                  model.trouble !== null && model.unsaved.has(state.id),
+              )
+            : '';
         const status = this.#status();
         return [
-            state?.exec_count || '', titleOf(row), state?.partial && !isPlain(state) && WORDS.nodeStatus.partial, state && isPlain(state) ? status : where || status, ...costsOf(row.node),
-            this.#waiting() > 0 && GRAPH_WORDS.waiting(this.#waiting()),             changes !== null && GRAPH_WORDS.changes(changes), state && state.warnings.length > 0 && GRAPH_WORDS.warned, people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
-            isCompared && GRAPH_WORDS.compared, isHere && WORDS.nodeHere,
-        ].filter(Boolean).join(', ');
+            state?.exec_count || '',
+            titleOf(row),
+            state?.partial && !isPlain(state) && WORDS.nodeStatus.partial,
+            state && isPlain(state) ? status : where || status,
+            ...costsOf(row.node),
+            this.#waiting() > 0 && GRAPH_WORDS.waiting(this.#waiting()),
+            changes !== null && GRAPH_WORDS.changes(changes),
+            state && state.warnings.length > 0 && GRAPH_WORDS.warned,
+            people.length > 0 && GRAPH_WORDS.standsHere(people.map(({ called }) => called).join(', ')),
+            isCompared && GRAPH_WORDS.compared,
+            isHere && WORDS.nodeHere,
+        ]
+            .filter(Boolean)
+            .join(', ');
     }
 }
 
 /** Nothing that anyone has to be told. @param {import('../shell/protocol.js').State} state */
-const isPlain = (state) => (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') && signOf(state) === null && !state.pinned;
+const isPlain = (state) =>
+    (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') &&
+    signOf(state) === null &&
+    !state.pinned;
 
 /** What a cell cost, if that is worth knowing: time, memory. @param {import('./nodes.js').Node} node @returns {string[]} */
 function costsOf({ state, run }) {
     if (!state) return [];
     const costs = [];
     if (run?.duration_ms != null && run.duration_ms >= LONG_MS) costs.push(duration(run.duration_ms));
-    if (state.memory_bytes !== null && state.memory_bytes >= LARGE && isInMemory(state)) costs.push(bytes(state.memory_bytes));
+    if (state.memory_bytes !== null && state.memory_bytes >= LARGE && isInMemory(state))
+        costs.push(bytes(state.memory_bytes));
     return costs;
 }

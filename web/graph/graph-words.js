@@ -16,12 +16,16 @@ export const GRAPH_WORDS = Object.freeze({
     searchHint: 'Words, or var:df, label:best, failed, running',
     found: (/** @type {number} */ at, /** @type {number} */ of) => `${at} of ${of}`,
     foundNone: 'None',
-    foundSaid: (/** @type {number} */ n) => (n === 0 ? 'Nothing was found.' : n === 1 ? 'One state was found.' : `${n} states were found.`),
+    foundSaid: (/** @type {number} */ n) =>
+        n === 0 ? 'Nothing was found.' : n === 1 ? 'One state was found.' : `${n} states were found.`,
     next: 'Next, older',
     previous: 'Previous, newer',
     changes: (/** @type {string} */ name) => `changes ${name}`,
     // A node
-    grew: (/** @type {number} */ child, /** @type {number} */ parent) => (parent ? `Cell ${child} grew from cell ${parent}, beside others.` : `Cell ${child} grew from the start, beside others.`),
+    grew: (/** @type {number} */ child, /** @type {number} */ parent) =>
+        parent
+            ? `Cell ${child} grew from cell ${parent}, beside others.`
+            : `Cell ${child} grew from the start, beside others.`,
     waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
     going: 'being deleted',
     compared: 'compared',

@@ -32,14 +32,30 @@ const SLIDE = 300;
 /** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
 
 /** Changes with whatever the graph shows. @param {import('../notebook/page.js').Page} page */
-export const graphStamp = (page) => [page.model.marksRev, page.here, page.attempt, page.mayRun, page.presence.id, [...page.going], comparedIn(page)].join(' ');
+export const graphStamp = (page) =>
+    [
+        page.model.marksRev,
+        page.here,
+        page.attempt,
+        page.mayRun,
+        page.presence.id,
+        [...page.going],
+        comparedIn(page),
+    ].join(' ');
 
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {
     /** @type {GraphState} */
     state = { cursor: null, card: null, menu: null, query: '', hit: 0 };
-    scene = new Scene({ isWhole: this.props.page.around.recall('graphWhole') ?? false, opened: this.props.page.around.recall('graphOpened') ?? [] });
-    pointing = new Pointing({ show: (row) => this.showCard(row), hide: () => this.hideCard(), isShown: () => this.state.card !== null });
+    scene = new Scene({
+        isWhole: this.props.page.around.recall('graphWhole') ?? false,
+        opened: this.props.page.around.recall('graphOpened') ?? [],
+    });
+    pointing = new Pointing({
+        show: (row) => this.showCard(row),
+        hide: () => this.hideCard(),
+        isShown: () => this.state.card !== null,
+    });
     /** @type {HTMLElement | null} */
     box = null;
     /** @type {Head | null} */
@@ -107,7 +123,11 @@ export class Graph extends Component {
         if (this.rev === model.graphRev && this.here === here) return;
         const isFirst = this.scene.rows.length === 0;
         const anchor = this.#anchor();
-        const change = this.scene.update(model, { here, standing: standingOf(page).keys(), seen: this.#seen() });
+        const change = this.scene.update(model, {
+            here,
+            standing: standingOf(page).keys(),
+            seen: this.#seen(),
+        });
         this.rev = model.graphRev;
         this.here = here;
         if (change.isAnew) this.#restore(anchor);
@@ -128,7 +148,8 @@ export class Graph extends Component {
     /** A branch is told of; what goes straight on is not. @param {Row['node']} node */
     #tell(node) {
         const parent = this.scene.nodes.list[node.from];
-        if (node.state && parent && parent.children.length > 1) this.said = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
+        if (node.state && parent && parent.children.length > 1)
+            this.said = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
     }
 
     /** The row at the upper edge, and how far it is scrolled. @returns {{id: string, by: number} | null} */
@@ -181,7 +202,8 @@ export class Graph extends Component {
         if (!box || row < 0) return;
         const top = row * ROW;
         if (top < box.scrollTop + ROW) box.scrollTop = top - ROW;
-        else if (top + 2 * ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * ROW - box.clientHeight;
+        else if (top + 2 * ROW > box.scrollTop + box.clientHeight)
+            box.scrollTop = top + 2 * ROW - box.clientHeight;
     }
 
     #scrolled() {
@@ -189,7 +211,8 @@ export class Graph extends Component {
         if (!box) return;
         this.isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - ROW;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
-        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card')) this.hideCard();
+        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card'))
+            this.hideCard();
         if (top === this.top) return;
         this.top = top;
         this.forceUpdate();
@@ -214,10 +237,13 @@ export class Graph extends Component {
     showCard(row, takesFocus = false) {
         const shown = this.scene.rows[row];
         const { box } = this;
-        if (!shown || shown.fold || !box || this.state.menu || document.querySelector('dialog[open]')) return this.hideCard();
+        if (!shown || shown.fold || !box || this.state.menu || document.querySelector('dialog[open]'))
+            return this.hideCard();
         const edge = box.getBoundingClientRect();
         this.wantsCard = takesFocus;
-        this.setState({ card: { id: shown.node.id, right: edge.right, top: edge.top + row * ROW - box.scrollTop } });
+        this.setState({
+            card: { id: shown.node.id, right: edge.right, top: edge.top + row * ROW - box.scrollTop },
+        });
         return undefined;
     }
 
@@ -246,7 +272,9 @@ export class Graph extends Component {
 
     /** @param {Event} event */
     #rowOf(event) {
-        return Number(/** @type {HTMLElement} */ (event.target).closest?.('.row')?.getAttribute('data-row') ?? -1);
+        return Number(
+            /** @type {HTMLElement} */ (event.target).closest?.('.row')?.getAttribute('data-row') ?? -1,
+        );
     }
 
     /** @param {MouseEvent} event */
@@ -353,15 +381,27 @@ export class Graph extends Component {
     #card({ id, right, top }) {
         const { page } = this.props;
         const row = this.scene.rows[this.scene.rowAt(id)];
-        return row && !row.fold && html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
-            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.pointing.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`;
+        return (
+            row &&
+            !row.fold &&
+            html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.pointing.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`
+        );
     }
 
     /** @param {{id: string, x: number, y: number}} menu */
     #menu({ id, x, y }) {
         const row = this.scene.rows[this.scene.rowAt(id)];
-        const left = (/** @type {FocusEvent} */ event) => !(/** @type {Element} */ (event.currentTarget)).contains(/** @type {Node | null} */ (event.relatedTarget)) && this.#hideMenu(false);
-        return row && html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.hands, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`;
+        const left = (/** @type {FocusEvent} */ event) =>
+            !(
+                /** @type {Element} */ (event.currentTarget).contains(
+                    /** @type {Node | null} */ (event.relatedTarget),
+                )
+            ) && this.#hideMenu(false);
+        return (
+            row &&
+            html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.hands, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
+        );
     }
 
     /** @param {MouseEvent} event */

@@ -42,7 +42,8 @@ export class Pointing {
         this.row = row;
         if (row !== this.hushed) this.hushed = -1;
         if (row < 0) this.left(event);
-        else if (row !== this.hushed) this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : REST);
+        else if (row !== this.hushed)
+            this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : REST);
     }
 
     /** @param {string} at */

@@ -73,7 +73,14 @@ export class Layout {
     fail(row) {
         const place = this.places[row];
         const parent = this.places[place.from];
-        if (!parent || place.beside || parent.beside || parent.lane !== place.lane || this.lanes.tip(place.lane) !== row) return false;
+        if (
+            !parent ||
+            place.beside ||
+            parent.beside ||
+            parent.lane !== place.lane ||
+            this.lanes.tip(place.lane) !== row
+        )
+            return false;
         this.lanes.tips[place.lane] = parent.row;
         place.beside = true;
         return true;
@@ -113,7 +120,8 @@ class Lanes {
     extend(lane, row) {
         let at = lane + this.size;
         this.least[at] = row;
-        for (at >>= 1; at >= 1; at >>= 1) this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
+        for (at >>= 1; at >= 1; at >>= 1)
+            this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
     }
 
     /** The trunk's. */
@@ -160,6 +168,7 @@ class Lanes {
         this.size = 2 * size;
         this.least = new Float64Array(2 * this.size).fill(Infinity);
         this.least.set(least.subarray(size), this.size);
-        for (let at = this.size - 1; at >= 1; at -= 1) this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
+        for (let at = this.size - 1; at >= 1; at -= 1)
+            this.least[at] = Math.min(this.least[2 * at], this.least[2 * at + 1]);
     }
 }

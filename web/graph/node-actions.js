@@ -36,7 +36,8 @@ export function compareWithHere({ page }, node) {
 
 /** @param {Hands} hands @param {Node} node */
 export function togglePin({ page }, { state }) {
-    if (state && page.mayRun && state.living !== 'deleted' && state.living !== 'replay') page.keeping.pin(state.id, !state.pinned);
+    if (state && page.mayRun && state.living !== 'deleted' && state.living !== 'replay')
+        page.keeping.pin(state.id, !state.pinned);
 }
 
 /** @param {Hands} hands @param {Node} node */
@@ -70,9 +71,17 @@ export function shortActionsOf(hands, node) {
     const canPin = page.mayRun && state !== null && canGrow(node) && state.living !== 'replay';
     return [
         ...mainActionsOf(hands, node),
-        canPin && { text: state.pinned ? GRAPH_WORDS.unpin : WORDS.pin, hint: WORDS.pinHint, act: () => togglePin(hands, node) },
+        canPin && {
+            text: state.pinned ? GRAPH_WORDS.unpin : WORDS.pin,
+            hint: WORDS.pinHint,
+            act: () => togglePin(hands, node),
+        },
         page.mayRun && node.bud && { text: GRAPH_WORDS.drop, act: () => remove(hands, node), isBad: true },
-        mayDelete(hands, node) && { text: GRAPH_WORDS.removeShort, act: () => remove(hands, node), isBad: true },
+        mayDelete(hands, node) && {
+            text: GRAPH_WORDS.removeShort,
+            act: () => remove(hands, node),
+            isBad: true,
+        },
     ];
 }
 
@@ -82,11 +91,18 @@ function mainActionsOf(hands, node) {
     const { state } = node;
     return [
         node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => look(hands, node) },
-        page.mayRun && canGrow(node) && { text: GRAPH_WORDS.goOn, hint: GRAPH_WORDS.goOnHint, act: () => goOn(hands, node) },
-        state !== null && node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
+        page.mayRun &&
+            canGrow(node) && {
+                text: GRAPH_WORDS.goOn,
+                hint: GRAPH_WORDS.goOnHint,
+                act: () => goOn(hands, node),
+            },
+        state !== null &&
+            node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(hands, node) },
         page.mayRun && state !== null && { text: WORDS.label, act: () => label(hands, node) },
     ];
 }
 
 /** @param {Hands} hands @param {Node} node */
-const mayDelete = ({ page }, node) => page.mayRun && page.scope === 'owner' && canGrow(node) && node.from >= 0 && !page.going.has(node.id);
+const mayDelete = ({ page }, node) =>
+    page.mayRun && page.scope === 'owner' && canGrow(node) && node.from >= 0 && !page.going.has(node.id);

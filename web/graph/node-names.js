@@ -59,7 +59,17 @@ export function namesOf(nodes) {
 function differences(codes) {
     /** @type {Told[]} */
     const told = codes.map(() => NOTHING);
-    tell(codes.map((code) => code.split('\n').map((line) => line.trim()).filter(Boolean)), codes.map((_, i) => i), 0, told);
+    tell(
+        codes.map((code) =>
+            code
+                .split('\n')
+                .map((line) => line.trim())
+                .filter(Boolean),
+        ),
+        codes.map((_, i) => i),
+        0,
+        told,
+    );
     return told;
 }
 
@@ -86,7 +96,13 @@ function tell(all, some, from, told) {
 function toldBy(line, same) {
     if (same <= ALIKE || !line) return { name: line.slice(0, LONGEST), lead: '' };
     const begun = line.slice(0, same);
-    return { name: `… ${line.slice(same)}`.slice(0, LONGEST), lead: begun.slice(begun.lastIndexOf(';') + 1).trimStart().slice(-LONGEST) };
+    return {
+        name: `… ${line.slice(same)}`.slice(0, LONGEST),
+        lead: begun
+            .slice(begun.lastIndexOf(';') + 1)
+            .trimStart()
+            .slice(-LONGEST),
+    };
 }
 
 /** How many characters lines have in common, up to where a statement or an argument begins, or else a word. @param {string[]} lines */

@@ -14,13 +14,17 @@ const lowered = new WeakMap();
 
 /** @param {string} query @returns {Term[]} all of which must be true */
 export function termsOf(query) {
-    return query.trim().split(/\s+/).filter(Boolean).map((word) => {
-        const [, kind, text] = word.match(/^(var|label):(.*)$/i) ?? [];
-        if (kind) return { kind: /** @type {Kind} */ (kind.toLowerCase()), text };
-        const lone = word.toLowerCase();
-        if (lone === 'failed' || lone === 'running') return { kind: lone, text: '' };
-        return { kind: 'any', text: word };
-    });
+    return query
+        .trim()
+        .split(/\s+/)
+        .filter(Boolean)
+        .map((word) => {
+            const [, kind, text] = word.match(/^(var|label):(.*)$/i) ?? [];
+            if (kind) return { kind: /** @type {Kind} */ (kind.toLowerCase()), text };
+            const lone = word.toLowerCase();
+            if (lone === 'failed' || lone === 'running') return { kind: lone, text: '' };
+            return { kind: 'any', text: word };
+        });
 }
 
 /**
@@ -49,7 +53,8 @@ function matches(node, { kind, text }) {
     const { state, run } = node;
     if (kind === 'failed') return node.bud || state?.partial === true;
     if (kind === 'running') return run !== null && !hasEnded(run.status);
-    if (kind === 'var') return namesIn(node).some((name) => (text.length > 1 ? name.startsWith(text) : name === text));
+    if (kind === 'var')
+        return namesIn(node).some((name) => (text.length > 1 ? name.startsWith(text) : name === text));
     const wanted = text.toLowerCase();
     const label = (state?.label ?? '').toLowerCase();
     if (kind === 'label') return label !== '' && label.includes(wanted);
@@ -60,7 +65,11 @@ function matches(node, { kind, text }) {
 function changed(node, terms) {
     const names = namesIn(node);
     const term = terms.find(({ kind, text }) => (kind === 'var' || kind === 'any') && names.includes(text));
-    return term?.text ?? names.find((name) => terms.some(({ kind, text }) => kind === 'var' && name.startsWith(text))) ?? null;
+    return (
+        term?.text ??
+        names.find((name) => terms.some(({ kind, text }) => kind === 'var' && name.startsWith(text))) ??
+        null
+    );
 }
 
 /** The variables that a cell made or changed, as far as that is known. @param {Node} node @returns {string[]} */

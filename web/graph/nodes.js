@@ -63,7 +63,8 @@ export class Nodes {
      */
     update(model) {
         const from = this.list.length;
-        const changed = this.model === model && this.shrunkRev === model.shrunkRev ? this.#settle(model) : null;
+        const changed =
+            this.model === model && this.shrunkRev === model.shrunkRev ? this.#settle(model) : null;
         if (!changed) return this.#anew(model);
         this.#takeRuns(model);
         if (this.#takeStates(model)) return this.#anew(model);
@@ -75,7 +76,8 @@ export class Nodes {
         this.#clear();
         this.model = model;
         this.shrunkRev = model.shrunkRev;
-        for (const state of model.states.values()) if (state.parent === null) this.#add({ id: state.id, parent: null, state, run: null });
+        for (const state of model.states.values())
+            if (state.parent === null) this.#add({ id: state.id, parent: null, state, run: null });
         // A map's iterator goes on with what is added later, as long as it was not led past the end.
         this.runs = model.runs.values();
         this.states = model.states.values();
@@ -137,7 +139,8 @@ export class Nodes {
                 isRevived = true;
             }
             if (this.index.has(state.id) || this.index.has(state.exec_id ?? '')) continue;
-            if (this.index.has(state.parent ?? '')) this.#add({ id: state.id, parent: state.parent, state, run: model.runOf(state) ?? null });
+            if (this.index.has(state.parent ?? ''))
+                this.#add({ id: state.id, parent: state.parent, state, run: model.runOf(state) ?? null });
         }
         return isRevived;
     }
@@ -147,7 +150,18 @@ export class Nodes {
         const parent = this.get(grewFrom);
         const level = parent ? parent.level + (parent.children.length ? 1 : 0) : 1;
         /** @type {Node} */
-        const node = { id, parent: grewFrom, state, run, at: this.list.length, from: parent?.at ?? -1, children: [], level, bud: false, name: '' };
+        const node = {
+            id,
+            parent: grewFrom,
+            state,
+            run,
+            at: this.list.length,
+            from: parent?.at ?? -1,
+            children: [],
+            level,
+            bud: false,
+            name: '',
+        };
         parent?.children.push(node.at);
         this.list.push(node);
         this.index.set(node.id, node.at);

@@ -40,8 +40,16 @@ export function pictureOf({ scene, page, hits, first, last, cursorAt, isNew, sli
                 const { id } = row.node;
                 const hit = found?.get(row.node.at);
                 const looks = {
-                    left, count: rows.length, isHere: isHere(row), isOnLine: isOnLine(row), isCursor: row.place.row === cursorAt, isGoing: going.has(id), isCompared: compared.includes(id),
-                    isDim: found !== null && (!hit || row.fold !== null), changes: hit?.changes ?? null, people: standing.get(id) ?? [],
+                    left,
+                    count: rows.length,
+                    isHere: isHere(row),
+                    isOnLine: isOnLine(row),
+                    isCursor: row.place.row === cursorAt,
+                    isGoing: going.has(id),
+                    isCompared: compared.includes(id),
+                    isDim: found !== null && (!hit || row.fold !== null),
+                    changes: hit?.changes ?? null,
+                    people: standing.get(id) ?? [],
                 };
                 const stamp = `${model.marksRev} ${row.place.row} ${row.fold?.length} ${row.node.name} ${row.node.lead} ${JSON.stringify(looks)}`;
                 return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp} ...${looks} />`;
@@ -63,4 +71,4 @@ function lineOf({ nodes }, at) {
 }
 
 /** The same element from the run's beginning on. @param {Row} row */
-const keyOf = (row) => (row.fold ? row.id : row.node.run?.exec_id ?? row.id);
+const keyOf = (row) => (row.fold ? row.id : (row.node.run?.exec_id ?? row.id));

@@ -67,19 +67,31 @@ export class Scene {
         const slid = this.#choose(model, here, followed);
         this.here = here;
         if (from > 0 && slid && !this.#wantsOpen()) return { ...this.#slide(from), followed, ended: changed };
-        if (from === 0 || slid || this.#wantsOpen()) return { ...this.#rebuild(isFirst ? null : seen, slid && !isFirst), followed, ended: changed };
+        if (from === 0 || slid || this.#wantsOpen())
+            return { ...this.#rebuild(isFirst ? null : seen, slid && !isFirst), followed, ended: changed };
         for (const one of changed) this.#settle(one);
         const first = this.rows.length;
         for (let at = from; at < this.nodes.list.length; at += 1) this.#add(this.nodes.list[at]);
         this.untidy += this.rows.length - first;
         const isTidied = this.untidy > TIDY && this.#tidy(seen);
-        return { isAnew: isTidied, slid: false, followed, from: isTidied ? this.rows.length : first, ended: changed };
+        return {
+            isAnew: isTidied,
+            slid: false,
+            followed,
+            from: isTidied ? this.rows.length : first,
+            ended: changed,
+        };
     }
 
     /** Whether where we stand has just grown: nobody went there by hand. @param {string} here @param {number} from @param {Node[]} changed */
     #hasGrown(here, from, changed) {
         const node = this.nodes.get(here);
-        return node !== undefined && here !== this.here && from > 0 && (node.at >= from || changed.includes(node));
+        return (
+            node !== undefined &&
+            here !== this.here &&
+            from > 0 &&
+            (node.at >= from || changed.includes(node))
+        );
     }
 
     /** Where we stand or what is searched for lies in a fold: opens it. */
@@ -129,7 +141,8 @@ export class Scene {
     /** @param {[number, number] | null} seen rows that must not be folded @param {boolean} slid @returns {Change} */
     #rebuild(seen, slid) {
         const kept = new Set();
-        if (seen) for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
+        if (seen)
+            for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
         this.#build(kept);
         return { isAnew: true, slid, followed: false, from: this.rows.length, ended: [] };
     }
@@ -137,14 +150,32 @@ export class Scene {
     /** Another line becomes straight: lanes change, rows do not. @param {number} from @returns {Change} */
     #slide(from) {
         this.#draw(this.rows.flatMap(({ fold }) => (fold ? [fold.map(({ at }) => at)] : [])));
-        return { isAnew: true, slid: true, followed: false, from: this.rowOf[from] ?? this.rows.length, ended: [] };
+        return {
+            isAnew: true,
+            slid: true,
+            followed: false,
+            from: this.rowOf[from] ?? this.rows.length,
+            ended: [],
+        };
     }
 
     /** @param {Set<string>} kept */
     #build(kept) {
         const { list } = this.nodes;
         const near = nearTo(list, this.nodes.get(this.here));
-        this.#draw(this.isWhole ? [] : foldsOf(list, ({ id, at }) => near.has(at) || kept.has(id) || this.found.has(at) || this.opened.has(id) || this.standing.has(id)));
+        this.#draw(
+            this.isWhole
+                ? []
+                : foldsOf(
+                      list,
+                      ({ id, at }) =>
+                          near.has(at) ||
+                          kept.has(id) ||
+                          this.found.has(at) ||
+                          this.opened.has(id) ||
+                          this.standing.has(id),
+                  ),
+        );
         this.untidy = 0;
     }
 
@@ -171,7 +202,12 @@ export class Scene {
     /** @param {Node} node @param {Node[] | null} [fold] @param {boolean} [isTrunk] */
     #add(node, fold = null, isTrunk = false) {
         const id = fold ? `fold ${node.id}` : node.id;
-        const place = this.layout.add({ id, from: node.from < 0 ? -1 : this.rowOf[node.from], bud: node.bud, isTrunk });
+        const place = this.layout.add({
+            id,
+            from: node.from < 0 ? -1 : this.rowOf[node.from],
+            bud: node.bud,
+            isTrunk,
+        });
         this.rowOf[node.at] = place.row;
         this.rows.push({ id, node, fold, place });
     }
@@ -191,14 +227,20 @@ export class Scene {
         const sight = this.rows.slice(seen[0], seen[1] + 1);
         this.#build(new Set(sight.filter(({ fold }) => !fold).map(({ node }) => node.id)));
         const first = sight[0] ? this.rowOf[sight[0].node.at] : 0;
-        const isSame = this.rows.length < before.rows.length && sight.every((row, i) => isAlike(row, this.rows[first + i]));
+        const isSame =
+            this.rows.length < before.rows.length &&
+            sight.every((row, i) => isAlike(row, this.rows[first + i]));
         if (!isSame) Object.assign(this, before);
         return isSame;
     }
 }
 
 /** Whether a row looks as it did, and stands in the same lane. @param {Row} before @param {Row | undefined} now */
-const isAlike = (before, now) => now?.id === before.id && now.place.lane === before.place.lane && now.place.beside === before.place.beside && now.fold?.length === before.fold?.length;
+const isAlike = (before, now) =>
+    now?.id === before.id &&
+    now.place.lane === before.place.lane &&
+    now.place.beside === before.place.beside &&
+    now.fold?.length === before.fold?.length;
 
 /** Whether a state is on the way from the root to another, or is that. @param {import('../shell/model.js').Model} model @param {string} above @param {string} below */
 function isAbove(model, above, below) {

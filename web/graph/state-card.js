@@ -48,7 +48,9 @@ export class Card extends Component {
     #focus() {
         const { place, props } = this;
         if (!props.takesFocus || !place || place.contains(document.activeElement)) return;
-        /** @type {HTMLElement | null} */ (place.querySelector('.node-acts button') ?? place.querySelector('button'))?.focus();
+        /** @type {HTMLElement | null} */ (
+            place.querySelector('.node-acts button') ?? place.querySelector('button')
+        )?.focus();
     }
 
     componentWillUnmount() {
@@ -69,7 +71,9 @@ export class Card extends Component {
         const isSheet = right + GAP + WIDTH + GAP > innerWidth;
         place.toggleAttribute('data-sheet', isSheet);
         place.style.left = isSheet ? '' : `${right + GAP}px`;
-        place.style.top = isSheet ? '' : `${Math.max(GAP, Math.min(top - 10, innerHeight - place.offsetHeight - GAP))}px`;
+        place.style.top = isSheet
+            ? ''
+            : `${Math.max(GAP, Math.min(top - 10, innerHeight - place.offsetHeight - GAP))}px`;
     }
 
     /** @param {KeyboardEvent} event */
@@ -83,7 +87,8 @@ export class Card extends Component {
     /** @param {FocusEvent} event */
     #left(event) {
         const to = /** @type {Node | null} */ (event.relatedTarget);
-        if (to && !this.place?.contains(to) && !(/** @type {Element} */ (to).closest?.('dialog, .graph'))) this.props.close(false);
+        if (to && !this.place?.contains(to) && !(/** @type {Element} */ (to).closest?.('dialog, .graph')))
+            this.props.close(false);
     }
 
     /** @param {CardProps} props */
@@ -111,8 +116,13 @@ export class Card extends Component {
                     ${state?.warnings.map((text) => html`<p class="warning"><${WarningIcon} /><span>${text}</span></p>`)}
                     ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
                 </div>
-                ${done.length > 0 && html`<div class="node-acts">${done.map(({ text, hint, act, isBad }, i) => html`
-                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>${text}</button>`)}</div>`}
+                ${
+                    done.length > 0 &&
+                    html`<div class="node-acts">${done.map(
+                        ({ text, hint, act, isBad }, i) => html`
+                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>${text}</button>`,
+                    )}</div>`
+                }
             </div>`;
     }
 }
@@ -127,14 +137,19 @@ function code(code) {
 /** What its cell did to the variables. @param {{changes: Changes}} props */
 function ChangesOf({ changes }) {
     const { added, changed, removed, more } = changes;
-    if (added.length + changed.length + removed.length + more === 0) return html`<p class="soft">${GRAPH_WORDS.unchanged}</p>`;
-    const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) => names.length > 0 && html`
+    if (added.length + changed.length + removed.length + more === 0)
+        return html`<p class="soft">${GRAPH_WORDS.unchanged}</p>`;
+    const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) =>
+        names.length > 0 &&
+        html`
         <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="unseen">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
     return html`<ul class="node-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 
 /** When it ran, and for how long. @param {Row['node']} node */
 function timeOf({ state, run }) {
-    const when = run?.started_at ?? (run ? null : state?.created_at ?? null);
-    return [run?.duration_ms != null && duration(run.duration_ms), when !== null && ago(when, Date.now())].filter(Boolean).join(' · ');
+    const when = run?.started_at ?? (run ? null : (state?.created_at ?? null));
+    return [run?.duration_ms != null && duration(run.duration_ms), when !== null && ago(when, Date.now())]
+        .filter(Boolean)
+        .join(' · ');
 }

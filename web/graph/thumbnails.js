@@ -12,7 +12,17 @@ const KEPT = 300;
 const LARGER = 6;
 /** By how much to each side, in px of the small picture. */
 const THICKER = 0.45;
-const SIDES = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [0.7, 0.7], [-0.7, 0.7], [0.7, -0.7], [-0.7, -0.7]];
+const SIDES = [
+    [0, 0],
+    [1, 0],
+    [-1, 0],
+    [0, 1],
+    [0, -1],
+    [0.7, 0.7],
+    [-0.7, 0.7],
+    [0.7, -0.7],
+    [-0.7, -0.7],
+];
 
 /** Address, width and height of a small picture; null when there is none in it. @typedef {{source: string, width: number, height: number} | null} Small */
 
@@ -38,13 +48,22 @@ async function make(picture) {
     const [width, height] = [image.naturalWidth || 300, image.naturalHeight || 150];
     const scale = Math.min(WIDTH / width, HEIGHT / height);
     const canvas = document.createElement('canvas');
-    const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
+    const size = {
+        width: Math.max(1, Math.round(width * scale)),
+        height: Math.max(1, Math.round(height * scale)),
+    };
     canvas.width = 2 * size.width;
     canvas.height = 2 * size.height;
     const pen = canvas.getContext('2d');
     if (!pen) return null;
     pen.imageSmoothingQuality = 'high';
-    pen.drawImage(thickened(image, LARGER * canvas.width, LARGER * canvas.height) ?? image, 0, 0, canvas.width, canvas.height);
+    pen.drawImage(
+        thickened(image, LARGER * canvas.width, LARGER * canvas.height) ?? image,
+        0,
+        0,
+        canvas.width,
+        canvas.height,
+    );
     return { source: canvas.toDataURL(), ...size };
 }
 
@@ -60,7 +79,8 @@ function thickened(image, width, height) {
     pen.drawImage(image, 0, 0, width, height);
     const [red, green, blue] = pen.getImageData(1, 1, 1, 1).data;
     pen.globalCompositeOperation = red + green + blue < 3 * 128 ? 'lighten' : 'darken';
-    for (const [x, y] of SIDES) pen.drawImage(image, x * THICKER * LARGER, y * THICKER * LARGER, width, height);
+    for (const [x, y] of SIDES)
+        pen.drawImage(image, x * THICKER * LARGER, y * THICKER * LARGER, width, height);
     return canvas;
 }
 
@@ -91,6 +111,8 @@ export class Thumb extends Component {
 
     render() {
         const { thumb } = this.state;
-        return thumb && pictureOf(this.props.run.outputs) ? html`<img class="thumb" alt="" src=${thumb.source} width=${thumb.width} height=${thumb.height} />` : null;
+        return thumb && pictureOf(this.props.run.outputs)
+            ? html`<img class="thumb" alt="" src=${thumb.source} width=${thumb.width} height=${thumb.height} />`
+            : null;
     }
 }

@@ -16,7 +16,12 @@ import { Menu } from '../ui/menu.js';
 
 /** @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all: About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>} */
 export class Home extends Component {
-    state = { all: this.props.all, trash: /** @type {notebooks.Trashed[]} */ ([]), said: this.props.said, isOver: false };
+    state = {
+        all: this.props.all,
+        trash: /** @type {notebooks.Trashed[]} */ ([]),
+        said: this.props.said,
+        isOver: false,
+    };
     /** Whose row gets the focus when it is there. @type {string | null} */
     next = null;
     /** @type {HTMLInputElement | null} */
@@ -25,7 +30,8 @@ export class Home extends Component {
     componentDidMount() {
         addEventListener('focus', () => this.#refresh());
         const { isOwner } = this.props;
-        const hover = (/** @type {boolean} */ isOver) => this.state.isOver !== isOver && this.setState({ isOver });
+        const hover = (/** @type {boolean} */ isOver) =>
+            this.state.isOver !== isOver && this.setState({ isOver });
         // Who may not import drops nothing, and the page stays all the same.
         catchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
         if (isOwner) this.#refreshTrash();
@@ -33,7 +39,9 @@ export class Home extends Component {
 
     componentDidUpdate() {
         if (this.next === null) return;
-        const row = document.querySelector(`[data-name="${CSS.escape(this.next)}"] a`) ?? document.querySelector('h1');
+        const row =
+            document.querySelector(`[data-name="${CSS.escape(this.next)}"] a`) ??
+            document.querySelector('h1');
         if (row instanceof HTMLElement) row.focus();
         this.next = null;
     }
@@ -68,9 +76,17 @@ export class Home extends Component {
     }
 
     async #make() {
-        const name = await ask({ title: HOME_WORDS.makeAsk, why: HOME_WORDS.makeWhy, act: HOME_WORDS.makeDo, input: this.props.wanted });
+        const name = await ask({
+            title: HOME_WORDS.makeAsk,
+            why: HOME_WORDS.makeWhy,
+            act: HOME_WORDS.makeDo,
+            input: this.props.wanted,
+        });
         if (!name?.trim()) return;
-        const { path, why } = await openNotebook(name.trim()).catch(() => ({ path: null, why: HOME_WORDS.failed }));
+        const { path, why } = await openNotebook(name.trim()).catch(() => ({
+            path: null,
+            why: HOME_WORDS.failed,
+        }));
         if (path !== null) location.assign(path);
         else this.#say(why, true);
     }
@@ -79,7 +95,14 @@ export class Home extends Component {
     async #rename(one) {
         if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
         const why = HOME_WORDS.renameWhy(one.is_open, one.running);
-        const to = (await ask({ title: HOME_WORDS.renameAsk(one.name), why, act: HOME_WORDS.renameDo, input: one.name }))?.trim();
+        const to = (
+            await ask({
+                title: HOME_WORDS.renameAsk(one.name),
+                why,
+                act: HOME_WORDS.renameDo,
+                input: one.name,
+            })
+        )?.trim();
         if (!to || to === one.name) return undefined;
         return this.#do(async () => {
             await notebooks.rename(one.name, to, one.running > 0);
@@ -89,8 +112,18 @@ export class Home extends Component {
 
     /** @param {About} one */
     async #duplicate(one) {
-        const input = notebooks.freeName(`${HOME_WORDS.copyOf(one.name)}.`, this.state.all.map(({ name }) => name));
-        const to = (await ask({ title: HOME_WORDS.duplicateAsk(one.name), why: HOME_WORDS.duplicateWhy, act: HOME_WORDS.duplicateDo, input }))?.trim();
+        const input = notebooks.freeName(
+            `${HOME_WORDS.copyOf(one.name)}.`,
+            this.state.all.map(({ name }) => name),
+        );
+        const to = (
+            await ask({
+                title: HOME_WORDS.duplicateAsk(one.name),
+                why: HOME_WORDS.duplicateWhy,
+                act: HOME_WORDS.duplicateDo,
+                input,
+            })
+        )?.trim();
         if (!to) return;
         await this.#do(async () => {
             await notebooks.duplicate(one.name, to);
@@ -102,7 +135,12 @@ export class Home extends Component {
     async #remove(one) {
         if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
         const why = HOME_WORDS.removeWhy(one.states, bytes(one.bytes), one.running);
-        const answer = await ask({ title: HOME_WORDS.removeAsk(one.name), why, act: HOME_WORDS.removeDo, isBad: true });
+        const answer = await ask({
+            title: HOME_WORDS.removeAsk(one.name),
+            why,
+            act: HOME_WORDS.removeDo,
+            isBad: true,
+        });
         if (answer === null) return undefined;
         const { all } = this.state;
         const after = all[all.indexOf(one) + 1] ?? all[all.indexOf(one) - 1];
@@ -119,10 +157,14 @@ export class Home extends Component {
         const large = files.find((file) => file.size > notebooks.MAX_FILE_BYTES);
         if (large) return this.#say(HOME_WORDS.tooLarge(large.name), true);
         return this.#do(async () => {
-            const { made, leftOut } = await notebooks.importFiles(files, (file) => this.#say(HOME_WORDS.importing(file.name)));
+            const { made, leftOut } = await notebooks.importFiles(files, (file) =>
+                this.#say(HOME_WORDS.importing(file.name)),
+            );
             if (made.length === 1 && !leftOut.length) location.assign(notebooks.notebookAt(made[0]));
             this.next = made[0];
-            return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : ''].join(' ').trim();
+            return [HOME_WORDS.imported(made), leftOut.length ? HOME_WORDS.leftOut(leftOut) : '']
+                .join(' ')
+                .trim();
         });
     }
 
@@ -138,7 +180,15 @@ export class Home extends Component {
     /** @param {notebooks.Trashed} one */
     async #purge(one) {
         const why = HOME_WORDS.purgeWhy(one.states, bytes(one.bytes));
-        if (!(await confirmByName({ title: HOME_WORDS.purgeAsk(one.name), why, act: HOME_WORDS.purgeDo, name: one.name }))) return;
+        if (
+            !(await confirmByName({
+                title: HOME_WORDS.purgeAsk(one.name),
+                why,
+                act: HOME_WORDS.purgeDo,
+                name: one.name,
+            }))
+        )
+            return;
         await this.#do(async () => {
             await notebooks.purge(one.id);
             return HOME_WORDS.purged(one.name);
@@ -151,14 +201,16 @@ export class Home extends Component {
             <details class="trash">
                 <summary>${HOME_WORDS.trash(trash.length)}</summary>
                 <p class="hint">${HOME_WORDS.trashHint}</p>
-                <ul class="notebooks" aria-label=${HOME_WORDS.trashList}>${trash.map((one) => html`
+                <ul class="notebooks" aria-label=${HOME_WORDS.trashList}>${trash.map(
+                    (one) => html`
                     <li key=${one.id}>
                         <span class="name">${one.name}</span>
                         <button class="button" data-frame aria-label=${HOME_WORDS.restoreOf(one.name)} onClick=${() => this.#restore(one)}>${HOME_WORDS.restore}</button>
                         <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
                             <span title=${new Date(one.at).toLocaleString()}>${HOME_WORDS.trashed(one.why, ago(one.at, Date.now()))}</span></span>
                         <${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${() => [{ text: HOME_WORDS.purge, isBad: true, act: () => this.#purge(one) }]} face=${html`<${MoreIcon} />`} />
-                    </li>`)}</ul>
+                    </li>`,
+                )}</ul>
             </details>`;
     }
 
@@ -194,16 +246,21 @@ export class Home extends Component {
             <header class="head">
                 <span class="sprout"><${Sprout} /></span>
                 <h1 tabindex="-1">${HOME_WORDS.title}</h1>
-                ${isOwner && html`<div class="buttons">
+                ${
+                    isOwner &&
+                    html`<div class="buttons">
                     <button class="button" data-frame onClick=${() => this.chooser?.click()}>${HOME_WORDS.importFile}</button>
                     <button class="button" data-main onClick=${() => this.#make()}>${HOME_WORDS.make}</button>
                     <input type="file" accept=".ipynb,.py" multiple hidden onChange=${() => this.#chosen()} ref=${(/** @type {HTMLInputElement | null} */ chooser) => (this.chooser = chooser)} />
-                </div>`}
+                </div>`
+                }
             </header>
             <div class="said" role=${said?.isBad ? 'alert' : 'status'} data-bad=${said?.isBad ? '' : null}>${said?.text}</div>
-            ${all.length > 0
-                ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>${all.map((one) => this.#row(one))}</ul>`
-                : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`}
+            ${
+                all.length > 0
+                    ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>${all.map((one) => this.#row(one))}</ul>`
+                    : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`
+            }
             ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
             ${trash.length > 0 && this.#trash(trash)}
             ${isOver && html`<${Over} hint=${HOME_WORDS.dropHint} />`}`;

@@ -18,7 +18,11 @@ import { WORDS } from '../shell/words.js';
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 const at = (/** @type {string} */ name, more = '') => `/api/notebooks/${encodeURIComponent(name)}${more}`;
-const json = (/** @type {object} */ body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const json = (/** @type {object} */ body) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+});
 
 /** Asks; what it is refused with is thrown as a sentence. @param {string} path @param {RequestInit} [options] */
 async function ask(path, options) {
@@ -35,7 +39,10 @@ export class Refusal extends Error {}
 /** The notebooks, the one that was used last first. @returns {Promise<About[]>} */
 export async function list() {
     const { about } = await ask('/api/notebooks');
-    return about.sort((/** @type {About} */ a, /** @type {About} */ b) => (b.last_used ?? 0) - (a.last_used ?? 0) || a.name.localeCompare(b.name));
+    return about.sort(
+        (/** @type {About} */ a, /** @type {About} */ b) =>
+            (b.last_used ?? 0) - (a.last_used ?? 0) || a.name.localeCompare(b.name),
+    );
 }
 
 /** @param {string} name @param {string} to @param {boolean} stop whether cells that run may be stopped */
@@ -50,7 +57,11 @@ export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { 
 /** Makes a notebook of a file. @param {File} file @param {string} name @returns {Promise<{name: string, left_out: string[]}>} */
 export function importFile(file, name) {
     const type = file.name.toLowerCase().endsWith('.py') ? 'text/x-python' : 'application/json';
-    return ask(`/api/notebooks/import?name=${encodeURIComponent(name)}`, { method: 'POST', headers: { 'content-type': type }, body: file });
+    return ask(`/api/notebooks/import?name=${encodeURIComponent(name)}`, {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body: file,
+    });
 }
 
 /** Whether a file can become a notebook, by its name. @param {string} name */
@@ -89,7 +100,8 @@ export async function importFiles(files, begun) {
 export const listTrash = async () => (await ask('/api/trash')).trash;
 
 /** Takes a notebook out of the trash. @param {string} id @returns {Promise<string>} the name that it has now */
-export const restore = async (id) => (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;
+export const restore = async (id) =>
+    (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;
 
 /** Removes what is in the trash for good. @param {string} id */
 export const purge = (id) => ask(`/api/trash/${encodeURIComponent(id)}`, { method: 'DELETE' });
@@ -98,12 +110,21 @@ export const purge = (id) => ask(`/api/trash/${encodeURIComponent(id)}`, { metho
 export const notebookAt = (name) => `/n/${encodeURIComponent(name)}`;
 
 /** Where a state's line is had as a file. @param {string} name @param {string} state @param {'ipynb' | 'py' | 'html'} format */
-export const documentAt = (name, state, format) => at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
+export const documentAt = (name, state, format) =>
+    at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
 
 /** A name for a notebook that is made of a file, and that none has. @param {string} file @param {string[]} taken */
 export function freeName(file, taken) {
-    const letters = file.replace(/\.[^.]*$/, '').normalize('NFC').replace(/[^\p{L}\p{N}\-_. ]+/gu, ' ').replace(/\s+/g, ' ');
-    const name = letters.replace(/^[. ]+/, '').slice(0, 60).trim() || 'notebook';
+    const letters = file
+        .replace(/\.[^.]*$/, '')
+        .normalize('NFC')
+        .replace(/[^\p{L}\p{N}\-_. ]+/gu, ' ')
+        .replace(/\s+/g, ' ');
+    const name =
+        letters
+            .replace(/^[. ]+/, '')
+            .slice(0, 60)
+            .trim() || 'notebook';
     for (let n = 1; ; n += 1) {
         const free = n === 1 ? name : `${name} ${n}`;
         if (!taken.includes(free)) return free;

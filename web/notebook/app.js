@@ -28,11 +28,15 @@ const GAP = 8;
 // What is shown of the parts that come later.
 const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */ part) => part.Compare;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
-const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) => part.VariablesPane;
+const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
+    part.VariablesPane;
 
 /** @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver: boolean}>} */
 export class App extends Component {
-    state = { showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches, isOver: false };
+    state = {
+        showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches,
+        isOver: false,
+    };
     /** Whoever opened a link, or comes back, wants to look first. */
     wantsToType = location.hash === '';
     acts = new Acts(this.props.page);
@@ -52,16 +56,26 @@ export class App extends Component {
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.acts.anywhere(event));
         this.acts.listen();
-        this.acts.gestures.panes = { graph: () => this.#showGraph(!this.state.showsGraph), variables: () => this.#showVariables(!this.props.page.variables.isShown) };
+        this.acts.gestures.panes = {
+            graph: () => this.#showGraph(!this.state.showsGraph),
+            variables: () => this.#showVariables(!this.props.page.variables.isShown),
+        };
         const notebook = this.main?.querySelector('.notebook');
-        if (notebook) new ResizeObserver(() => {
-            this.acts.follow();
-            this.#settle();
-        }).observe(notebook);
-        this.main?.addEventListener('focusin', (event) => this.acts.gestures.focusCame(/** @type {Element} */ (event.target)));
+        if (notebook)
+            new ResizeObserver(() => {
+                this.acts.follow();
+                this.#settle();
+            }).observe(notebook);
+        this.main?.addEventListener('focusin', (event) =>
+            this.acts.gestures.focusCame(/** @type {Element} */ (event.target)),
+        );
         if (this.main) new Dragging(this.main, this.acts);
-        catchDrops((isOver) => this.state.isOver !== isOver && this.setState({ isOver }), (files) => offerImport(this.props.page, files));
-        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown'])) this.main?.addEventListener(look, () => this.#leave(), { passive: true });
+        catchDrops(
+            (isOver) => this.state.isOver !== isOver && this.setState({ isOver }),
+            (files) => offerImport(this.props.page, files),
+        );
+        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
+            this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
         preloadParts();
     }
@@ -103,7 +117,10 @@ export class App extends Component {
         const before = this.shownHere;
         this.shownHere = at;
         if (before === at || this.main?.contains(document.activeElement)) return;
-        const cell = this.cells.findLast((one) => (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at);
+        const cell = this.cells.findLast(
+            (one) =>
+                (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at,
+        );
         this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
         this.#settle();
     }
@@ -114,7 +131,9 @@ export class App extends Component {
         if (notice === this.noticed) return;
         this.noticed = notice;
         const box = notice && document.querySelector('.notice')?.getBoundingClientRect();
-        const cell = this.main?.contains(document.activeElement) ? document.activeElement?.closest('.cell')?.getBoundingClientRect() : null;
+        const cell = this.main?.contains(document.activeElement)
+            ? document.activeElement?.closest('.cell')?.getBoundingClientRect()
+            : null;
         if (!box || !cell || !this.main) return;
         const { top } = this.main.getBoundingClientRect();
         // Of one that is higher than the pane the beginning matters more.
@@ -127,7 +146,10 @@ export class App extends Component {
         const { arrived, main } = this;
         if (!arrived || !main) return;
         if (performance.now() > arrived.until || main.contains(document.activeElement)) this.arrived = null;
-        else main.querySelector(`[data-cell="${CSS.escape(arrived.key)}"]`)?.scrollIntoView({ block: 'nearest' });
+        else
+            main.querySelector(`[data-cell="${CSS.escape(arrived.key)}"]`)?.scrollIntoView({
+                block: 'nearest',
+            });
     }
 
     /** The user looks somewhere else. */
@@ -143,15 +165,22 @@ export class App extends Component {
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable() : [];
         // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
-        this.beforeComparing = page.comparing.pair ? this.beforeComparing ?? document.activeElement : null;
+        this.beforeComparing = page.comparing.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
                     onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.acts.gestures.showPalette()} onRestart=${() => this.acts.gestures.restart()} />
-                <${Banner} page=${page} code=${() => this.cells.map(textOf).filter((text) => text.trim()).join('\n\n# %%\n')} />
-                ${showsGraph && html`<nav class="side left" aria-label=${WORDS.graph}>
+                <${Banner} page=${page} code=${() =>
+                    this.cells
+                        .map(textOf)
+                        .filter((text) => text.trim())
+                        .join('\n\n# %%\n')} />
+                ${
+                    showsGraph &&
+                    html`<nav class="side left" aria-label=${WORDS.graph}>
                     <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
-                </nav>`}
+                </nav>`
+                }
                 <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
@@ -177,7 +206,11 @@ export class App extends Component {
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
         const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
             onClick=${() => this.acts.runAll(waiting)}>${text}</button></div>`;
-        column.splice(this.cells.findIndex((cell) => cell.key === waiting[0].key), 0, run);
+        column.splice(
+            this.cells.findIndex((cell) => cell.key === waiting[0].key),
+            0,
+            run,
+        );
         return column;
     }
 
@@ -194,13 +227,19 @@ export class App extends Component {
 function After({ page, acts }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
-    const next = page.model.childrenOf(state.id).filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
-    const name = (/** @type {typeof state} */ child) => child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
+    const next = page.model
+        .childrenOf(state.id)
+        .filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
+    const name = (/** @type {typeof state} */ child) =>
+        child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
     return html`
         <div class="after">
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
-            ${next.length > 0 && html`<p class="onward"><span>${WORDS.goesOn}</span>
-                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => acts.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`}
+            ${
+                next.length > 0 &&
+                html`<p class="onward"><span>${WORDS.goesOn}</span>
+                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => acts.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`
+            }
         </div>`;
 }
 
@@ -208,7 +247,12 @@ function After({ page, acts }) {
 function Banner({ page, code }) {
     const { connection, model } = page;
     const isOver = connection === 'ended' || connection === 'gone';
-    const calm = connection === 'waiting' ? WORDS.offlineLong : !isOver && model.trouble ? WORDS.trouble(model.trouble) : null;
+    const calm =
+        connection === 'waiting'
+            ? WORDS.offlineLong
+            : !isOver && model.trouble
+              ? WORDS.trouble(model.trouble)
+              : null;
     const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
     // The region is always there: what comes into it is read out, politely.
     return html`
@@ -223,7 +267,10 @@ function Banner({ page, code }) {
 function Notice({ page }) {
     const { notice } = page;
     return html`<div class="notice" role=${notice?.isBad ? 'alert' : 'status'} data-bad=${notice?.isBad ? '' : null} data-open=${notice ? '' : null}>
-        ${notice && html`<span>${notice.text}</span>
-            ${notice.act && html`<button class="quiet" onClick=${() => (page.hush(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`}
+        ${
+            notice &&
+            html`<span>${notice.text}</span>
+            ${notice.act && html`<button class="quiet" onClick=${() => (page.hush(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`
+        }
     </div>`;
 }

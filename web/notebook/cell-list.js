@@ -54,14 +54,17 @@ export function cellsOf(model, look) {
         }
         if (state.id === look.here) continue;
         for (const draft of look.draftsOn(state.id, line[i + 1].id)) {
-            if (draft.source.trim() || look.begun.has(draft.id)) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
+            if (draft.source.trim() || look.begun.has(draft.id))
+                cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
     for (const run of attempts(model, look)) {
         const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
-        if (!isShown) cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run, isAsked: false });
+        if (!isShown)
+            cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run, isAsked: false });
     }
-    for (const draft of drafts) cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), false));
+    for (const draft of drafts)
+        cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), false));
     if (look.mayType && model.states.get(look.here)?.living !== 'deleted') {
         const draft = /** @type {Draft} */ ({ id: look.freshId, on: look.here, kind: 'code', source: '' });
         cells.push({ ...draftCell(model, look, draft, draft.id, false), isFresh: true });
@@ -75,15 +78,29 @@ function ranCell(model, look, state, isOutdated) {
     const known = look.edits.get(state.id);
     const edit = known && look.going.has(known.run ?? '') ? { ...known, run: null } : known;
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
-    const isVersion = (/** @type {State} */ other) => cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
+    const isVersion = (/** @type {State} */ other) =>
+        cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
     const versions = model.childrenOf(state.parent ?? '').filter(isVersion);
     // Asked to run again, and the server has not told of it.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
     // What it warns of from its parent on was told there; where one stands, all is told.
-    const toldAbove = isHere ? [] : model.states.get(state.parent ?? '')?.warnings ?? [];
+    const toldAbove = isHere ? [] : (model.states.get(state.parent ?? '')?.warnings ?? []);
     const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
-    return { kind: 'ran', key: state.id, warnings, state, run, edit, shown, versions: versions.map((other) => other.id), isOutdated, isHere, isAsked, progress };
+    return {
+        kind: 'ran',
+        key: state.id,
+        warnings,
+        state,
+        run,
+        edit,
+        shown,
+        versions: versions.map((other) => other.id),
+        isOutdated,
+        isHere,
+        isAsked,
+        progress,
+    };
 }
 
 /** What the versions of a cell have in common: the draft that it was. @param {Model} model @param {State} state */
@@ -93,9 +110,18 @@ export const cellId = (model, state) => model.runOf(state)?.draft ?? state.id;
 function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
     // A draft that has moved on to another state leaves its earlier failures behind.
-    const isOurs = run && !look.going.has(run.exec_id) && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
+    const isOurs =
+        run && !look.going.has(run.exec_id) && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
     const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
-    return { kind: 'draft', key, draft, run: isOurs ? run : imported, isInside, isFresh: false, isAsked: look.asked.has(draft.id) };
+    return {
+        kind: 'draft',
+        key,
+        draft,
+        run: isOurs ? run : imported,
+        isInside,
+        isFresh: false,
+        isAsked: look.asked.has(draft.id),
+    };
 }
 
 /** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */
@@ -132,8 +158,18 @@ export function runToWaitFor(cells, key, asked) {
  */
 export function runnableFrom(cells, key, asked) {
     const from = key === undefined ? 0 : cells.findIndex((cell) => cell.key === key);
-    return cells.slice(Math.max(0, from)).filter((cell) => cell.kind === 'draft').filter(({ draft, run, isInside, isFresh }) =>
-        draft.kind === 'code' && draft.source.trim() && !isInside && !isFresh && !asked.has(draft.id) && (!run || hasEnded(run.status)));
+    return cells
+        .slice(Math.max(0, from))
+        .filter((cell) => cell.kind === 'draft')
+        .filter(
+            ({ draft, run, isInside, isFresh }) =>
+                draft.kind === 'code' &&
+                draft.source.trim() &&
+                !isInside &&
+                !isFresh &&
+                !asked.has(draft.id) &&
+                (!run || hasEnded(run.status)),
+        );
 }
 
 /**
@@ -147,7 +183,8 @@ export function stateUnder(cells, cell, code, asked) {
 }
 
 /** @param {Cell} above @param {Cell} target */
-const sameBase = (above, target) => above.kind === 'draft' && target.kind === 'draft' && above.draft.on === target.draft.on;
+const sameBase = (above, target) =>
+    above.kind === 'draft' && target.kind === 'draft' && above.draft.on === target.draft.on;
 
 /** @param {Cell} cell @returns {Run | undefined} the run whose outputs the cell shows */
 export const runOf = (cell) => (cell.kind === 'ran' ? cell.shown : cell.run);

@@ -64,7 +64,12 @@ export class Deleting {
         const { model } = this.page;
         const running = model.openRuns().filter((run) => ids.includes(model.baseOf(run) ?? '')).length;
         if (ids.length <= MANY && !running) return true;
-        return this.around.ask({ title: WORDS.deleteAsk(ids.length), why: WORDS.deleteWhy(running), act: WORDS.deleteDo(ids.length), isBad: true });
+        return this.around.ask({
+            title: WORDS.deleteAsk(ids.length),
+            why: WORDS.deleteWhy(running),
+            act: WORDS.deleteDo(ids.length),
+            isBad: true,
+        });
     }
 
     /** Takes back what was not sent yet. */
@@ -109,4 +114,7 @@ export function subtreeOf(model, id) {
 }
 
 /** How many states below one are still there. @param {Model} model @param {string} id @param {Set<string>} [going] */
-export const countBelow = (model, id, going = new Set()) => subtreeOf(model, id).slice(1).filter((one) => model.states.get(one)?.living !== 'deleted' && !going.has(one)).length;
+export const countBelow = (model, id, going = new Set()) =>
+    subtreeOf(model, id)
+        .slice(1)
+        .filter((one) => model.states.get(one)?.living !== 'deleted' && !going.has(one)).length;

@@ -8,10 +8,11 @@ import { HOME_WORDS } from '../home/home-words.js';
 const PATIENCE = 2000;
 
 /** The entries of the menu. @param {import('./page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
-export const downloadsOf = (page) => /** @type {const} */ (['ipynb', 'py', 'html']).map((format) => ({
-    text: HOME_WORDS.download(format === 'html' ? 'HTML' : `.${format}`),
-    act: () => download(page, format),
-}));
+export const downloadsOf = (page) =>
+    /** @type {const} */ (['ipynb', 'py', 'html']).map((format) => ({
+        text: HOME_WORDS.download(format === 'html' ? 'HTML' : `.${format}`),
+        act: () => download(page, format),
+    }));
 
 /** @param {import('./page.js').Page} page @param {'ipynb' | 'py' | 'html'} format */
 async function download(page, format) {

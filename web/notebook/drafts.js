@@ -56,10 +56,13 @@ export class Drafts {
 
     /** @param {string} state @returns {Draft[]} */
     #allOn(state) {
-        const drafts = this.model.draftsOn(state).filter((draft) => !this.gone.has(draft.id)).map((draft) => {
-            const local = this.local.get(draft.id);
-            return local ? { ...draft, source: local.draft.source, kind: local.draft.kind } : draft;
-        });
+        const drafts = this.model
+            .draftsOn(state)
+            .filter((draft) => !this.gone.has(draft.id))
+            .map((draft) => {
+                const local = this.local.get(draft.id);
+                return local ? { ...draft, source: local.draft.source, kind: local.draft.kind } : draft;
+            });
         for (const { draft, after } of this.local.values()) {
             if (draft.on !== state || this.model.draft(draft.id)) continue;
             const behind = drafts.findIndex((other) => other.id === after);
@@ -112,7 +115,10 @@ export class Drafts {
         const local = this.local.get(draft.id) ?? this.#begin(draft, after);
         const now = local.draft.source;
         // The cursor stands before what has come in at its place, as it would if the editor showed it.
-        const source = before === undefined || before === now ? draft.source : merge(before, draft.source, now, difference(before, draft.source).from);
+        const source =
+            before === undefined || before === now
+                ? draft.source
+                : merge(before, draft.source, now, difference(before, draft.source).from);
         const { from, insert } = difference(now, source);
         if (source !== now) local.end = from + insert.length;
         local.draft = { ...draft, source };
@@ -123,7 +129,16 @@ export class Drafts {
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
     #begin(draft, after) {
         const known = this.model.draft(draft.id);
-        const local = { draft: known ?? { ...draft, source: '' }, after, base: known ? baseOf(known) : null, sent: null, end: this.ends.get(draft.id) ?? -1, unsent: true, sending: 0, timer: null };
+        const local = {
+            draft: known ?? { ...draft, source: '' },
+            after,
+            base: known ? baseOf(known) : null,
+            sent: null,
+            end: this.ends.get(draft.id) ?? -1,
+            unsent: true,
+            sending: 0,
+            timer: null,
+        };
         this.local.set(draft.id, local);
         return local;
     }
@@ -150,13 +165,16 @@ export class Drafts {
         const known = this.model.draft(id);
         // A run may have moved it on to the next state meanwhile.
         const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: local.draft.source };
-        this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then((reply) => {
-            local.sending -= 1;
-            if (local.sent === sent) local.sent = null;
-            if (this.local.get(id) === local) this.#answered(local, reply, { version: base + 1, ...sent });
-            this.#caughtUp();
-            this.around.changed();
-        });
+        this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then(
+            (reply) => {
+                local.sending -= 1;
+                if (local.sent === sent) local.sent = null;
+                if (this.local.get(id) === local)
+                    this.#answered(local, reply, { version: base + 1, ...sent });
+                this.#caughtUp();
+                this.around.changed();
+            },
+        );
     }
 
     /** Waits until the last of what was typed is sent; null where there is nothing to wait for. @returns {Promise<void> | null} */
@@ -203,7 +221,8 @@ export class Drafts {
             return this.around.refused(reply);
         } else {
             // Where no event told of it: nothing has changed, or it was told before the page was loaded anew.
-            if (local.base === null) local.base = { version: sent.version, kind: sent.kind, source: sent.source };
+            if (local.base === null)
+                local.base = { version: sent.version, kind: sent.kind, source: sent.source };
             this.around.refused(reply);
         }
         if (local.sending) return undefined;
@@ -237,7 +256,8 @@ export class Drafts {
     #moveEnd(theirs) {
         const end = this.ends.get(theirs.id);
         const before = this.model.draft(theirs.id);
-        if (end !== undefined && before && before.source !== theirs.source) this.ends.set(theirs.id, placeAfter(end, edits(before.source, theirs.source)));
+        if (end !== undefined && before && before.source !== theirs.source)
+            this.ends.set(theirs.id, placeAfter(end, edits(before.source, theirs.source)));
     }
 
     /** What the server has of a draft that is being changed here: our own text, or another's to be laid together with ours. @param {Local} local @param {Draft} theirs */
@@ -253,7 +273,7 @@ export class Drafts {
         }
         const before = base ?? { kind: draft.kind, source: '' };
         // In the text that the server had our typing ended where the last that it took ended.
-        const held = base ? this.ends.get(draft.id) ?? -1 : -1;
+        const held = base ? (this.ends.get(draft.id) ?? -1) : -1;
         const source = merge(before.source, draft.source, now.source, held);
         const kind = draft.kind === before.kind ? now.kind : draft.kind;
         local.end = placeAfter(local.end, edits(draft.source, source));
@@ -271,7 +291,11 @@ export class Drafts {
             if (known) this.#meetAgain(local, known);
             else if (this.model.states.has(local.draft.on)) local.base = null;
             else if (local.draft.source.trim()) {
-                Object.assign(local, { base: null, after: null, draft: { ...local.draft, on, before: null } });
+                Object.assign(local, {
+                    base: null,
+                    after: null,
+                    draft: { ...local.draft, on, before: null },
+                });
                 local.unsent = true;
                 this.flush(local.draft.id);
             }
@@ -282,9 +306,15 @@ export class Drafts {
     #meetAgain(local, known) {
         const { base, sent } = local;
         // The server has lost what it took last: ours has it all.
-        if (base && known.version !== undefined && known.version < base.version) local.base = { ...base, ...baseOf(known) };
+        if (base && known.version !== undefined && known.version < base.version)
+            local.base = { ...base, ...baseOf(known) };
         // It has taken what was under way, and another's text since.
-        else if (sent && known.version !== base?.version && edits(base?.source ?? '', sent.source).every(({ insert }) => known.source.includes(insert))) local.base = { version: -1, kind: sent.kind, source: sent.source };
+        else if (
+            sent &&
+            known.version !== base?.version &&
+            edits(base?.source ?? '', sent.source).every(({ insert }) => known.source.includes(insert))
+        )
+            local.base = { version: -1, kind: sent.kind, source: sent.source };
         this.#meet(local, known);
         if (!isSame(local.draft, known)) this.#send(local);
     }

@@ -35,12 +35,16 @@ export class Follow extends Component {
     /** How far the cell's end is below what is seen, in px. */
     get #below() {
         const { cell, main } = this;
-        return cell && main ? cell.getBoundingClientRect().bottom - main.getBoundingClientRect().bottom : -Infinity;
+        return cell && main
+            ? cell.getBoundingClientRect().bottom - main.getBoundingClientRect().bottom
+            : -Infinity;
     }
 
     #grown() {
         const { main } = this;
-        const cell = /** @type {HTMLElement | null} */ (main?.querySelector('.cell[data-status="running"]') ?? null);
+        const cell = /** @type {HTMLElement | null} */ (
+            main?.querySelector('.cell[data-status="running"]') ?? null
+        );
         if (cell !== this.cell) {
             this.cell = cell;
             const source = cell?.querySelector('.source')?.getBoundingClientRect();
@@ -56,7 +60,10 @@ export class Follow extends Component {
         if (!cell || !main) return;
         // What was shown as a whole is read from its beginning.
         const shown = [...cell.querySelectorAll('.outputs > .output')].at(-1);
-        const room = shown && !shown.querySelector('.stream') ? shown.getBoundingClientRect().top - main.getBoundingClientRect().top : Infinity;
+        const room =
+            shown && !shown.querySelector('.stream')
+                ? shown.getBoundingClientRect().top - main.getBoundingClientRect().top
+                : Infinity;
         const by = Math.min(this.#below + FREE, room);
         if (by > 0) main.scrollTop += by;
         this.last = { top: main.scrollTop, height: main.scrollHeight };

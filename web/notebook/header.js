@@ -41,11 +41,20 @@ function Status({ page }) {
     const running = open.filter((run) => run.status === 'running').length;
     const [replay] = page.model.replays.values();
     const isOver = page.connection === 'ended' || page.connection === 'gone' || page.connection === 'left';
-    const word = page.connection === 'connecting' ? WORDS.connecting
-        : isOver ? WORDS.disconnected
-        : page.connection !== 'open' ? WORDS.offline
-        : replay ? WORDS.replayingLong(replay.done, replay.total)
-        : open.length ? WORDS.running(running, open.length - running) : page.scope === 'view' ? WORDS.viewOnly : WORDS.ready;
+    const word =
+        page.connection === 'connecting'
+            ? WORDS.connecting
+            : isOver
+              ? WORDS.disconnected
+              : page.connection !== 'open'
+                ? WORDS.offline
+                : replay
+                  ? WORDS.replayingLong(replay.done, replay.total)
+                  : open.length
+                    ? WORDS.running(running, open.length - running)
+                    : page.scope === 'view'
+                      ? WORDS.viewOnly
+                      : WORDS.ready;
     const state = page.connection === 'open' ? (open.length || replay ? 'busy' : 'ready') : 'lost';
     const go = open[0] && page.connection === 'open' ? () => page.goTo(open[0].exec_id) : null;
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
@@ -67,9 +76,17 @@ export const mayForget = (page) => page.mayRun && page.scope === 'owner';
 
 /** Removes what is in the notebook, and offers to restore it. @param {import('./page.js').Page} page */
 export async function forgetEverything(page) {
-    const isSure = await confirmByName({ title: WORDS.resetAsk, why: WORDS.resetWhy, act: WORDS.resetDo, name: page.model.name });
+    const isSure = await confirmByName({
+        title: WORDS.resetAsk,
+        why: WORDS.resetWhy,
+        act: WORDS.resetDo,
+        name: page.model.name,
+    });
     if (!isSure || !(await page.reset())) return;
-    page.say(WORDS.forgotten, false, { stays: true, act: { text: WORDS.restore, act: () => restoreForgotten(page) } });
+    page.say(WORDS.forgotten, false, {
+        stays: true,
+        act: { text: WORDS.restore, act: () => restoreForgotten(page) },
+    });
 }
 
 /** Opens what this notebook was before it was reset last. @param {import('./page.js').Page} page */
@@ -85,7 +102,13 @@ async function restoreForgotten(page) {
 
 /** @param {import('./page.js').Page} page */
 export async function askName(page) {
-    const name = await ask({ title: PEOPLE_WORDS.nameAsk, why: PEOPLE_WORDS.nameWhy, act: PEOPLE_WORDS.nameDo, input: calledBy() ?? '', longest: 40 });
+    const name = await ask({
+        title: PEOPLE_WORDS.nameAsk,
+        why: PEOPLE_WORDS.nameWhy,
+        act: PEOPLE_WORDS.nameDo,
+        input: calledBy() ?? '',
+        longest: 40,
+    });
     if (name === null) return;
     setCalled(name);
     page.presence.moved();

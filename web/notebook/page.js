@@ -69,9 +69,17 @@ export class Page {
         this.comparing = new Comparing(this, around);
         /** @type {Notice | null} */
         this.notice = null;
-        const time = { later: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms), notLater: (/** @type {any} */ timer) => clearTimeout(timer) };
+        const time = {
+            later: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms),
+            notLater: (/** @type {any} */ timer) => clearTimeout(timer),
+        };
         const refused = (/** @type {Reply} */ reply) => this.refused(reply);
-        this.drafts = new Drafts(model, around.send, { ...time, changed: around.changed, refused, orphaned: (draft) => keepOrphan(this, draft) });
+        this.drafts = new Drafts(model, around.send, {
+            ...time,
+            changed: around.changed,
+            refused,
+            orphaned: (draft) => keepOrphan(this, draft),
+        });
         this.presence = new Presence(this, around, time);
         this.deleting = new Deleting(this, around, time);
     }
@@ -93,7 +101,18 @@ export class Page {
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
         const { here, attempt, edits, freshId, begun, asked, going } = this;
-        return cellsOf(this.model, { here, attempt, edits, freshId, asked, going, mayType: this.scope !== 'view', begun, progressOf: (state) => this.keeping.progressOf(state), draftsOn: (state, before) => this.drafts.on(state, before) });
+        return cellsOf(this.model, {
+            here,
+            attempt,
+            edits,
+            freshId,
+            asked,
+            going,
+            mayType: this.scope !== 'view',
+            begun,
+            progressOf: (state) => this.keeping.progressOf(state),
+            draftsOn: (state, before) => this.drafts.on(state, before),
+        });
     }
 
     /** The others who look at the notebook, as they are shown. */
@@ -138,10 +157,13 @@ export class Page {
         if (event.event === 'drafts_changed') this.drafts.hear(event);
         if (event.event === 'state_changed') this.variables.heed(event.state);
         this.model.fold(event);
-        if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id) this.asked.delete(event.run.draft ?? '');
+        if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id)
+            this.asked.delete(event.run.draft ?? '');
         if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
-        if (event.event === 'removed') for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
-        if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt)) this.#attempt = null;
+        if (event.event === 'removed')
+            for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
+        if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt))
+            this.#attempt = null;
         if (event.event === 'reset') this.variables.clear();
         if (event.event === 'state_changed') this.variables.follow();
         if (event.event === 'removed' || event.event === 'reset') this.comparing.heed();
@@ -264,7 +286,14 @@ export class Page {
         this.edits.set(state.id, { text: code, run: exec_id });
         this.saveTab();
         const on = { state: state.parent ?? ROOT_STATE };
-        this.#start({ do: 'run', exec_id, code, on, draft: cellId(this.model, state), instead_of: { state: state.id, tip: this.here } });
+        this.#start({
+            do: 'run',
+            exec_id,
+            code,
+            on,
+            draft: cellId(this.model, state),
+            instead_of: { state: state.id, tip: this.here },
+        });
     }
 
     /** @param {Extract<Command, {do: 'run'}>} command */
@@ -297,7 +326,12 @@ export class Page {
         if (state && this.#exists(state)) {
             for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
             if (this.here === stood || this.here === parent) {
-                if (parent) this.drafts.follow(parent, state, (draft) => this.asked.has(draft) || this.model.runOfDraft.has(draft));
+                if (parent)
+                    this.drafts.follow(
+                        parent,
+                        state,
+                        (draft) => this.asked.has(draft) || this.model.runOfDraft.has(draft),
+                    );
                 this.#stand(state, null, true);
             }
         }
@@ -332,7 +366,11 @@ export class Page {
             const last = this.drafts.lastOn(cell.draft.on);
             // From now on it is a draft like any other, and below it stands a new place to type.
             if (cell.draft.id === this.freshId) this.freshId = newId();
-            this.drafts.put({ ...this.drafts.now(cell.draft), source: text }, cell.isFresh ? last : null, before);
+            this.drafts.put(
+                { ...this.drafts.now(cell.draft), source: text },
+                cell.isFresh ? last : null,
+                before,
+            );
         }
     }
 
@@ -357,7 +395,10 @@ export class Page {
 
     /** @param {string} code @returns {string} */
     copyAsDraft(code) {
-        return this.drafts.add({ id: newId(), on: this.here, kind: 'code', source: code }, this.drafts.lastOn(this.here));
+        return this.drafts.add(
+            { id: newId(), on: this.here, kind: 'code', source: code },
+            this.drafts.lastOn(this.here),
+        );
     }
 
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
@@ -369,7 +410,9 @@ export class Page {
 
     /** @param {string} state @param {string[]} prose */
     async setProse(state, prose) {
-        this.refused(await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }));
+        this.refused(
+            await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }),
+        );
     }
 
     // The graph
@@ -411,7 +454,8 @@ export class Page {
     /** @param {Reply} reply */
     refused(reply) {
         // While the disk refuses, the banner says so, and for as long as it lasts.
-        if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble)) this.say(WORDS.refused(reply), true);
+        if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble))
+            this.say(WORDS.refused(reply), true);
     }
 
     /** Keeps for this tab what a reload must not lose. */

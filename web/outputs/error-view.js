@@ -24,8 +24,11 @@ export class Failure extends Component {
             <div class="failure">
                 <div class="title">${title}</div>
                 ${shown.map((one, i) => {
-                    if (i === first) return html`<button class="quiet" key="all" onClick=${() => this.setState({ showsAll: true })}>${OUTPUT_WORDS.allFrames(steps)}</button>`;
-                    return typeof one === 'number' ? html`<div class="at" key=${`hidden ${i}`}>⋯</div>` : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count} goTo=${goTo} />`;
+                    if (i === first)
+                        return html`<button class="quiet" key="all" onClick=${() => this.setState({ showsAll: true })}>${OUTPUT_WORDS.allFrames(steps)}</button>`;
+                    return typeof one === 'number'
+                        ? html`<div class="at" key=${`hidden ${i}`}>⋯</div>`
+                        : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count} goTo=${goTo} />`;
                 })}
                 ${after && html`<${Coloured} text=${after} />`}
             </div>`;
@@ -42,11 +45,14 @@ const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
 /** @param {NonNullable<Place>} place @param {number | null} count @param {FailureProps['goTo']} goTo */
 function where({ cell, line }, count, goTo) {
     const text = cell === count ? OUTPUT_WORDS.toOwnLine(line) : OUTPUT_WORDS.toLine(cell, line);
-    return goTo ? html`<button class="line" title=${OUTPUT_WORDS.goToLine} onClick=${() => goTo(cell, line)}>${text}</button>` : text;
+    return goTo
+        ? html`<button class="line" title=${OUTPUT_WORDS.goToLine} onClick=${() => goTo(cell, line)}>${text}</button>`
+        : text;
 }
 
 /** @param {RunError} error @returns {string} as one would paste it */
-export const errorText = ({ ename, evalue, traceback }) => (traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename);
+export const errorText = ({ ename, evalue, traceback }) =>
+    traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename;
 
 /** Text with a terminal's colours that does not grow. @extends {Component<{text: string}, {}>} */
 class Coloured extends Component {

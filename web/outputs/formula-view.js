@@ -6,7 +6,14 @@ import { canBeSet, withFormulas } from '../text/formulas.js';
 /** @typedef {import('../text/formulas.js').Formula} Formula */
 
 /** What a formula may be: nothing that leads elsewhere, no size or repetition that fills the page. */
-const OPTIONS = Object.freeze({ throwOnError: false, trust: false, strict: 'ignore', maxSize: 40, maxExpand: 1000, errorColor: 'var(--bad)' });
+const OPTIONS = Object.freeze({
+    throwOnError: false,
+    trust: false,
+    strict: 'ignore',
+    maxSize: 40,
+    maxExpand: 1000,
+    errorColor: 'var(--bad)',
+});
 
 /** How deep the elements of one formula may be nested: 50 boxes in each other. Macros and colours nest without a brace in the source. */
 const DEEPEST = 420;
@@ -79,7 +86,7 @@ function set(katex, place, formula) {
 /** How deep elements are nested, found without recursion. @param {Element} root */
 function depthOf(root) {
     let [depth, deepest] = [0, 0];
-    for (let at = /** @type {Element | null} */ (root); at;) {
+    for (let at = /** @type {Element | null} */ (root); at; ) {
         deepest = Math.max(deepest, depth);
         if (at.firstElementChild) {
             at = at.firstElementChild;
@@ -121,7 +128,10 @@ export function formulaNode(formula, nth) {
     if (!isAtWork) {
         isAtWork = true;
         // Without a connection they read as their source, until another is shown.
-        load().then((katex) => setSome(katex), () => (isAtWork = false));
+        load().then(
+            (katex) => setSome(katex),
+            () => (isAtWork = false),
+        );
     }
     return place;
 }
@@ -131,8 +141,14 @@ export function paintLatex(place, text) {
     if (showsTooLong(place, text)) return;
     const parts = withFormulas(text.trim());
     // Without marks around it, all of it is a formula.
-    const all = parts.every((part) => typeof part === 'string') ? [{ tex: text.trim(), isDisplay: true }] : parts;
+    const all = parts.every((part) => typeof part === 'string')
+        ? [{ tex: text.trim(), isDisplay: true }]
+        : parts;
     let count = 0;
-    place.replaceChildren(...all.map((part) => (typeof part === 'string' ? document.createTextNode(part) : formulaNode(part, (count += 1) - 1))));
+    place.replaceChildren(
+        ...all.map((part) =>
+            typeof part === 'string' ? document.createTextNode(part) : formulaNode(part, (count += 1) - 1),
+        ),
+    );
     place.normalize();
 }

@@ -156,8 +156,11 @@ export class Frame extends Component {
     render(_, { life }) {
         const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
         return html`<div class="frame-place" ref=${keep}>
-            ${life > 0 && html`<iframe key=${life} class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer" title=${WORDS.outputFrame} src=${ADDRESS}
-                onLoad=${(/** @type {{currentTarget: HTMLIFrameElement}} */ { currentTarget }) => this.#greet(currentTarget)}></iframe>`}
+            ${
+                life > 0 &&
+                html`<iframe key=${life} class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer" title=${WORDS.outputFrame} src=${ADDRESS}
+                onLoad=${(/** @type {{currentTarget: HTMLIFrameElement}} */ { currentTarget }) => this.#greet(currentTarget)}></iframe>`
+            }
         </div>`;
     }
 }

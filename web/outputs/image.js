@@ -36,7 +36,8 @@ export class Picture extends Component {
         handle.setPointerCapture(event.pointerId);
         const [from, width] = [event.clientX, image.clientWidth];
         handle.onpointermove = ({ clientX }) => this.#resize(width + clientX - from);
-        handle.onpointerup = handle.onpointercancel = () => (handle.onpointermove = handle.onpointerup = handle.onpointercancel = null);
+        handle.onpointerup = handle.onpointercancel = () =>
+            (handle.onpointermove = handle.onpointerup = handle.onpointercancel = null);
     }
 
     /** @param {KeyboardEvent} event */
@@ -56,7 +57,7 @@ export class Picture extends Component {
         return html`
             <div class="picture" data-sized=${width === null ? null : ''} style=${width === null ? null : { width: `${width}px` }}>
                 <button class="view" title=${OUTPUT_WORDS.enlarge} aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => enlarge(src, alt)}>
-                    <img class="image" src=${src} alt=${alt} width=${own} height=${height} onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) => !own && (currentTarget.width = currentTarget.naturalWidth)} ref=${(/** @type {HTMLImageElement | null} */ image) => (this.image = image)} /></button>
+                    <img class="image" src=${src} alt=${alt} width=${own} height=${height} onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) => !own && ((currentTarget.width = currentTarget.naturalWidth))} ref=${(/** @type {HTMLImageElement | null} */ image) => (this.image = image)} /></button>
                 <div class="grip" role="slider" tabindex="0" aria-label=${OUTPUT_WORDS.resize} title=${OUTPUT_WORDS.resize} aria-orientation="horizontal" aria-valuemin=${NARROWEST} aria-valuemax="4000" aria-valuenow=${now}
                     onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)} onDblClick=${() => this.#resize(null)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>
             </div>`;
@@ -69,7 +70,10 @@ function enlarge(src, alt) {
     dialog.className = 'full-size';
     dialog.setAttribute('aria-label', OUTPUT_WORDS.fullSize);
     const image = Object.assign(document.createElement('img'), { src, alt: alt || WORDS.image });
-    const close = Object.assign(document.createElement('button'), { className: 'button', textContent: OUTPUT_WORDS.close });
+    const close = Object.assign(document.createElement('button'), {
+        className: 'button',
+        textContent: OUTPUT_WORDS.close,
+    });
     dialog.append(image, close);
     dialog.onclick = () => dialog.close();
     dialog.onclose = () => dialog.remove();

@@ -26,7 +26,9 @@ export class Question extends Component {
 
     componentWillUnmount() {
         const { prompt, acts } = this.props;
-        const hasFocus = document.activeElement === this.input || document.activeElement?.closest('.question')?.contains(this.input);
+        const hasFocus =
+            document.activeElement === this.input ||
+            document.activeElement?.closest('.question')?.contains(this.input);
         acts?.asked(prompt.text, hasFocus ? this.#cell() : null);
     }
 

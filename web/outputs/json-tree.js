@@ -30,25 +30,35 @@ class Branch extends Component {
     render({ name, value, level, isFirst }, { isOpen, shown }) {
         const isList = Array.isArray(value);
         const size = sizeOf(value);
-        const toggle = (/** @type {MouseEvent} */ event) => (this.setState({ isOpen: !isOpen }), event.stopPropagation());
+        const toggle = (/** @type {MouseEvent} */ event) => (
+            this.setState({ isOpen: !isOpen }), event.stopPropagation()
+        );
         const more = Math.min(PART * 10, size - shown);
         return html`
             <div class="branch" role="treeitem" aria-expanded=${isOpen} aria-level=${level} aria-label=${`${name ?? OUTPUT_WORDS.tree}, ${extent(isList, size)}`} tabindex=${isFirst ? 0 : -1} onClick=${toggle}>
                 <span class="twist" aria-hidden="true">${isOpen ? '▾' : '▸'}</span>
                 ${name !== null && html`<span class="key">${name}</span>`}<span class="extent">${isList ? '[ ' : '{ '}${extent(isList, size)}${isList ? ' ]' : ' }'}</span>
-                ${isOpen && html`<div class="below" role="group" onClick=${(/** @type {MouseEvent} */ event) => event.stopPropagation()}>
-                    ${entries(value, shown).map(([key, one]) => (isBranch(one)
-                        ? html`<${Branch} key=${key} name=${key} value=${one} level=${level + 1} />`
-                        : html`<div key=${key} class="leaf" role="treeitem" aria-level=${level + 1} tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`))}
+                ${
+                    isOpen &&
+                    html`<div class="below" role="group" onClick=${(/** @type {MouseEvent} */ event) => event.stopPropagation()}>
+                    ${entries(value, shown).map(([key, one]) =>
+                        isBranch(one)
+                            ? html`<${Branch} key=${key} name=${key} value=${one} level=${level + 1} />`
+                            : html`<div key=${key} class="leaf" role="treeitem" aria-level=${level + 1} tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`,
+                    )}
                     ${more > 0 && html`<button class="quiet" role="treeitem" aria-level=${level + 1} tabindex="-1" onClick=${() => this.setState({ shown: shown + more })}>${OUTPUT_WORDS.more(more)}</button>`}
-                </div>`}
+                </div>`
+                }
             </div>`;
     }
 }
 
 /** @param {{value: unknown}} props */
 function Leaf({ value }) {
-    const text = typeof value === 'string' ? JSON.stringify(value.slice(0, LONGEST)) + (value.length > LONGEST ? '…' : '') : String(value);
+    const text =
+        typeof value === 'string'
+            ? JSON.stringify(value.slice(0, LONGEST)) + (value.length > LONGEST ? '…' : '')
+            : String(value);
     return html`<span class="value" data-type=${value === null ? 'null' : typeof value}>${text}</span>`;
 }
 
@@ -61,23 +71,34 @@ const sizeOf = (value) => (Array.isArray(value) ? value.length : Object.keys(val
 /** @param {object} value @param {number} most @returns {[string, unknown][]} */
 function entries(value, most) {
     if (Array.isArray(value)) return value.slice(0, most).map((one, i) => [String(i), one]);
-    return Object.keys(value).slice(0, most).map((key) => [key, /** @type {any} */ (value)[key]]);
+    return Object.keys(value)
+        .slice(0, most)
+        .map((key) => [key, /** @type {any} */ (value)[key]]);
 }
 
 /** @param {KeyboardEvent} event */
 function walk(event) {
     const at = /** @type {HTMLElement} */ (event.target);
     if (at.getAttribute('role') !== 'treeitem' || event.ctrlKey || event.metaKey || event.altKey) return;
-    const all = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll('[role="treeitem"]')]);
+    const all = /** @type {HTMLElement[]} */ ([
+        .../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll('[role="treeitem"]'),
+    ]);
     const isOpen = at.getAttribute('aria-expanded');
     const press = () => (isOpen !== null || at.tagName === 'BUTTON' ? at.click() : undefined);
     const step = (/** @type {number} */ by) => all[all.indexOf(at) + by];
     /** @type {Record<string, () => HTMLElement | null | undefined | void>} */
     const keys = {
-        ArrowDown: () => step(1), ArrowUp: () => step(-1), Home: () => all[0], End: () => all[all.length - 1],
+        ArrowDown: () => step(1),
+        ArrowUp: () => step(-1),
+        Home: () => all[0],
+        End: () => all[all.length - 1],
         ArrowRight: () => (isOpen === 'false' ? at.click() : isOpen === 'true' ? step(1) : undefined),
-        ArrowLeft: () => (isOpen === 'true' ? at.click() : /** @type {HTMLElement | null} */ (at.parentElement?.closest('[role="treeitem"]'))),
-        Enter: press, ' ': press,
+        ArrowLeft: () =>
+            isOpen === 'true'
+                ? at.click()
+                : /** @type {HTMLElement | null} */ (at.parentElement?.closest('[role="treeitem"]')),
+        Enter: press,
+        ' ': press,
     };
     const act = keys[event.key];
     if (!act) return;

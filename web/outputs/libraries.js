@@ -12,7 +12,10 @@
 const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} */ ([
     [/^cdn\.plot\.ly\/plotly-/, () => 'plotly'],
     [/\/plotly(?:\.js(?:-dist(?:-min)?)?)?(?:@|\/|$)/, () => 'plotly'],
-    [/^cdn\.bokeh\.org\/bokeh\/\w+\/bokeh(-gl|-widgets|-tables|-mathjax)?-\d/, ([, part]) => /** @type {Library} */ (`bokeh${part ?? ''}`)],
+    [
+        /^cdn\.bokeh\.org\/bokeh\/\w+\/bokeh(-gl|-widgets|-tables|-mathjax)?-\d/,
+        ([, part]) => /** @type {Library} */ (`bokeh${part ?? ''}`),
+    ],
     [/\/vega-embed(?:@|\/|$)/, () => 'vega'],
     // Vega's parts come together with vega-embed.
     [/\/vega(?:-lite|-lib)?(?:@|\/|$)/, () => 'nothing'],
@@ -20,10 +23,18 @@ const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} *
 ]);
 
 /** What a user calls a library, and how it is installed. */
-export const PACKAGES = /** @type {Record<Library, [string, string]>} */ (Object.freeze({
-    plotly: ['plotly', 'plotly'], vega: ['Vega', 'vl-convert-python'], bokeh: ['Bokeh', 'bokeh'], 'bokeh-gl': ['Bokeh', 'bokeh'],
-    'bokeh-widgets': ['Bokeh', 'bokeh'], 'bokeh-tables': ['Bokeh', 'bokeh'], 'bokeh-mathjax': ['Bokeh', 'bokeh'], nothing: ['', ''],
-}));
+export const PACKAGES = /** @type {Record<Library, [string, string]>} */ (
+    Object.freeze({
+        plotly: ['plotly', 'plotly'],
+        vega: ['Vega', 'vl-convert-python'],
+        bokeh: ['Bokeh', 'bokeh'],
+        'bokeh-gl': ['Bokeh', 'bokeh'],
+        'bokeh-widgets': ['Bokeh', 'bokeh'],
+        'bokeh-tables': ['Bokeh', 'bokeh'],
+        'bokeh-mathjax': ['Bokeh', 'bokeh'],
+        nothing: ['', ''],
+    })
+);
 
 /** @param {string} url @returns {Library | null} */
 export function libraryOf(url) {
@@ -36,7 +47,11 @@ export function libraryOf(url) {
 }
 
 /** Data as a script may hold it. @param {unknown} data */
-const literal = (data) => JSON.stringify(data).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+const literal = (data) =>
+    JSON.stringify(data)
+        .replaceAll('<', '\\u003c')
+        .replaceAll('\u2028', '\\u2028')
+        .replaceAll('\u2029', '\\u2029');
 
 /** A plotly figure as HTML. @param {any} figure */
 export function plotlyHtml(figure) {
@@ -46,5 +61,8 @@ export function plotlyHtml(figure) {
 }
 
 /** A Vega or Vega-Lite chart as HTML. @param {any} spec @param {boolean} isLite */
-export const vegaHtml = (spec, isLite) => `<div id="plot"></div><script src="https://cdn.jsdelivr.net/npm/vega-embed@7"></script>
+export const vegaHtml = (
+    spec,
+    isLite,
+) => `<div id="plot"></div><script src="https://cdn.jsdelivr.net/npm/vega-embed@7"></script>
     <script>vegaEmbed('#plot', ${literal(spec)}, {mode: '${isLite ? 'vega-lite' : 'vega'}'})</script>`;

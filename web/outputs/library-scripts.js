@@ -24,7 +24,10 @@ export async function scriptFor(url) {
 function fetched(name) {
     let text = found.get(name);
     if (!text) {
-        text = fetch(`/api/libraries/${name}`).then((answer) => (answer.status === 200 ? answer.text() : null), () => null);
+        text = fetch(`/api/libraries/${name}`).then(
+            (answer) => (answer.status === 200 ? answer.text() : null),
+            () => null,
+        );
         found.set(name, text);
         // What is missing may be installed a moment later.
         text.then((got) => got === null && found.delete(name));

@@ -20,7 +20,8 @@ withMath(markdown);
 // Links never hand this page to what they open, and lead only where a browser goes.
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
     // Pictures come with the text; nothing is fetched because a text says so.
-    if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.removeAttribute('src');
+    if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? ''))
+        node.removeAttribute('src');
     if (node.tagName === 'IMG' && !node.hasAttribute('alt')) node.setAttribute('alt', '');
     // The notebook's name is the one heading of the first level.
     if (/^H[1-6]$/.test(node.tagName)) node.setAttribute('aria-level', String(Number(node.tagName[1]) + 1));
@@ -33,7 +34,21 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
 /** @param {string} text @param {Formula[]} formulas gets those that were found @returns {string} clean HTML */
 function rendered(text, formulas) {
     return DOMPurify.sanitize(markdown.render(text.replace(MARKS, ''), { formulas }), {
-        FORBID_TAGS: ['style', 'form', 'input', 'button', 'iframe', 'object', 'embed', 'math', 'svg', 'video', 'audio', 'picture', 'source'],
+        FORBID_TAGS: [
+            'style',
+            'form',
+            'input',
+            'button',
+            'iframe',
+            'object',
+            'embed',
+            'math',
+            'svg',
+            'video',
+            'audio',
+            'picture',
+            'source',
+        ],
         FORBID_ATTR: ['style', 'id', 'name', 'class', 'action', 'formaction', 'srcset'],
         ALLOW_DATA_ATTR: false,
         ALLOW_ARIA_ATTR: false,
@@ -46,32 +61,52 @@ function withMath(markdown) {
         const token = state.push('formula', '', 0);
         token.content = `${OPEN}${state.env.formulas.push({ tex: formula.tex, isDisplay: formula.isDisplay }) - 1}${CLOSE}`;
     };
-    markdown.inline.ruler.before('escape', 'formula', (/** @type {any} */ state, /** @type {boolean} */ isSilent) => {
-        const found = formulaAt(state.src, state.pos);
-        if (!found) return false;
-        if (!isSilent) keep(state, found);
-        state.pos = found.end;
-        return true;
-    });
-    const block = (/** @type {any} */ state, /** @type {number} */ from, /** @type {number} */ _to, /** @type {boolean} */ isSilent) => {
+    markdown.inline.ruler.before(
+        'escape',
+        'formula',
+        (/** @type {any} */ state, /** @type {boolean} */ isSilent) => {
+            const found = formulaAt(state.src, state.pos);
+            if (!found) return false;
+            if (!isSilent) keep(state, found);
+            state.pos = found.end;
+            return true;
+        },
+    );
+    const block = (
+        /** @type {any} */ state,
+        /** @type {number} */ from,
+        /** @type {number} */ _to,
+        /** @type {boolean} */ isSilent,
+    ) => {
         const start = state.bMarks[from] + state.tShift[from];
         const found = formulaAt(state.src, start);
         if (!found?.isDisplay) return false;
         let last = from;
         while (last < state.eMarks.length && state.eMarks[last] < found.end) last += 1;
-        if (last === state.eMarks.length || state.src.slice(found.end, state.eMarks[last]).trim()) return false;
+        if (last === state.eMarks.length || state.src.slice(found.end, state.eMarks[last]).trim())
+            return false;
         if (isSilent) return true;
         keep(state, found);
         state.line = last + 1;
         return true;
     };
-    markdown.block.ruler.before('fence', 'formula', block, { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
-    markdown.renderer.rules.formula = (/** @type {any[]} */ tokens, /** @type {number} */ at) => tokens[at].content;
+    markdown.block.ruler.before('fence', 'formula', block, {
+        alt: ['paragraph', 'reference', 'blockquote', 'list'],
+    });
+    markdown.renderer.rules.formula = (/** @type {any[]} */ tokens, /** @type {number} */ at) =>
+        tokens[at].content;
     // Boxes of task lists, as text.
     markdown.core.ruler.after('inline', 'tasks', (/** @type {any} */ state) => {
         state.tokens.forEach((/** @type {any} */ token, /** @type {number} */ at) => {
-            const first = token.type === 'inline' && state.tokens[at - 2]?.type === 'list_item_open' ? token.children?.[0] : null;
-            if (first?.type === 'text') first.content = first.content.replace(/^\[([ xX])\] /, (/** @type {string} */ _, /** @type {string} */ mark) => (mark === ' ' ? '☐ ' : '☑ '));
+            const first =
+                token.type === 'inline' && state.tokens[at - 2]?.type === 'list_item_open'
+                    ? token.children?.[0]
+                    : null;
+            if (first?.type === 'text')
+                first.content = first.content.replace(
+                    /^\[([ xX])\] /,
+                    (/** @type {string} */ _, /** @type {string} */ mark) => (mark === ' ' ? '☐ ' : '☑ '),
+                );
         });
     });
 }
@@ -80,11 +115,18 @@ function withMath(markdown) {
 function putFormulas(place, formulas) {
     const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     const found = [];
-    for (let node = texts.nextNode(); node; node = texts.nextNode()) if (node.nodeValue?.includes(OPEN)) found.push(/** @type {Text} */ (node));
+    for (let node = texts.nextNode(); node; node = texts.nextNode())
+        if (node.nodeValue?.includes(OPEN)) found.push(/** @type {Text} */ (node));
     let count = 0;
     for (const node of found) {
         const parts = (node.nodeValue ?? '').split(/\ue000(\d+)\ue001/);
-        node.replaceWith(...parts.map((part, i) => (i % 2 && formulas[Number(part)] ? formulaNode(formulas[Number(part)], (count += 1) - 1) : document.createTextNode(part))));
+        node.replaceWith(
+            ...parts.map((part, i) =>
+                i % 2 && formulas[Number(part)]
+                    ? formulaNode(formulas[Number(part)], (count += 1) - 1)
+                    : document.createTextNode(part),
+            ),
+        );
     }
     place.normalize();
 }

@@ -14,15 +14,28 @@ const plainBase64 = (data) => data.replaceAll(/[^\w+/=]/g, '');
 /** Richest first, as in other notebooks. `make` turns what others bring into what we show. */
 const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]} */ ([
     [/^application\/vnd\.plotly\.v1\+json$/, 'frame', plotlyHtml],
-    [/^application\/vnd\.vega(lite)?\.v\d+[+.]json$/, 'frame', (data, mime) => vegaHtml(data, mime.includes('vegalite'))],
+    [
+        /^application\/vnd\.vega(lite)?\.v\d+[+.]json$/,
+        'frame',
+        (data, mime) => vegaHtml(data, mime.includes('vegalite')),
+    ],
     [/^text\/html$/, 'frame'],
     [/^text\/markdown$/, 'markdown'],
     [/^text\/latex$/, 'latex'],
     [/^image\/svg\+xml$/, 'image'],
     [/^image\/(?:png|jpeg|gif|webp|avif|bmp)$/, 'image'],
     [/^application\/json$/, 'json'],
-    [/^application\/javascript$|^text\/javascript$/, 'frame', (data) => `<script>${asText(data).replaceAll(/<\/(script)/gi, '<\\/$1')}</script>`],
-    [/^(audio|video)\/[\w.+-]+$/, 'frame', (data, mime) => `<${mime.split('/')[0]} controls src="data:${mime};base64,${plainBase64(asText(data))}"></${mime.split('/')[0]}>`],
+    [
+        /^application\/javascript$|^text\/javascript$/,
+        'frame',
+        (data) => `<script>${asText(data).replaceAll(/<\/(script)/gi, '<\\/$1')}</script>`,
+    ],
+    [
+        /^(audio|video)\/[\w.+-]+$/,
+        'frame',
+        (data, mime) =>
+            `<${mime.split('/')[0]} controls src="data:${mime};base64,${plainBase64(asText(data))}"></${mime.split('/')[0]}>`,
+    ],
     [/^(?:application\/(?!vnd\..*json$)|image\/|font\/|model\/)/, 'file'],
     [/^text\/plain$/, 'text'],
     [/^text\//, 'text'],
@@ -38,7 +51,11 @@ export function choose(bundle) {
     for (const [pattern, how, make] of ORDER) {
         const mime = mimes.find((one) => pattern.test(one));
         if (mime === undefined || (how === 'file' && typeof bundle[mime] !== 'string')) continue;
-        return { how, mime, data: make ? make(bundle[mime], mime) : how === 'json' ? bundle[mime] : asText(bundle[mime]) };
+        return {
+            how,
+            mime,
+            data: make ? make(bundle[mime], mime) : how === 'json' ? bundle[mime] : asText(bundle[mime]),
+        };
     }
     const mime = mimes[0] ?? 'text/plain';
     return mime in bundle ? { how: 'json', mime, data: bundle[mime] } : { how: 'text', mime, data: '' };
@@ -52,23 +69,33 @@ function asText(value) {
 
 /** Where an image's bytes are: an address that holds them. An SVG as an image runs no script and loads nothing. @param {string} mime @param {string} data */
 export function imageAddress(mime, data) {
-    return mime === 'image/svg+xml' ? `data:${mime},${encodeURIComponent(withNamespace(data))}` : `data:${mime};base64,${data.replaceAll(/\s/g, '')}`;
+    return mime === 'image/svg+xml'
+        ? `data:${mime},${encodeURIComponent(withNamespace(data))}`
+        : `data:${mime};base64,${data.replaceAll(/\s/g, '')}`;
 }
 
 /** Without its namespace an SVG is not an image; in a page it would have been one. @param {string} svg */
 function withNamespace(svg) {
-    return /<svg[^>]*\sxmlns=/.test(svg) ? svg : svg.replace(/<svg\b/, '<svg xmlns="http://www.w3.org/2000/svg"');
+    return /<svg[^>]*\sxmlns=/.test(svg)
+        ? svg
+        : svg.replace(/<svg\b/, '<svg xmlns="http://www.w3.org/2000/svg"');
 }
 
 /** The size that an image asks for, in px. @param {MimeBundle} metadata @param {string} mime @returns {{width?: number, height?: number}} */
 export function imageSize(metadata, mime) {
     const own = /** @type {any} */ (metadata[mime] ?? metadata);
-    const number = (/** @type {unknown} */ value) => (typeof value === 'number' && value > 0 ? value : undefined);
+    const number = (/** @type {unknown} */ value) =>
+        typeof value === 'number' && value > 0 ? value : undefined;
     return { width: number(own.width), height: number(own.height) };
 }
 
 /** How a file of this type is called at its end. @param {string} mime */
-export const endingOf = (mime) => ({ 'image/jpeg': 'jpg', 'image/svg+xml': 'svg', 'application/octet-stream': 'bin' })[mime] ?? mime.replace(/^.*[/.]/, '').replace(/\+.*$/, '').slice(0, 8);
+export const endingOf = (mime) =>
+    ({ 'image/jpeg': 'jpg', 'image/svg+xml': 'svg', 'application/octet-stream': 'bin' })[mime] ??
+    mime
+        .replace(/^.*[/.]/, '')
+        .replace(/\+.*$/, '')
+        .slice(0, 8);
 
 /** What a representation holds, as bytes: nbformat has them in base64, except where they are text. @param {string} mime @param {string} data @returns {Uint8Array<ArrayBuffer>} */
 export function asBytes(mime, data) {

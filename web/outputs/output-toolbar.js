@@ -13,8 +13,11 @@ export function OutputTools({ text, image, page }) {
     if (!page || (!text && !image)) return null;
     return html`
         <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}>
-            ${image && html`<button class="tool" onClick=${() => copyImage(page, image)}>${OUTPUT_WORDS.copyImage}</button>
-                <button class="tool" onClick=${() => saveFile(image.mime, image.data)}>${OUTPUT_WORDS.saveImage}</button>`}
+            ${
+                image &&
+                html`<button class="tool" onClick=${() => copyImage(page, image)}>${OUTPUT_WORDS.copyImage}</button>
+                <button class="tool" onClick=${() => saveFile(image.mime, image.data)}>${OUTPUT_WORDS.saveImage}</button>`
+            }
             ${text && html`<button class="tool" aria-label=${OUTPUT_WORDS.copyOutput} title=${OUTPUT_WORDS.copyOutput} onClick=${() => copyText(page, text(), { said: OUTPUT_WORDS.copied, title: OUTPUT_WORDS.copyReady })}>${OUTPUT_WORDS.copy}</button>`}
         </div>`;
 }
@@ -34,16 +37,24 @@ async function asPng({ mime, data }) {
     if (mime === 'image/png') return new Blob([asBytes(mime, data)], { type: mime });
     const image = Object.assign(new Image(), { src: imageAddress(mime, data) });
     await image.decode();
-    const canvas = Object.assign(document.createElement('canvas'), { width: image.naturalWidth, height: image.naturalHeight });
+    const canvas = Object.assign(document.createElement('canvas'), {
+        width: image.naturalWidth,
+        height: image.naturalHeight,
+    });
     canvas.getContext('2d')?.drawImage(image, 0, 0);
-    return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error('no image'))), 'image/png'));
+    return new Promise((done, fail) =>
+        canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error('no image'))), 'image/png'),
+    );
 }
 
 /** @param {string} mime @param {string} data base64, or text @param {string} [name] */
 export function saveFile(mime, data, name = 'output') {
     // As bytes without a type: the browser saves it and never opens it here.
     const url = URL.createObjectURL(new Blob([asBytes(mime, data)], { type: 'application/octet-stream' }));
-    const link = Object.assign(document.createElement('a'), { href: url, download: `${name}.${endingOf(mime)}` });
+    const link = Object.assign(document.createElement('a'), {
+        href: url,
+        download: `${name}.${endingOf(mime)}`,
+    });
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -48,6 +48,8 @@ export const OUTPUT_WORDS = Object.freeze({
     widget: 'Interactive widgets are not supported; this is its last state.',
     imported: 'From the file; not run here',
     // Libraries
-    noNetwork: (/** @type {string} */ url) => `Not loaded: ${url}. Outputs have no network; they show what they bring along, or what your own packages have.`,
-    missing: (/** @type {string} */ what, /** @type {string} */ install) => `This plot is drawn by ${what}, which is not in this Python environment, and nothing is loaded from a network. To see it, run %pip install ${install} and show it again.`,
+    noNetwork: (/** @type {string} */ url) =>
+        `Not loaded: ${url}. Outputs have no network; they show what they bring along, or what your own packages have.`,
+    missing: (/** @type {string} */ what, /** @type {string} */ install) =>
+        `This plot is drawn by ${what}, which is not in this Python environment, and nothing is loaded from a network. To see it, run %pip install ${install} and show it again.`,
 });

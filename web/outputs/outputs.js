@@ -54,7 +54,11 @@ export class Outputs extends Component {
 
     /** @param {OutputsProps} next @param {{isFolded: boolean}} state */
     shouldComponentUpdate(next, state) {
-        const changes = next.run !== this.props.run || next.rev !== this.props.rev || next.mayRun !== this.props.mayRun || state.isFolded !== this.state.isFolded;
+        const changes =
+            next.run !== this.props.run ||
+            next.rev !== this.props.rev ||
+            next.mayRun !== this.props.mayRun ||
+            state.isFolded !== this.state.isFolded;
         if (changes) this.#hold(next.run);
         return changes;
     }
@@ -82,7 +86,8 @@ export class Outputs extends Component {
 
     /** @param {OutputsProps} props @param {{isFolded: boolean}} state */
     render({ run, acts, mayRun }, { isFolded }) {
-        const ownError = run.error && !run.outputs.some((item) => item.output_type === 'error') ? run.error : null;
+        const ownError =
+            run.error && !run.outputs.some((item) => item.output_type === 'error') ? run.error : null;
         const isSilent = run.outputs.length === 0 && !run.prompt && !ownError;
         if (isSilent && this.holding === undefined) return null;
         const fold = isFolded ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold;
@@ -90,9 +95,11 @@ export class Outputs extends Component {
             <div class="outputs" data-status=${run.status} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>
                 ${!isSilent && html`<button class="fold" key="fold" aria-label=${fold} title=${fold} aria-expanded=${!isFolded} onClick=${() => this.toggle()}></button>`}
                 ${run.status === 'imported' && html`<div class="imported" key="imported">${OUTPUT_WORDS.imported}</div>`}
-                ${isFolded
-                    ? html`<div class="calm" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
-                    : run.outputs.map((item, i) => this.#output(item, i))}
+                ${
+                    isFolded
+                        ? html`<div class="calm" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
+                        : run.outputs.map((item, i) => this.#output(item, i))
+                }
                 ${ownError && !isFolded && html`<div class="output" key="error">${this.#failure(ownError)}</div>`}
                 ${run.prompt && html`<${Question} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id} acts=${mayRun ? acts : null} />`}
             </div>`;
@@ -102,14 +109,18 @@ export class Outputs extends Component {
     #output(item, i) {
         const { run, acts } = this.props;
         const id = `${run.exec_id} ${i}`;
-        if (item.output_type === 'error') return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
+        if (item.output_type === 'error')
+            return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
         if (item.output_type === 'stream') {
             return html`<div class="output" key=${item.key}><${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id} isGrowing=${run.status === 'running'} />
                 <${OutputTools} page=${acts.page} text=${() => plain(item.pieces.join(''))} image=${null} /></div>`;
         }
         const chosen = choose(item.data);
         const { how, mime, data } = chosen;
-        const text = how === 'markdown' || how === 'latex' || how === 'text' ? data : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
+        const text =
+            how === 'markdown' || how === 'latex' || how === 'text'
+                ? data
+                : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
         // An image that takes the place of another is the same element: it changes without a gap.
         return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isHeld(run, item) ? html`<${Held} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
             <${OutputTools} page=${acts.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
@@ -118,7 +129,8 @@ export class Outputs extends Component {
     /** @param {import('../shell/protocol.js').RunError} error */
     #failure(error) {
         const { run, acts } = this.props;
-        const goTo = (/** @type {number} */ cell, /** @type {number} */ line) => goToLine(acts, run, cell, line);
+        const goTo = (/** @type {number} */ cell, /** @type {number} */ line) =>
+            goToLine(acts, run, cell, line);
         return html`<${Failure} error=${error} count=${countOf(acts.page.model, run)} goTo=${goTo} />
             <${OutputTools} page=${acts.page} text=${() => errorText(error)} image=${null} />`;
     }
@@ -152,8 +164,24 @@ function plain(text) {
 
 /** What is folded away, in a few words. @param {Run} run */
 function summary(run) {
-    const lines = run.outputs.reduce((sum, item) => (item.output_type === 'stream' ? sum + item.pieces.reduce((n, piece) => n + piece.split('\n').length - 1, 0) : sum), 0);
-    const others = run.outputs.filter((item) => item.output_type !== 'stream' && item.output_type !== 'error').length;
+    const lines = run.outputs.reduce(
+        (sum, item) =>
+            item.output_type === 'stream'
+                ? sum + item.pieces.reduce((n, piece) => n + piece.split('\n').length - 1, 0)
+                : sum,
+        0,
+    );
+    const others = run.outputs.filter(
+        (item) => item.output_type !== 'stream' && item.output_type !== 'error',
+    ).length;
     const isBad = run.error || run.outputs.some((item) => item.output_type === 'error');
-    return [lines && OUTPUT_WORDS.lines(lines), others && OUTPUT_WORDS.others(others), isBad && OUTPUT_WORDS.error].filter(Boolean).join(', ') || OUTPUT_WORDS.lines(1);
+    return (
+        [
+            lines && OUTPUT_WORDS.lines(lines),
+            others && OUTPUT_WORDS.others(others),
+            isBad && OUTPUT_WORDS.error,
+        ]
+            .filter(Boolean)
+            .join(', ') || OUTPUT_WORDS.lines(1)
+    );
 }

@@ -58,7 +58,8 @@ export class Stream extends Component {
         const { pieces, isGrowing } = this.props;
         if (!box || this.painted === pieces.length) return;
         cancelAnimationFrame(this.next ?? 0);
-        const follows = (isGrowing || this.wasGrowing) && box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+        const follows =
+            (isGrowing || this.wasGrowing) && box.scrollHeight - box.scrollTop - box.clientHeight < 40;
         this.wasGrowing = isGrowing;
         const { lines: before } = this.terminal;
         const from = this.#feed(pieces);
@@ -111,7 +112,8 @@ export class Stream extends Component {
 }
 
 /** Text that is all there, such as a traceback. @param {{text: string, name: string, id: string}} props */
-export const StaticText = ({ text, name, id }) => html`<${Stream} key=${text} pieces=${[text]} count=${1} name=${name} id=${id} />`;
+export const StaticText = ({ text, name, id }) =>
+    html`<${Stream} key=${text} pieces=${[text]} count=${1} name=${name} id=${id} />`;
 
 /** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed @returns {number} how many lines there are */
 function paintBlocks(box, lines, from) {
@@ -126,7 +128,8 @@ function paintBlocks(box, lines, from) {
         block.replaceChildren(...nodesOfLines(part));
         if (blocks > 1) {
             block.className = 'block';
-            /** @type {HTMLElement} */ (block).style.containIntrinsicHeight = `auto ${part.length * LINE_PX}px`;
+            /** @type {HTMLElement} */ (block).style.containIntrinsicHeight =
+                `auto ${part.length * LINE_PX}px`;
         }
     }
     return count;

@@ -43,7 +43,9 @@ export function nodesOfLines(lines) {
 
 /** @param {string} text @returns {Node[]} */
 function nodesOf(text) {
-    return withLinks(text).map((piece) => (piece.isLink ? link(piece.text) : document.createTextNode(piece.text)));
+    return withLinks(text).map((piece) =>
+        piece.isLink ? link(piece.text) : document.createTextNode(piece.text),
+    );
 }
 
 /** @param {string} address */
@@ -72,7 +74,13 @@ function styled(text, style) {
         // The palette is made for text; as a ground it steps back, so that text of any colour can be read on it.
         if (bg !== null) span.style.backgroundColor = `color-mix(in srgb, ${colour(bg)} 25%, transparent)`;
     }
-    const classes = [style.bold && 'bold', style.dim && 'dim', style.italic && 'italic', style.underline && 'underline', style.strike && 'strike'];
+    const classes = [
+        style.bold && 'bold',
+        style.dim && 'dim',
+        style.italic && 'italic',
+        style.underline && 'underline',
+        style.strike && 'strike',
+    ];
     span.className = classes.filter(Boolean).join(' ');
     return span;
 }

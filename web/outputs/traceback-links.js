@@ -16,7 +16,9 @@ export function countOf(model, run) {
 export function goToLine(acts, run, number, line) {
     const cells = acts.page.cells();
     const isOwn = number === countOf(acts.page.model, run);
-    const cell = cells.find((one) => (isOwn ? runOf(one)?.exec_id === run.exec_id : one.kind === 'ran' && one.state.exec_count === number));
+    const cell = cells.find((one) =>
+        isOwn ? runOf(one)?.exec_id === run.exec_id : one.kind === 'ran' && one.state.exec_count === number,
+    );
     const view = cell && acts.views.get(cell.key);
     if (!view) return;
     view.focus();

@@ -18,7 +18,12 @@ export function People({ page }) {
     if (all.length === 0) return null;
     const shown = all.length > SHOWN ? all.slice(0, SHOWN - 1) : all;
     const said = (/** @type {Other} */ one) => WORDS.stands(one.called, placeOf(page.model, one.state));
-    const actions = () => all.map((one) => ({ text: one.called, hint: placeOf(page.model, one.state), act: () => page.goTo(one.state) }));
+    const actions = () =>
+        all.map((one) => ({
+            text: one.called,
+            hint: placeOf(page.model, one.state),
+            act: () => page.goTo(one.state),
+        }));
     const hidden = all.length - shown.length;
     return html`
         <div class="people" role="group" aria-label=${WORDS.people}>
@@ -33,7 +38,16 @@ export function deleteActions(state, page) {
     const below = countBelow(page.model, state.id, page.going);
     if (state.parent === null || page.going.has(state.id)) return [];
     return [
-        state.living !== 'deleted' && { text: WORDS.deleteState, act: () => page.deleteStates({ state: state.id }), isBad: true },
-        below > 0 && state.living !== 'deleted' && { text: WORDS.deleteSubtree(below), act: () => page.deleteStates({ state: state.id, subtree: true }), isBad: true },
+        state.living !== 'deleted' && {
+            text: WORDS.deleteState,
+            act: () => page.deleteStates({ state: state.id }),
+            isBad: true,
+        },
+        below > 0 &&
+            state.living !== 'deleted' && {
+                text: WORDS.deleteSubtree(below),
+                act: () => page.deleteStates({ state: state.id, subtree: true }),
+                isBad: true,
+            },
     ];
 }

@@ -18,7 +18,12 @@ export function others(people, own) {
     const shown = people.map((person) => {
         if (!person.name) guests += 1;
         const called = person.name ?? WORDS.guest(guests);
-        return { ...person, called, initials: person.name ? initialsOf(person.name) : `G${guests}`, colour: colourOf(person.id) };
+        return {
+            ...person,
+            called,
+            initials: person.name ? initialsOf(person.name) : `G${guests}`,
+            colour: colourOf(person.id),
+        };
     });
     return shown.filter(({ id }) => id !== own);
 }
@@ -26,12 +31,16 @@ export function others(people, own) {
 /** Of the first and the last word. @param {string} name @returns {string} */
 export function initialsOf(name) {
     const words = name.trim().split(/\s+/);
-    const letters = [words[0], words.length > 1 ? words.at(-1) ?? '' : ''].map((word) => [...word][0] ?? '');
+    const letters = [words[0], words.length > 1 ? (words.at(-1) ?? '') : ''].map(
+        (word) => [...word][0] ?? '',
+    );
     return letters.join('').toLocaleUpperCase();
 }
 
 /** Who came one after the other has different colours. @param {string} id @returns {number} */
-export const colourOf = (id) => [...id].reduce((sum, letter) => (/\d/.test(letter) ? sum * 10 + Number(letter) : sum) % 1_000_000, 0) % COLOURS;
+export const colourOf = (id) =>
+    [...id].reduce((sum, letter) => (/\d/.test(letter) ? sum * 10 + Number(letter) : sum) % 1_000_000, 0) %
+    COLOURS;
 
 /** Where somebody stands, in words. @param {import('../shell/model.js').Model} model @param {string} id */
 export function placeOf(model, id) {

@@ -18,7 +18,17 @@ export const showShare = (page) => show((done) => html`<${Share} page=${page} do
 
 /** @extends {Component<ShareProps, ShareState>} */
 class Share extends Component {
-    state = /** @type {ShareState} */ ({ scope: 'view', lasts: '604800', note: '', made: null, isCopied: false, isBusy: false, links: null, said: '', trouble: '' });
+    state = /** @type {ShareState} */ ({
+        scope: 'view',
+        lasts: '604800',
+        note: '',
+        made: null,
+        isCopied: false,
+        isBusy: false,
+        links: null,
+        said: '',
+        trouble: '',
+    });
     /** Where it opens; who goes on meanwhile in another tab does not change what is being shared here. */
     at = this.props.page.here;
 
@@ -41,8 +51,19 @@ class Share extends Component {
     async #create() {
         const { scope, lasts, note } = this.state;
         this.setState({ isBusy: true, trouble: '', said: '' });
-        const made = await makeLink(this.notebook, { scope, state: this.at, lasts: lasts ? Number(lasts) : null, note: note.trim() || null }).catch(() => null);
-        this.setState({ isBusy: false, made, isCopied: false, note: made ? '' : note, trouble: made ? '' : WORDS.failed });
+        const made = await makeLink(this.notebook, {
+            scope,
+            state: this.at,
+            lasts: lasts ? Number(lasts) : null,
+            note: note.trim() || null,
+        }).catch(() => null);
+        this.setState({
+            isBusy: false,
+            made,
+            isCopied: false,
+            note: made ? '' : note,
+            trouble: made ? '' : WORDS.failed,
+        });
         if (made) this.#list();
     }
 
@@ -61,7 +82,12 @@ class Share extends Component {
     async #revoke(link) {
         try {
             await takeBack(link.id);
-            this.setState({ links: (this.state.links ?? []).filter((other) => other !== link), said: WORDS.revoked, trouble: '', made: null });
+            this.setState({
+                links: (this.state.links ?? []).filter((other) => other !== link),
+                said: WORDS.revoked,
+                trouble: '',
+                made: null,
+            });
         } catch {
             this.setState({ trouble: WORDS.revokeFailed });
         }
@@ -71,15 +97,22 @@ class Share extends Component {
     render({ page, done }, state) {
         const shared = page.model.states.get(this.at);
         const line = shared && firstLine(page.model.runOf(shared)?.code ?? '');
-        const where = shared?.label || !line ? placeOf(page.model, this.at) : `${placeOf(page.model, this.at)}, “${line}”`;
+        const where =
+            shared?.label || !line
+                ? placeOf(page.model, this.at)
+                : `${placeOf(page.model, this.at)}, “${line}”`;
         return html`
             <h2>${WORDS.share}</h2>
             <form class="share" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), this.#create())}>
                 <fieldset>
                     <legend>${WORDS.what}</legend>
-                    ${/** @type {const} */ (['view', 'run']).map((scope) => html`
+                    ${
+                        /** @type {const} */ (['view', 'run']).map(
+                            (scope) => html`
                         <label class="choice" data-scope=${scope}><input type="radio" name="scope" value=${scope} checked=${state.scope === scope} onChange=${() => this.setState({ scope })} />
-                            <span><b>${WORDS.scopes[scope].name}</b><small>${WORDS.scopes[scope].why}</small></span></label>`)}
+                            <span><b>${WORDS.scopes[scope].name}</b><small>${WORDS.scopes[scope].why}</small></span></label>`,
+                        )
+                    }
                 </fieldset>
                 <p class="where">${WORDS.opensAt(where)}</p>
                 <div class="pair">
@@ -109,7 +142,11 @@ class Share extends Component {
     /** @param {Link} link */
     #row(link) {
         const what = [WORDS.toScope[link.scope], link.label].filter(Boolean).join(', ');
-        const about = [WORDS.madeOn(when(link.created_at)), link.expires_at === null ? WORDS.endless : WORDS.ends(when(link.expires_at)), link.last_used ? WORDS.used(when(link.last_used)) : WORDS.unused];
+        const about = [
+            WORDS.madeOn(when(link.created_at)),
+            link.expires_at === null ? WORDS.endless : WORDS.ends(when(link.expires_at)),
+            link.last_used ? WORDS.used(when(link.last_used)) : WORDS.unused,
+        ];
         return html`<li key=${link.id}>
             <span><b>${WORDS.toScope[link.scope]}</b>${link.label && html` ${link.label}`}<small>${about.join(' · ')}</small></span>
             <button class="button" data-bad aria-label=${WORDS.revokeOf(what)} onClick=${() => this.#revoke(link)}>${WORDS.revoke}</button>

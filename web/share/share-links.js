@@ -13,7 +13,12 @@ export async function makeLink(notebook, { scope, state, lasts, note }) {
     const answer = await fetch('/api/links', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ scope, notebook, ...(lasts !== null && { expires_in: lasts }), ...(note !== null && { label: note }) }),
+        body: JSON.stringify({
+            scope,
+            notebook,
+            ...(lasts !== null && { expires_in: lasts }),
+            ...(note !== null && { label: note }),
+        }),
     });
     if (!answer.ok) throw new Error(`${answer.status}`);
     const { token } = await answer.json();
@@ -51,7 +56,11 @@ export async function isOwner() {
  * @param {string} name @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} where it is, or why not
  */
 export async function openNotebook(name) {
-    const answer = await fetch('/api/notebooks', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name }) });
+    const answer = await fetch('/api/notebooks', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name }),
+    });
     const told = await answer.json();
     if (!answer.ok) return { path: null, why: WORDS.refused(told.error ?? told) };
     return { path: `/n/${encodeURIComponent(told.name)}`, why: '' };

@@ -26,7 +26,7 @@ export function registerParts(parts) {
 
 /** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} rejects without a connection; a later call may succeed */
 export async function loadPart(name) {
-    const part = loaded.get(name) ?? await loaders[name]?.();
+    const part = loaded.get(name) ?? (await loaders[name]?.());
     loaded.set(name, part);
     return part;
 }
@@ -53,7 +53,11 @@ export async function withPart(name, page, act) {
         typed = release();
     }
     const done = act(part);
-    if (typed) requestAnimationFrame(() => document.activeElement?.matches('input') && document.execCommand('insertText', false, typed));
+    if (typed)
+        requestAnimationFrame(
+            () =>
+                document.activeElement?.matches('input') && document.execCommand('insertText', false, typed),
+        );
     return done;
 }
 
@@ -78,7 +82,11 @@ export function preloadParts() {
     const next = () => {
         const name = names.shift();
         // If one part cannot be loaded, neither can the others. Opening one reports the failure.
-        if (name) loadPart(name).then(() => whenIdle(next), () => {});
+        if (name)
+            loadPart(name).then(
+                () => whenIdle(next),
+                () => {},
+            );
     };
     setTimeout(() => whenIdle(next), REST_MS);
 }
@@ -92,11 +100,14 @@ export class LazyPart extends Component {
     componentDidMount() {
         const { of, page, onFailed } = this.props;
         if (loaded.has(of)) return;
-        loadPart(of).then(() => this.isUnmounted || this.forceUpdate(), () => {
-            if (this.isUnmounted) return;
-            sayMissing(page);
-            onFailed();
-        });
+        loadPart(of).then(
+            () => this.isUnmounted || this.forceUpdate(),
+            () => {
+                if (this.isUnmounted) return;
+                sayMissing(page);
+                onFailed();
+            },
+        );
     }
 
     componentWillUnmount() {

@@ -64,7 +64,17 @@ export class Model {
         this.trouble = snapshot.trouble;
         this.people = snapshot.people;
         const before = new Map(this.runs);
-        for (const map of [this.states, this.runs, this.drafts, this.children, this.runOfDraft, this.importedOf, this.replays, this.unsaved]) map.clear();
+        for (const map of [
+            this.states,
+            this.runs,
+            this.drafts,
+            this.children,
+            this.runOfDraft,
+            this.importedOf,
+            this.replays,
+            this.unsaved,
+        ])
+            map.clear();
         for (const state of snapshot.states) this.#addState(state);
         for (const run of snapshot.runs) this.#addRun(run, before.get(run.exec_id)?.outputs);
         for (const draft of snapshot.drafts) listAt(this.drafts, draft.on).push(draft);
@@ -98,7 +108,8 @@ export class Model {
                     run.outputs = run.outputs.map((item) =>
                         item.output_type === 'display_data' && item.display_id === event.display_id
                             ? { ...item, data: event.data, metadata: event.metadata }
-                            : item);
+                            : item,
+                    );
                 });
             case 'prompt_changed':
                 return this.#change(event.exec_id, (run) => {
@@ -133,7 +144,8 @@ export class Model {
                 this.people = event.people;
                 return;
             case 'replaying':
-                if (event.done < event.total) this.replays.set(event.state, { done: event.done, total: event.total });
+                if (event.done < event.total)
+                    this.replays.set(event.state, { done: event.done, total: event.total });
                 else this.replays.delete(event.state);
                 return;
             case 'state_saved':
@@ -174,7 +186,8 @@ export class Model {
 
     /** How many drafts with a text wait at the end of the line to a state. @param {string} state */
     waitingAt(state) {
-        return this.draftsOn(state).filter((draft) => draft.source.trim() && this.childBelow(draft) === null).length;
+        return this.draftsOn(state).filter((draft) => draft.source.trim() && this.childBelow(draft) === null)
+            .length;
     }
 
     /** A draft by id. @param {string} id @returns {Draft | undefined} */
@@ -190,7 +203,8 @@ export class Model {
     /** The path from the root to a state, both included. @param {string} tip @returns {State[]} */
     lineage(tip) {
         const line = [];
-        for (let state = this.states.get(tip); state; state = this.states.get(state.parent ?? '')) line.push(state);
+        for (let state = this.states.get(tip); state; state = this.states.get(state.parent ?? ''))
+            line.push(state);
         return line.reverse();
     }
 
@@ -213,7 +227,8 @@ export class Model {
     /** The state from which the newest line goes on: the last that was made below (or at) a state. @param {string} from */
     newestBelow(from) {
         let newest = from;
-        for (let next = this.childrenOf(newest).at(-1); next; next = this.childrenOf(newest).at(-1)) newest = next.id;
+        for (let next = this.childrenOf(newest).at(-1); next; next = this.childrenOf(newest).at(-1))
+            newest = next.id;
         return newest;
     }
 
@@ -242,7 +257,8 @@ export class Model {
         for (const output of run.outputs) addOutput(own, output);
         own.outputs = own.outputs.map((item, i) => sameOr(item, before[i]));
         this.runs.set(run.exec_id, own);
-        if (run.draft) (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
+        if (run.draft)
+            (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
     }
 
     /** @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event */
@@ -254,7 +270,8 @@ export class Model {
         const drafts = [...this.draftsOn(on)];
         let last = -1;
         for (const { draft, after } of put) {
-            if (drafts[last]?.id !== after) last = after === null ? -1 : drafts.findIndex(({ id }) => id === after);
+            if (drafts[last]?.id !== after)
+                last = after === null ? -1 : drafts.findIndex(({ id }) => id === after);
             last += 1;
             drafts.splice(last, 0, draft);
             this.stateOfDraft.set(draft.id, on);
@@ -289,7 +306,11 @@ export class Model {
         this.shrunkRev = this.rev;
         for (const id of gone.states) {
             const parent = this.states.get(id)?.parent;
-            if (parent) this.children.set(parent, (this.children.get(parent) ?? []).filter((child) => child !== id));
+            if (parent)
+                this.children.set(
+                    parent,
+                    (this.children.get(parent) ?? []).filter((child) => child !== id),
+                );
             this.states.delete(id);
             this.replays.delete(id);
             this.unsaved.delete(id);
@@ -299,7 +320,8 @@ export class Model {
         }
         for (const id of gone.runs) {
             const draft = this.runs.get(id)?.draft;
-            for (const map of [this.runOfDraft, this.importedOf]) if (draft && map.get(draft) === id) map.delete(draft);
+            for (const map of [this.runOfDraft, this.importedOf])
+                if (draft && map.get(draft) === id) map.delete(draft);
             this.runs.delete(id);
         }
     }
@@ -335,7 +357,8 @@ function addOutput(run, output) {
  */
 function sameOr(item, known) {
     if (!known || known.output_type !== item.output_type) return item;
-    if (item.output_type !== 'stream' || known.output_type !== 'stream') return JSON.stringify({ ...item, key: 0 }) === JSON.stringify({ ...known, key: 0 }) ? known : item;
+    if (item.output_type !== 'stream' || known.output_type !== 'stream')
+        return JSON.stringify({ ...item, key: 0 }) === JSON.stringify({ ...known, key: 0 }) ? known : item;
     const [text, before] = [item.pieces.join(''), known.pieces.join('')];
     if (item.name !== known.name || !text.startsWith(before)) return item;
     if (text !== before) known.pieces.push(text.slice(before.length));

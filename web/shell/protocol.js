@@ -227,7 +227,20 @@ export const COMMANDS = Object.freeze({
 });
 
 /** What a command can be answered. */
-export const REPLIES = Object.freeze(['done', 'ended', 'checkpointed', 'task_saved', 'trusted', 'interrupted', 'variables', 'digested', 'completions', 'inspected', 'standing', 'refused']);
+export const REPLIES = Object.freeze([
+    'done',
+    'ended',
+    'checkpointed',
+    'task_saved',
+    'trusted',
+    'interrupted',
+    'variables',
+    'digested',
+    'completions',
+    'inspected',
+    'standing',
+    'refused',
+]);
 
 /** Why the server closed the socket, where the page must know. */
 export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408, renamed: 4301, deleted: 4404 });

@@ -66,7 +66,12 @@ export class Socket {
         const path = `/api/notebooks/${encodeURIComponent(this.notebook)}/commands`;
         for (const { command, sent } of this.asked.values()) {
             if (!sent || !COMMANDS[command.do].again) continue;
-            fetch(path, { method: 'POST', keepalive: true, headers: { 'content-type': 'application/json' }, body: JSON.stringify(command) }).catch(() => {});
+            fetch(path, {
+                method: 'POST',
+                keepalive: true,
+                headers: { 'content-type': 'application/json' },
+                body: JSON.stringify(command),
+            }).catch(() => {});
         }
     }
 
@@ -133,7 +138,8 @@ export class Socket {
     #put(id, asked) {
         asked.sent = true;
         // A line that is about to close takes nothing; what is asked goes over the next one.
-        if (this.line && !(this.line.readyState > WebSocket.OPEN)) this.line.send(JSON.stringify({ id, ...asked.command }));
+        if (this.line && !(this.line.readyState > WebSocket.OPEN))
+            this.line.send(JSON.stringify({ id, ...asked.command }));
     }
 
     /** @param {Reply & {reply: number}} reply */
@@ -169,7 +175,9 @@ export class Socket {
     async #retry(askFirst) {
         this.retry = undefined;
         if (askFirst) {
-            const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
+            const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(
+                () => null,
+            );
             if (answer?.status === 404) {
                 this.handlers.onLeft(null);
                 return;
@@ -190,7 +198,13 @@ export class Socket {
             if (!sent || COMMANDS[command.do].again) continue;
             this.asked.delete(id);
             const what = command.do.replaceAll('_', ' ');
-            answer({ kind: 'refused', code: 'lost', what, why: 'the connection was lost before the answer came', how: 'look, then try again' });
+            answer({
+                kind: 'refused',
+                code: 'lost',
+                what,
+                why: 'the connection was lost before the answer came',
+                how: 'look, then try again',
+            });
         }
     }
 

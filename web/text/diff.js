@@ -28,7 +28,8 @@ export function diff(a, b) {
     /** @type {Step[]} */
     const steps = [];
     for (let i = 0; i < head; i += 1) steps.push({ sign: '=', a: i, b: i });
-    for (const step of middle(a.slice(head, endA), b.slice(head, endB))) steps.push({ sign: step.sign, a: step.a + head, b: step.b + head });
+    for (const step of middle(a.slice(head, endA), b.slice(head, endB)))
+        steps.push({ sign: step.sign, a: step.a + head, b: step.b + head });
     for (let i = 0; i < tail; i += 1) steps.push({ sign: '=', a: endA + i, b: endB + i });
     return steps;
 }
@@ -133,11 +134,22 @@ export function diffWords(before, after) {
     if (before.length > LONGEST_LINE || after.length > LONGEST_LINE) return [plain(before), plain(after)];
     const [a, b] = [wordsOf(before), wordsOf(after)];
     const steps = diff(a, b);
-    const common = steps.filter(({ sign, a: i }) => sign === '=' && a[i].trim()).reduce((sum, { a: i }) => sum + a[i].length, 0);
-    if (common < ALIKE * Math.max(before.trim().length, after.trim().length)) return [plain(before), plain(after)];
+    const common = steps
+        .filter(({ sign, a: i }) => sign === '=' && a[i].trim())
+        .reduce((sum, { a: i }) => sum + a[i].length, 0);
+    if (common < ALIKE * Math.max(before.trim().length, after.trim().length))
+        return [plain(before), plain(after)];
     return [
-        joined(steps.filter(({ sign }) => sign !== '+').map(({ sign, a: i }) => ({ text: a[i], isMarked: sign === '-' }))),
-        joined(steps.filter(({ sign }) => sign !== '-').map(({ sign, b: j }) => ({ text: b[j], isMarked: sign === '+' }))),
+        joined(
+            steps
+                .filter(({ sign }) => sign !== '+')
+                .map(({ sign, a: i }) => ({ text: a[i], isMarked: sign === '-' })),
+        ),
+        joined(
+            steps
+                .filter(({ sign }) => sign !== '-')
+                .map(({ sign, b: j }) => ({ text: b[j], isMarked: sign === '+' })),
+        ),
     ];
 }
 
@@ -164,7 +176,8 @@ export function fold(rows, around = 3) {
     const isNear = rows.map(() => false);
     rows.forEach(({ sign }, i) => {
         if (sign === '=') return;
-        for (let j = Math.max(0, i - around); j <= Math.min(rows.length - 1, i + around); j += 1) isNear[j] = true;
+        for (let j = Math.max(0, i - around); j <= Math.min(rows.length - 1, i + around); j += 1)
+            isNear[j] = true;
     });
     /** @type {(Row | {folded: Row[]})[]} */
     const all = [];

@@ -29,7 +29,9 @@ export function firstLine(code) {
 
 /** A random id. `crypto.randomUUID` is not there on plain http, except on localhost. @returns {string} */
 export function newId() {
-    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+        byte.toString(16).padStart(2, '0'),
+    ).join('');
 }
 
 /** The smallest replacement that turns one text into another. @param {string} from @param {string} to */
@@ -43,7 +45,12 @@ export function difference(from, to) {
 }
 
 const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
-    ['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60],
+    ['year', 31_557_600],
+    ['month', 2_629_800],
+    ['week', 604_800],
+    ['day', 86_400],
+    ['hour', 3600],
+    ['minute', 60],
 ]);
 
 /** @param {number} then @param {number} now both in milliseconds since the Unix epoch @returns {string} such as "just now", "5 minutes ago", "yesterday" */

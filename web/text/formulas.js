@@ -14,7 +14,11 @@ const DEEPEST = 50;
 
 /** Opening, closing, whether it stands by itself. The doubled backslash is how Jupyter's users write it in Markdown. */
 const PAIRS = /** @type {[string, string, boolean][]} */ ([
-    ['$$', '$$', true], ['\\\\[', '\\\\]', true], ['\\\\(', '\\\\)', false], ['\\[', '\\]', true], ['\\(', '\\)', false],
+    ['$$', '$$', true],
+    ['\\\\[', '\\\\]', true],
+    ['\\\\(', '\\\\)', false],
+    ['\\[', '\\]', true],
+    ['\\(', '\\)', false],
 ]);
 const BEGIN = /\\begin\{([a-zA-Z]{1,40}\*?)\}/y;
 const END = /\\end\{([a-zA-Z]{1,40}\*?)\}/g;
@@ -65,7 +69,8 @@ class Places {
         if (last && last.from <= from && last.at >= from) return last.at;
         const { text } = this;
         let at = from;
-        while (at < text.length && text[at] !== '$' && !(text[at] === '\n' && text[at + 1] === '\n')) at += text[at] === '\\' ? 2 : 1;
+        while (at < text.length && text[at] !== '$' && !(text[at] === '\n' && text[at + 1] === '\n'))
+            at += text[at] === '\\' ? 2 : 1;
         this.found.set('$', { from, at });
         return at;
     }
@@ -91,7 +96,8 @@ export function formulaAt(text, at) {
     for (const [open, close, isDisplay] of PAIRS) {
         if (!text.startsWith(open, at)) continue;
         const end = known.next(close, at + open.length);
-        if (end > at + open.length && end - at < LONGEST) return { tex: text.slice(at + open.length, end).trim(), isDisplay, end: end + close.length };
+        if (end > at + open.length && end - at < LONGEST)
+            return { tex: text.slice(at + open.length, end).trim(), isDisplay, end: end + close.length };
         return null;
     }
     BEGIN.lastIndex = at;
@@ -99,7 +105,9 @@ export function formulaAt(text, at) {
     if (found) {
         const end = known.end(found[1], BEGIN.lastIndex);
         const after = end + found[1].length + '\\end{}'.length;
-        return end < 0 || end - at > LONGEST ? null : { tex: text.slice(at, after), isDisplay: true, end: after };
+        return end < 0 || end - at > LONGEST
+            ? null
+            : { tex: text.slice(at, after), isDisplay: true, end: after };
     }
     return first === '$' ? dollars(text, at, known) : null;
 }
@@ -109,7 +117,9 @@ function dollars(text, at, known) {
     if (/[\s$]/.test(text[at + 1] ?? ' ')) return null;
     const end = known.dollar(at + 1);
     if (text[end] !== '$' || end - at >= LONGEST) return null;
-    return /\s/.test(text[end - 1]) || /\d/.test(text[end + 1] ?? '') ? null : { tex: text.slice(at + 1, end), isDisplay: false, end: end + 1 };
+    return /\s/.test(text[end - 1]) || /\d/.test(text[end + 1] ?? '')
+        ? null
+        : { tex: text.slice(at + 1, end), isDisplay: false, end: end + 1 };
 }
 
 /** Whether a formula can be typeset: not too long, its braces and environments not nested too deep. @param {string} tex */
@@ -129,7 +139,7 @@ export function withFormulas(text) {
     /** @type {(string | Formula)[]} */
     const parts = [];
     let from = 0;
-    for (let at = 0; at < text.length;) {
+    for (let at = 0; at < text.length; ) {
         const found = formulaAt(text, at);
         if (found) {
             if (at > from) parts.push(text.slice(from, at));

@@ -10,14 +10,15 @@ const BY_WORDS = 400;
  */
 export function rank(typed, title, also) {
     const own = fit(typed, title);
-    return own !== null && own > BY_WORDS ? own : byWords(typed, title, also) ?? own;
+    return own !== null && own > BY_WORDS ? own : (byWords(typed, title, also) ?? own);
 }
 
 /** Every word that was typed begins one of those that name it. @param {string} typed @param {string} title @param {string} also */
 function byWords(typed, title, also) {
     const names = wordsOf(`${title} ${also}`);
     const wanted = wordsOf(typed);
-    if (wanted.length === 0 || !wanted.every((word) => names.some((name) => name.startsWith(word)))) return null;
+    if (wanted.length === 0 || !wanted.every((word) => names.some((name) => name.startsWith(word))))
+        return null;
     // A word said in full is meant.
     return BY_WORDS + wanted.filter((word) => names.includes(word)).length - title.length / 100;
 }

@@ -24,21 +24,27 @@ export function edits(before, after) {
 }
 
 /** The same, as words that were put in the place of others. @param {string} before @param {string} after */
-const words = (before, after) => pieces(trimmed({ from: 0, to: before.length, insert: after }, before), before, WORDS);
+const words = (before, after) =>
+    pieces(trimmed({ from: 0, to: before.length, insert: after }, before), before, WORDS);
 
 /** A replacement as several smaller ones, between what stays. @param {Edit} edit @param {string} before @param {RegExp} kind @returns {Edit[]} */
 function pieces(edit, before, kind) {
-    if (edit.from === edit.to || edit.insert === '') return edit.from === edit.to && edit.insert === '' ? [] : [edit];
+    if (edit.from === edit.to || edit.insert === '')
+        return edit.from === edit.to && edit.insert === '' ? [] : [edit];
     if (kind === SIGNS && edit.to - edit.from + edit.insert.length > LONG) return [edit];
     const old = before.slice(edit.from, edit.to).match(kind) ?? [];
     const now = edit.insert.match(kind) ?? [];
     const common = commonTokens(old, now);
     // A word in the place of another is that, even if they share a letter.
-    if (common === null || (kind === SIGNS && common.length * 2 < Math.min(old.length, now.length))) return [edit];
+    if (common === null || (kind === SIGNS && common.length * 2 < Math.min(old.length, now.length)))
+        return [edit];
     /** @type {Edit[]} */
     const found = [];
     let [i, j, at] = [0, 0, edit.from];
-    for (const [keptOld, keptNow] of [...common, /** @type {[number, number]} */ ([old.length, now.length])]) {
+    for (const [keptOld, keptNow] of [
+        ...common,
+        /** @type {[number, number]} */ ([old.length, now.length]),
+    ]) {
         const to = at + old.slice(i, keptOld).join('').length;
         const insert = now.slice(j, keptNow).join('');
         if (to > at || insert) found.push(trimmed({ from: at, to, insert }, before));
@@ -59,8 +65,12 @@ export function merge(base, mine, theirs, held = -1) {
     if (theirs === base) return mine;
     const others = words(base, theirs);
     // The same word put in the place of the same word: both meant one thing.
-    const isTwin = (/** @type {Edit} */ one) => one.to > one.from && others.some((other) => other.from === one.from && other.to === one.to && other.insert === one.insert);
-    const ours = words(base, mine).filter((word) => !isTwin(word)).flatMap((word) => pieces(word, base, SIGNS));
+    const isTwin = (/** @type {Edit} */ one) =>
+        one.to > one.from &&
+        others.some((other) => other.from === one.from && other.to === one.to && other.insert === one.insert);
+    const ours = words(base, mine)
+        .filter((word) => !isTwin(word))
+        .flatMap((word) => pieces(word, base, SIGNS));
     const all = [
         ...ours.map((edit) => ({ ...edit, rank: edit.from === held ? 0 : 2 })),
         ...others.flatMap((word) => pieces(word, base, SIGNS)).map((edit) => ({ ...edit, rank: 1 })),
@@ -96,7 +106,11 @@ function trimmed({ from, to, insert }, before) {
 }
 
 /** Whether a place is in the middle of a character of two units. @param {string} text @param {number} place */
-const isInsidePair = (text, place) => place > 0 && place < text.length && /[\uD800-\uDBFF]/.test(text[place - 1]) && /[\uDC00-\uDFFF]/.test(text[place]);
+const isInsidePair = (text, place) =>
+    place > 0 &&
+    place < text.length &&
+    /[\uD800-\uDBFF]/.test(text[place - 1]) &&
+    /[\uDC00-\uDFFF]/.test(text[place]);
 
 /**
  * The longest common sequence of two lists, as pairs of places (Myers' greedy algorithm); null when they differ too much.
@@ -111,7 +125,10 @@ function commonTokens(old, now) {
         rounds.push(new Map(reach));
         const next = new Map(reach);
         for (let diagonal = -differences; diagonal <= differences; diagonal += 2) {
-            const isDown = diagonal === -differences || (diagonal !== differences && (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
+            const isDown =
+                diagonal === -differences ||
+                (diagonal !== differences &&
+                    (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
             let x = isDown ? (reach.get(diagonal + 1) ?? 0) : (reach.get(diagonal - 1) ?? 0) + 1;
             while (x < old.length && x - diagonal < now.length && old[x] === now[x - diagonal]) x += 1;
             next.set(diagonal, x);
@@ -130,7 +147,9 @@ function wayBack(rounds, old, now) {
     for (let differences = rounds.length - 1; differences >= 0; differences -= 1) {
         const reach = rounds[differences];
         const diagonal = x - y;
-        const isDown = diagonal === -differences || (diagonal !== differences && (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
+        const isDown =
+            diagonal === -differences ||
+            (diagonal !== differences && (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
         const before = isDown ? diagonal + 1 : diagonal - 1;
         const fromX = differences === 0 ? 0 : (reach.get(before) ?? 0);
         const fromY = differences === 0 ? 0 : fromX - before;

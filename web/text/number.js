@@ -10,7 +10,9 @@ const WRAPPED = /^(?:np\.)?\w+\((-?[\d.]+(?:e[+-]?\d+)?)\)$/i;
 
 /** The number that a variable is, if it is one. Integers stay exact. @param {{type: string, repr: string}} variable @returns {Some | null} */
 export function numberOf({ type, repr }) {
-    const text = /^(?:u?int|float|longdouble|half)\d*$/.test(type) ? repr.match(WRAPPED)?.[1] ?? repr : repr;
+    const text = /^(?:u?int|float|longdouble|half)\d*$/.test(type)
+        ? (repr.match(WRAPPED)?.[1] ?? repr)
+        : repr;
     if (!/^(?:u?int|float|longdouble|half|Decimal)/.test(type)) return null;
     if (INTEGER.test(text)) return BigInt(text);
     return NUMBER.test(text) ? Number(text) : null;
@@ -50,8 +52,10 @@ export function grouped(n) {
     const text = String(n).replace('-', '−');
     const [, sign, digits, rest] = text.match(/^(−?)(\d+)(.*)$/) ?? [];
     // The minus of an exponent is Python's, and JavaScript's, too.
-    return digits === undefined ? text : `${sign}${digits.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${rest.replace('−', '-')}`;
+    return digits === undefined
+        ? text
+        : `${sign}${digits.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${rest.replace('−', '-')}`;
 }
 
 /** A number to be read, not to be reckoned with. @param {number | string | null | undefined} n */
-export const shortly = (n) => (typeof n === 'number' ? grouped(rounded(n)) : n ?? '');
+export const shortly = (n) => (typeof n === 'number' ? grouped(rounded(n)) : (n ?? ''));

@@ -26,7 +26,11 @@ function walk(text, end, see, seeString) {
         const isText = quote !== undefined || piece.startsWith('#');
         const next = quote ? endOfString(text, at + piece.length, quote) : at + piece.length;
         if (quote && isClosed(text, next, quote, at + piece.length)) seeString?.(quote, next);
-        if (isText && (next > end || (next === end && (!quote || !isClosed(text, next, quote, at + piece.length))))) return false;
+        if (
+            isText &&
+            (next > end || (next === end && (!quote || !isClosed(text, next, quote, at + piece.length))))
+        )
+            return false;
         if (!isText) see(piece, at);
         at = next;
     }
@@ -44,7 +48,8 @@ function endOfString(text, from, quote) {
 }
 
 /** @param {string} text @param {number} end @param {string} quote @param {number} from */
-const isClosed = (text, end, quote, from) => end - quote.length >= from && text.startsWith(quote, end - quote.length);
+const isClosed = (text, end, quote, from) =>
+    end - quote.length >= from && text.startsWith(quote, end - quote.length);
 
 /** The call whose parentheses the cursor stands in; null outside of any, and in strings and comments. @param {string} text @param {number} cursor @returns {Call | null} */
 export function callAt(text, cursor) {
@@ -53,7 +58,8 @@ export function callAt(text, cursor) {
     const isCode = walk(text, cursor, (piece, at) => {
         if ('([{'.includes(piece)) open.push({ bracket: piece, from: at, commas: 0, last: at + 1 });
         else if (')]}'.includes(piece)) open.pop();
-        else if (piece === ',' && open.length) Object.assign(open[open.length - 1], { commas: open[open.length - 1].commas + 1, last: at + 1 });
+        else if (piece === ',' && open.length)
+            Object.assign(open[open.length - 1], { commas: open[open.length - 1].commas + 1, last: at + 1 });
     });
     const inner = open.at(-1);
     if (!isCode || inner?.bracket !== '(' || !isCalled(text.slice(0, inner.from))) return null;
@@ -67,7 +73,11 @@ function isCalled(before) {
     return found !== null && !found[1] && !KEYWORDS.has(found[2]);
 }
 
-const KEYWORDS = new Set('and as assert await del elif else except finally for from if import in is lambda not or raise return while with yield'.split(' '));
+const KEYWORDS = new Set(
+    'and as assert await del elif else except finally for from if import in is lambda not or raise return while with yield'.split(
+        ' ',
+    ),
+);
 
 /** Lines that are IPython's own: magics, shell commands, questions; numbers from 0. @param {string} text @returns {number[]} */
 export function magicLines(text) {
@@ -75,7 +85,9 @@ export function magicLines(text) {
     const first = lines.findIndex((line) => line.trim());
     if (lines[first]?.startsWith('%%')) return lines.map((_, i) => i).filter((i) => i >= first);
     const starts = statementStarts(text);
-    return lines.flatMap((line, i) => (starts.has(i) && /^\s*(%%?\w|!|\?|\w[\w.]*\?{1,2}\s*$)/.test(line) ? [i] : []));
+    return lines.flatMap((line, i) =>
+        starts.has(i) && /^\s*(%%?\w|!|\?|\w[\w.]*\?{1,2}\s*$)/.test(line) ? [i] : [],
+    );
 }
 
 /** @param {string} text @returns {Set<number>} the lines at which a statement may begin */
@@ -96,7 +108,11 @@ export function leavesBlock(text, cursor) {
     const from = text.lastIndexOf('\n', cursor - 1) + 1;
     if (!/^[ \t]+(return|pass|break|continue|raise)\b(?!.*\\$)/.test(text.slice(from, cursor))) return false;
     let depth = 0;
-    const isCode = walk(text, cursor, (piece) => (depth += '([{'.includes(piece) ? 1 : ')]}'.includes(piece) ? -1 : 0));
+    const isCode = walk(
+        text,
+        cursor,
+        (piece) => (depth += '([{'.includes(piece) ? 1 : ')]}'.includes(piece) ? -1 : 0),
+    );
     return isCode && depth === 0 && isInCode(text, from);
 }
 
@@ -105,7 +121,12 @@ export function closesTriple(text, cursor) {
     const sign = text[cursor];
     if (sign !== '"' && sign !== "'") return false;
     let is = false;
-    walk(text, text.length, () => {}, (quote, end) => (is ||= quote === sign.repeat(3) && end - 3 <= cursor && cursor < end));
+    walk(
+        text,
+        text.length,
+        () => {},
+        (quote, end) => (is ||= quote === sign.repeat(3) && end - 3 <= cursor && cursor < end),
+    );
     return is;
 }
 
@@ -116,4 +137,6 @@ export const isInCode = (text, cursor) => walk(text, cursor, () => {});
 export const isBlank = (line) => /^\s*$/.test(line);
 
 /** Whether it is worth asking for completions while this is being typed: behind a dot, and from two letters on. @param {string} line up to the cursor */
-export const asksByItself = (line) => /(?:[\p{L}_][\p{L}\p{N}_]*|[\])"'])\.[\p{L}\p{N}_]*$/u.test(line) || /(?:^|[^\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]+$/u.test(line);
+export const asksByItself = (line) =>
+    /(?:[\p{L}_][\p{L}\p{N}_]*|[\])"'])\.[\p{L}\p{N}_]*$/u.test(line) ||
+    /(?:^|[^\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]+$/u.test(line);

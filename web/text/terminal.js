@@ -20,7 +20,14 @@
 
 /** @type {Style} */
 const PLAIN = Object.freeze({
-    fg: null, bg: null, bold: false, dim: false, italic: false, underline: false, strike: false, inverse: false,
+    fg: null,
+    bg: null,
+    bold: false,
+    dim: false,
+    italic: false,
+    underline: false,
+    strike: false,
+    inverse: false,
 });
 
 /** An escape sequence that is longer than this is not one: nothing waits for its end. */
@@ -221,7 +228,7 @@ function piecesOf(cells) {
     /** @type {Piece[]} */
     const line = [];
     const { chars = [], styles = [] } = cells ?? {};
-    for (let from = 0; from < chars.length;) {
+    for (let from = 0; from < chars.length; ) {
         let to = from + 1;
         while (to < chars.length && styles[to] === styles[from]) to += 1;
         line.push({ text: chars.slice(from, to).join(''), style: styles[from] });
@@ -257,7 +264,9 @@ function theOne(style) {
     const name = Object.values(style).join();
     const one = known.get(name);
     if (one !== undefined) return one;
-    const isPlain = Object.entries(PLAIN).every(([key, value]) => style[/** @type {keyof Style} */ (key)] === value);
+    const isPlain = Object.entries(PLAIN).every(
+        ([key, value]) => style[/** @type {keyof Style} */ (key)] === value,
+    );
     if (known.size >= MOST_KNOWN) known.clear();
     known.set(name, isPlain ? null : style);
     return isPlain ? null : style;

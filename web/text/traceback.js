@@ -8,7 +8,10 @@
 // eslint-disable-next-line no-control-regex
 const COLOURS = /\x1b\[[0-9;:]*m/g;
 /** `Cell In[3], line 2`, older `Input In [3], in f()`, and `File <ipython-input-3-0a…>:2`. */
-const PLACES = [/^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)/, /^\s*File <ipython-input-(\d+)-\w+>[:,]\s*(?:line )?(\d+)/];
+const PLACES = [
+    /^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)/,
+    /^\s*File <ipython-input-(\d+)-\w+>[:,]\s*(?:line )?(\d+)/,
+];
 /** The line that only leads in: dashes, or the error's name and `Traceback (most recent call last)`. */
 const LEAD = /^-{20,}$|^\S+\s+Traceback \(most recent call last\)$/;
 
@@ -31,7 +34,8 @@ export function taken({ ename, evalue, traceback }) {
     // The last item says the title again; a note may follow it.
     if (last.trimStart().startsWith(ename) || last.trim() === title.trim()) {
         items.pop();
-        if (last.trim() !== title.trim() && last.startsWith(title)) after = last.slice(title.length).replace(evalue ? /^\n+/ : /^:?\s*/, '');
+        if (last.trim() !== title.trim() && last.startsWith(title))
+            after = last.slice(title.length).replace(evalue ? /^\n+/ : /^:?\s*/, '');
         else if (!last.startsWith(title)) after = last;
         // An error without words is told as "KeyboardInterrupt: ".
         if (!evalue) after = after.replace(/^:\s*/, '');
@@ -52,7 +56,10 @@ const LAST = 3;
  */
 export function shownAtFirst(frames, count) {
     if (frames.filter((one) => one.isFrame).length < MANY) return frames;
-    const wanted = new Set([frames.findLastIndex(({ place }) => place?.cell === count), frames.findLastIndex(({ place }) => place !== null)]);
+    const wanted = new Set([
+        frames.findLastIndex(({ place }) => place?.cell === count),
+        frames.findLastIndex(({ place }) => place !== null),
+    ]);
     /** @type {(Frame | number)[]} */
     const shown = [];
     let hidden = 0;
@@ -80,7 +87,9 @@ export function lineOfCell(frames, count) {
 /** A syntax error has its title in the same piece as its place. @param {string} item @param {string} ename */
 function withoutTitle(item, ename) {
     const lines = item.split('\n');
-    return lines.length > 1 && withoutColours(lines[lines.length - 1]).startsWith(`${ename}:`) ? lines.slice(0, -1).join('\n') : item;
+    return lines.length > 1 && withoutColours(lines[lines.length - 1]).startsWith(`${ename}:`)
+        ? lines.slice(0, -1).join('\n')
+        : item;
 }
 
 /** @param {string} text @returns {Frame} */
@@ -89,7 +98,13 @@ function frame(text) {
     const first = withoutColours(text.slice(0, end));
     for (const pattern of PLACES) {
         const found = first.match(pattern);
-        if (found) return { place: { cell: Number(found[1]), line: Number(found[2]) }, rest: first.slice(found[0].length), text: text.slice(end + 1), isFrame: true };
+        if (found)
+            return {
+                place: { cell: Number(found[1]), line: Number(found[2]) },
+                rest: first.slice(found[0].length),
+                text: text.slice(end + 1),
+                isFrame: true,
+            };
     }
     return { place: null, rest: '', text: text.replace(/^\n+/, ''), isFrame: /^\s*File /.test(first) };
 }

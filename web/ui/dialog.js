@@ -22,7 +22,8 @@ import { WORDS } from '../shell/words.js';
  */
 export function ask({ title, why, act, isBad, input, longest = 120, other }) {
     return show((done) => {
-        const value = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
+        const value = () =>
+            /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
         const key = (/** @type {KeyboardEvent} */ event) => {
             if (event.key !== 'Enter' || event.isComposing) return;
             // Else the same press would go to the button that gets the focus back.
@@ -49,8 +50,10 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
 export async function confirmByName({ title, why, act, name }) {
     const label = WORDS.typeName(name);
     const answer = await show((done) => {
-        const isTyped = (/** @type {Event} */ { target }) => /** @type {HTMLInputElement} */ (target).value.trim() === name;
-        const button = () => /** @type {HTMLButtonElement | null} */ (document.querySelector('dialog [data-main]'));
+        const isTyped = (/** @type {Event} */ { target }) =>
+            /** @type {HTMLInputElement} */ (target).value.trim() === name;
+        const button = () =>
+            /** @type {HTMLButtonElement | null} */ (document.querySelector('dialog [data-main]'));
         const typed = (/** @type {Event} */ event) => {
             const one = button();
             if (one) one.disabled = !isTyped(event);
@@ -75,11 +78,13 @@ export async function confirmByName({ title, why, act, name }) {
 
 /** Shows a text that the user has to copy by hand. @param {{title: string, why: string, text: string}} what */
 export function tell({ title, why, text }) {
-    return show((done) => html`
+    return show(
+        (done) => html`
         <h2>${title}</h2>
         <p>${why}</p>
         <input class="field" readonly value=${text} aria-label=${title} autofocus onFocus=${(/** @type {any} */ event) => event.target.select()} />
-        <div class="answers"><button class="button" data-main onClick=${() => done(null)}>${WORDS.close}</button></div>`);
+        <div class="answers"><button class="button" data-main onClick=${() => done(null)}>${WORDS.close}</button></div>`,
+    );
 }
 
 /** Shows a dialog of any content, until it is done. @param {(done: (answer: string | null) => void) => any} content @param {string} [kind] how it looks @returns {Promise<string | null>} */

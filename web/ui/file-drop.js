@@ -29,22 +29,29 @@ export function catchDrops(hover, take) {
         hover(depth > 0);
         if (type === 'drop' && dataTransfer && dataTransfer.files.length > 0) take([...dataTransfer.files]);
     };
-    for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop'])) addEventListener(kind, heard, { capture: true });
+    for (const kind of /** @type {const} */ (['dragenter', 'dragover', 'dragleave', 'drop']))
+        addEventListener(kind, heard, { capture: true });
 }
 
 /** Lies over the page while files are over it; frames of outputs would have them otherwise. @param {{hint: string}} props */
-export const Over = ({ hint }) => html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
+export const Over = ({ hint }) =>
+    html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
 
 /** Files were dropped on a notebook. @param {import('../notebook/page.js').Page} page @param {File[]} files */
 export function offerImport(page, files) {
     const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
     const [first] = fitting;
-    if (!first) return page.say(HOME_WORDS.droppedOther(files.map(({ name }) => name)), false, { stays: true });
+    if (!first)
+        return page.say(HOME_WORDS.droppedOther(files.map(({ name }) => name)), false, { stays: true });
     const large = fitting.find(({ size }) => size > notebooks.MAX_FILE_BYTES);
     if (large) return page.say(HOME_WORDS.tooLarge(large.name), true);
-    if (page.scope !== 'owner') return page.say(HOME_WORDS.droppedByGuest(first.name), false, { stays: true });
+    if (page.scope !== 'owner')
+        return page.say(HOME_WORDS.droppedByGuest(first.name), false, { stays: true });
     const act = () => void importAll(page, fitting);
-    return page.say(HOME_WORDS.dropped(fitting.map(({ name }) => name)), false, { stays: true, act: { text: HOME_WORDS.importIt(fitting.length), act } });
+    return page.say(HOME_WORDS.dropped(fitting.map(({ name }) => name)), false, {
+        stays: true,
+        act: { text: HOME_WORDS.importIt(fitting.length), act },
+    });
 }
 
 /** @param {import('../notebook/page.js').Page} page @param {File[]} files */
@@ -54,7 +61,10 @@ async function importAll(page, files) {
         const { made, leftOut } = await notebooks.importFiles(files, () => {});
         const open = () => location.assign(made.length === 1 ? notebooks.notebookAt(made[0]) : '/');
         if (!leftOut.length) return open();
-        return page.say(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, { stays: true, act: { text: HOME_WORDS.openIt(made.length), act: open } });
+        return page.say(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, {
+            stays: true,
+            act: { text: HOME_WORDS.openIt(made.length), act: open },
+        });
     } catch (error) {
         return page.say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
     }

@@ -4,7 +4,8 @@
 import { html } from '../vendor/preact.js';
 
 /** @param {string} path */
-const icon = (path) => () => html`
+const icon = (path) => () =>
+    html`
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5"
         stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${path} /></svg>`;
 
@@ -25,7 +26,9 @@ export const PinIcon = icon('M6 2.5h4l-.5 4 2 2.5h-7l2-2.5zM8 9v4.5');
 export const TableIcon = icon('M2.5 3.5h11v9h-11zM2.5 7h11M6.5 3.5v9');
 export const CommandIcon = icon('M3 4.5 6.5 8 3 11.5M8.5 12h4.5');
 export const GripIcon = icon('M6 4h.01M10 4h.01M6 8h.01M10 8h.01M6 12h.01M10 12h.01');
-export const LinkIcon = icon('M6.7 9.3a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.3 6.7a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9');
+export const LinkIcon = icon(
+    'M6.7 9.3a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.3 6.7a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9',
+);
 
 /** A new shoot from a cut stem. */
 export const Sprout = () => html`

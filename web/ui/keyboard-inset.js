@@ -16,7 +16,10 @@ export function keepInSight() {
         // Some browsers move the whole page up instead.
         if (isCovered) scrollTo(0, 0);
         const at = document.activeElement;
-        if (at?.closest('main')) (at.closest('.cm-editor')?.querySelector('.cm-activeLine, .cm-cursor-primary') ?? at).scrollIntoView({ block: 'nearest' });
+        if (at?.closest('main'))
+            (
+                at.closest('.cm-editor')?.querySelector('.cm-activeLine, .cm-cursor-primary') ?? at
+            ).scrollIntoView({ block: 'nearest' });
     };
     visible.addEventListener('resize', fit);
 }

@@ -53,10 +53,12 @@ export class List extends Component {
         return html`
             <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null} data-at=${at ? '' : null} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                ${offered(actions).map(({ text, hint, act, isBad }) => html`
+                ${offered(actions).map(
+                    ({ text, hint, act, isBad }) => html`
                     <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null} onClick=${choose(act)}>
                         ${text}${hint && html`<small>${hint}</small>`}
-                    </button>`)}
+                    </button>`,
+                )}
             </div>`;
     }
 }

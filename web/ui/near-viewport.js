@@ -4,9 +4,12 @@
 /** @type {WeakMap<Element, (isNear: boolean) => void>} */
 const watching = new WeakMap();
 
-const observer = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) watching.get(target)?.(isIntersecting);
-}, { rootMargin: '800px' });
+const observer = new IntersectionObserver(
+    (entries) => {
+        for (const { isIntersecting, target } of entries) watching.get(target)?.(isIntersecting);
+    },
+    { rootMargin: '800px' },
+);
 
 /** Once, when it comes near. @param {Element} element @param {() => void} what */
 export function whenNear(element, what) {

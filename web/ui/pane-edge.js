@@ -19,7 +19,8 @@ export class Edge extends Component {
     componentDidMount() {
         this.componentDidUpdate();
         // The value that is read out is the width that is there.
-        if (!this.state.width && this.edge?.parentElement) this.edge.setAttribute('aria-valuenow', String(Math.round(this.edge.parentElement.offsetWidth)));
+        if (!this.state.width && this.edge?.parentElement)
+            this.edge.setAttribute('aria-valuenow', String(Math.round(this.edge.parentElement.offsetWidth)));
     }
 
     componentDidUpdate() {
@@ -47,7 +48,9 @@ export class Edge extends Component {
         const [from, width] = [event.clientX, this.#width()];
         const move = (/** @type {PointerEvent} */ now) => this.#set(width + from - now.clientX);
         edge.addEventListener('pointermove', move);
-        edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move), { once: true });
+        edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move), {
+            once: true,
+        });
     }
 
     /** @param {KeyboardEvent} event */

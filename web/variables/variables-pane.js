@@ -25,7 +25,12 @@ const COLUMNS = /** @type {Column[]} */ (['name', 'type', 'shape', 'bytes', 'cel
 
 /** @extends {Component<{page: Page, rev: number}, PaneState>} */
 export class VariablesPane extends Component {
-    state = { open: /** @type {string[]} */ ([]), order: /** @type {Order | null} */ (this.props.page.around.recall('variablesOrder')), text: '', most: PAINTED };
+    state = {
+        open: /** @type {string[]} */ ([]),
+        order: /** @type {Order | null} */ (this.props.page.around.recall('variablesOrder')),
+        text: '',
+        most: PAINTED,
+    };
     stamp = '';
     /** @type {any} */
     content = null;
@@ -33,7 +38,9 @@ export class VariablesPane extends Component {
     /** @param {string} name */
     #toggle(name) {
         const { open } = this.state;
-        this.setState({ open: open.includes(name) ? open.filter((other) => other !== name) : [...open, name] });
+        this.setState({
+            open: open.includes(name) ? open.filter((other) => other !== name) : [...open, name],
+        });
     }
 
     /** Up, then down, then as it came. @param {Column} by */
@@ -52,7 +59,13 @@ export class VariablesPane extends Component {
         const all = shown?.list ?? [];
         const found = filtered(all, state.text);
         const { exec_count } = page.model.states.get(shown?.state ?? page.here) ?? { exec_count: 0 };
-        const said = !shown ? '' : shown.isOld ? SAY.isOld(exec_count) : variables.mayChange ? SAY.runs : `${SAY.count(found.length, all.length)} ${SAY.of(exec_count)}`;
+        const said = !shown
+            ? ''
+            : shown.isOld
+              ? SAY.isOld(exec_count)
+              : variables.mayChange
+                ? SAY.runs
+                : `${SAY.count(found.length, all.length)} ${SAY.of(exec_count)}`;
         return html`
             <aside class="side right" aria-label=${SAY.title} data-old=${shown?.isOld || variables.mayChange ? '' : null}>
                 <${Edge} name="variables" label=${SAY.width} />
@@ -61,9 +74,13 @@ export class VariablesPane extends Component {
                     <input class="field" type="search" aria-label=${SAY.filter} placeholder=${SAY.filterHint} value=${state.text} onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value, most: PAINTED })} />
                     <p class="hint" role="status">${said}</p>
                 </div>
-                ${!shown || all.length === 0 ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.again()}>${SAY.again}</button>`}`
-                    : found.length === 0 ? html`<p class="hint variables-none">${SAY.noneFound}</p>`
-                    : this.#table(page, found, lineage)}
+                ${
+                    !shown || all.length === 0
+                        ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.again()}>${SAY.again}</button>`}`
+                        : found.length === 0
+                          ? html`<p class="hint variables-none">${SAY.noneFound}</p>`
+                          : this.#table(page, found, lineage)
+                }
             </aside>`;
     }
 
@@ -81,7 +98,16 @@ export class VariablesPane extends Component {
     #table(page, found, lineage) {
         const { order, open, most, text } = this.state;
         // The page is painted with every line that a cell prints; a long table only when it differs.
-        const stamp = JSON.stringify([page.variables.shown?.state, page.variables.known.size, found.length, order, open, most, text, page.model.marksRev]);
+        const stamp = JSON.stringify([
+            page.variables.shown?.state,
+            page.variables.known.size,
+            found.length,
+            order,
+            open,
+            most,
+            text,
+            page.model.marksRev,
+        ]);
         if (stamp === this.stamp) return this.content;
         this.stamp = stamp;
         const cells = changedBy(lineage);
@@ -115,14 +141,20 @@ export class VariablesPane extends Component {
                 <td class="changed-by">${cell && html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)} title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>${cell.exec_count}</button>`}</td>
                 <td class="value" title=${repr.slice(0, 1000)} onClick=${() => this.#toggle(name)}>${lineOf(repr)}</td>
             </tr>`,
-            isOpen && html`<tr key=${`${name} whole`}><td class="whole" colspan="6"><${Whole} page=${page} variable=${variable} cell=${cell} /></td></tr>`,
+            isOpen &&
+                html`<tr key=${`${name} whole`}><td class="whole" colspan="6"><${Whole} page=${page} variable=${variable} cell=${cell} /></td></tr>`,
         ];
     }
 }
 
 /** All that is known of a variable. @param {{page: Page, variable: Variable, cell: State | undefined}} props */
 function Whole({ page, variable: { name, type, size, repr, summary, bytes: memory }, cell }) {
-    const facts = summary?.kind === 'array' ? factsOf(summary, memory) : memory != null ? [[SAY.stats.bytes, bytes(memory)]] : [];
+    const facts =
+        summary?.kind === 'array'
+            ? factsOf(summary, memory)
+            : memory != null
+              ? [[SAY.stats.bytes, bytes(memory)]]
+              : [];
     return html`
         <p class="whole-type">${[type, size].filter(Boolean).join(' ')}</p>
         <pre tabindex="0">${repr}</pre>
@@ -135,9 +167,15 @@ function Whole({ page, variable: { name, type, size, repr, summary, bytes: memor
 }
 
 /** @param {Extract<import('../shell/protocol.js').Summary, {kind: 'array'}>} summary @param {number | null | undefined} memory @returns {[string, any][]} */
-const factsOf = ({ dtype, min, max, mean, nulls }, memory) => /** @type {[string, any][]} */ ([
-    [SAY.stats.dtype, dtype], [SAY.stats.min, shortly(min)], [SAY.stats.max, shortly(max)], [SAY.stats.mean, shortly(mean)], [SAY.stats.nulls, nulls || ''], [SAY.stats.bytes, memory == null ? '' : bytes(memory)],
-]).filter(([, value]) => value !== '');
+const factsOf = ({ dtype, min, max, mean, nulls }, memory) =>
+    /** @type {[string, any][]} */ ([
+        [SAY.stats.dtype, dtype],
+        [SAY.stats.min, shortly(min)],
+        [SAY.stats.max, shortly(max)],
+        [SAY.stats.mean, shortly(mean)],
+        [SAY.stats.nulls, nulls || ''],
+        [SAY.stats.bytes, memory == null ? '' : bytes(memory)],
+    ]).filter(([, value]) => value !== '');
 
 /** @param {{name: string, columns: import('../shell/protocol.js').Column[], more: number}} props */
 const FrameColumns = ({ name, columns, more }) => html`
@@ -152,7 +190,9 @@ function goToCell(page, state) {
     page.comparing.close();
     page.around.now();
     const cell = page.cells().find((one) => one.kind === 'ran' && one.state.id === state.id);
-    const place = /** @type {HTMLElement | null} */ (document.querySelector(`[data-cell="${CSS.escape(cell?.key ?? '')}"]`));
+    const place = /** @type {HTMLElement | null} */ (
+        document.querySelector(`[data-cell="${CSS.escape(cell?.key ?? '')}"]`)
+    );
     place?.scrollIntoView({ block: 'nearest' });
     place?.focus({ preventScroll: true });
 }

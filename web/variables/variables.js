@@ -14,7 +14,15 @@ import { VARIABLES_WORDS as SAY } from './variables-words.js';
 /** How many states' variables are kept. */
 const KEPT = 50;
 /** What is there because it was imported or defined, not worked out: it stands behind the data. */
-const TOOLS = new Set(['module', 'function', 'type', 'ABCMeta', 'builtin_function_or_method', 'method', 'ufunc']);
+const TOOLS = new Set([
+    'module',
+    'function',
+    'type',
+    'ABCMeta',
+    'builtin_function_or_method',
+    'method',
+    'ufunc',
+]);
 
 export class Variables {
     /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around */
@@ -99,20 +107,27 @@ export class Variables {
 }
 
 /** @param {Variable[]} all @returns {Variable[]} each kind in the order in which it came */
-const dataFirst = (all) => [...all.filter(({ type }) => !TOOLS.has(type)), ...all.filter(({ type }) => TOOLS.has(type))];
+const dataFirst = (all) => [
+    ...all.filter(({ type }) => !TOOLS.has(type)),
+    ...all.filter(({ type }) => TOOLS.has(type)),
+];
 
 /**
  * Whether a state came back, or with more or fewer variables.
  * @param {State} before @param {State} now
  */
-const isOther = (before, now) => (before.living === 'replay') !== (now.living === 'replay')
-    || before.revival?.by !== now.revival?.by || missingOf(before).length !== missingOf(now).length;
+const isOther = (before, now) =>
+    (before.living === 'replay') !== (now.living === 'replay') ||
+    before.revival?.by !== now.revival?.by ||
+    missingOf(before).length !== missingOf(now).length;
 
 /** Those in whose name, type or value a text stands, whatever its case. @param {Variable[]} all @param {string} text @returns {Variable[]} */
 export function filtered(all, text) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return all;
-    return all.filter(({ name, type, repr }) => [name, type, repr].some((one) => one.toLowerCase().includes(wanted)));
+    return all.filter(({ name, type, repr }) =>
+        [name, type, repr].some((one) => one.toLowerCase().includes(wanted)),
+    );
 }
 
 /**
@@ -126,7 +141,14 @@ export function sorted(all, order, cells) {
     keyed.sort(({ key: a }, { key: b }) => {
         if (a === null || b === null) return Number(a === null) - Number(b === null);
         if (typeof a === 'number' && typeof b === 'number') return way * (a - b);
-        return way * (typeof a === typeof b ? String(a).localeCompare(String(b), 'en', { numeric: true }) : typeof a === 'number' ? -1 : 1);
+        return (
+            way *
+            (typeof a === typeof b
+                ? String(a).localeCompare(String(b), 'en', { numeric: true })
+                : typeof a === 'number'
+                  ? -1
+                  : 1)
+        );
     });
     return keyed.map(({ variable }) => variable);
 }

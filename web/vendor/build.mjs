@@ -49,8 +49,12 @@ const constructedSheets = {
     setup(/** @type {import('esbuild').PluginBuild} */ { onLoad }) {
         onLoad({ filter: /style-mod[/\\]src[/\\]style-mod\.js$/ }, async ({ path }) => {
             const before = await readFile(path, 'utf8');
-            const contents = before.replace('if (!root.head && root.adoptedStyleSheets', 'if (root.adoptedStyleSheets');
-            if (contents === before) throw new Error('style-mod has changed: look at how it mounts its sheets');
+            const contents = before.replace(
+                'if (!root.head && root.adoptedStyleSheets',
+                'if (root.adoptedStyleSheets',
+            );
+            if (contents === before)
+                throw new Error('style-mod has changed: look at how it mounts its sheets');
             return { contents };
         });
     },
@@ -91,10 +95,15 @@ export async function buildVendor(/** @type {string} */ into) {
 async function copyKatexStyle(/** @type {string} */ into) {
     const from = join(ROOT, 'node_modules/katex/dist');
     const css = await readFile(join(from, 'katex.min.css'), 'utf8');
-    const own = css.replace(/url\(fonts\/([\w-]+\.woff2)\) format\("woff2"\)[^;}]*/g, 'url($1) format("woff2")');
-    if (/url\(fonts/.test(own) || own === css) throw new Error('katex has changed: look at how its style names its fonts');
+    const own = css.replace(
+        /url\(fonts\/([\w-]+\.woff2)\) format\("woff2"\)[^;}]*/g,
+        'url($1) format("woff2")',
+    );
+    if (/url\(fonts/.test(own) || own === css)
+        throw new Error('katex has changed: look at how its style names its fonts');
     await writeFile(join(into, 'katex.css'), own);
-    for (const [, name] of own.matchAll(/url\(([\w-]+\.woff2)\)/g)) await copyFile(join(from, 'fonts', name), join(into, name));
+    for (const [, name] of own.matchAll(/url\(([\w-]+\.woff2)\)/g))
+        await copyFile(join(from, 'fonts', name), join(into, name));
 }
 
 async function licences(/** @type {string[]} */ packages) {
