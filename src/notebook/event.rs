@@ -1,4 +1,4 @@
-//! What happened to a notebook: whole facts, in past participles. The page folds them, the store keeps them.
+//! Events: what happened to a notebook, named by past participles.
 
 use super::{
     Base, Changes, DiskStatus, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Participant,
@@ -7,11 +7,20 @@ use super::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A fact. Every event that is published is also what the store saves, but for those that concern only what is alive
-/// now: prompts, `KeepableChanged`, `SavingChanged`, `MemoryMeasured`, `Replaying`, `StateSaved`, `TroubleChanged`, `PeopleChanged`.
+/// An event: clients get all of them, the store only facts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Event {
+    /// Part of the notebook. The store saves it.
+    Fact(Fact),
+    /// About processes, the disk or visitors as they are now. Gone with the server.
+    Live(Live),
+}
+
+/// A lasting change of a notebook.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub enum Fact {
     /// A run was asked for.
     RunAdded {
         /// The run, queued.
@@ -51,13 +60,6 @@ pub enum Event {
         /// Its new metadata.
         metadata: MimeBundle,
     },
-    /// Its code asks something, or (none) was answered.
-    PromptChanged {
-        /// The run.
-        exec_id: ExecId,
-        /// The question.
-        prompt: Option<Prompt>,
-    },
     /// Something was seen of a run that its user should know.
     RunWarned {
         /// The run.
@@ -81,13 +83,6 @@ pub enum Event {
         /// Which variables it read, assigned and deleted, when the client asked for that.
         #[serde(skip)]
         symbols: Option<Symbols>,
-    },
-    /// What a run had set until it failed can be kept from now on, or no longer.
-    KeepableChanged {
-        /// The run.
-        exec_id: ExecId,
-        /// Whether it can.
-        keepable: bool,
     },
     /// A state was made.
     StateAdded {
@@ -114,6 +109,43 @@ pub enum Event {
         removed: Vec<DraftId>,
         /// Drafts that hang on the state now, wherever they hung before, in their order.
         put: Vec<PlacedDraft>,
+    },
+    /// What a state's cell did to the variables is known.
+    ChangesFound {
+        /// The state.
+        state: StateId,
+        /// What it did.
+        changes: Changes,
+    },
+    /// A task has another checkpoint.
+    TaskSaved {
+        /// The checkpoint.
+        checkpoint: TaskCheckpoint,
+    },
+    /// Only the root is left.
+    Reset {
+        /// The notebook as it is now.
+        notebook: Snapshot,
+    },
+}
+
+/// A change of what is not saved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Live {
+    /// Its code asks something, or (none) was answered.
+    PromptChanged {
+        /// The run.
+        exec_id: ExecId,
+        /// The question.
+        prompt: Option<Prompt>,
+    },
+    /// What a run had set until it failed can be kept from now on, or no longer.
+    KeepableChanged {
+        /// The run.
+        exec_id: ExecId,
+        /// Whether it can.
+        keepable: bool,
     },
     /// What is being done about a state's checkpoint.
     SavingChanged {
@@ -151,13 +183,6 @@ pub enum Event {
         #[serde(rename = "trouble")]
         disk_status: Option<DiskStatus>,
     },
-    /// What a state's cell did to the variables is known.
-    ChangesFound {
-        /// The state.
-        state: StateId,
-        /// What it did.
-        changes: Changes,
-    },
     /// These look at the notebook now.
     #[serde(rename = "people_changed")]
     PresenceChanged {
@@ -165,46 +190,56 @@ pub enum Event {
         #[serde(rename = "people")]
         participants: Vec<Participant>,
     },
-    /// A task has another checkpoint.
-    TaskSaved {
-        /// The checkpoint.
-        checkpoint: TaskCheckpoint,
-    },
-    /// Only the root is left.
-    Reset {
-        /// The notebook as it is now.
-        notebook: Snapshot,
-    },
+}
+
+impl From<Fact> for Event {
+    fn from(fact: Fact) -> Self {
+        Self::Fact(fact)
+    }
+}
+
+impl From<Live> for Event {
+    fn from(live: Live) -> Self {
+        Self::Live(live)
+    }
 }
 
 impl Event {
+    /// The fact, if it is one.
+    pub fn fact(&self) -> Option<&Fact> {
+        if let Self::Fact(fact) = self { Some(fact) } else { None }
+    }
+
     /// The run that it is about.
     pub fn run(&self) -> Option<&ExecId> {
+        match self {
+            Self::Fact(fact) => fact.run(),
+            Self::Live(live) => live.run(),
+        }
+    }
+}
+
+impl Fact {
+    fn run(&self) -> Option<&ExecId> {
         match self {
             Self::RunAdded { run } => Some(&run.exec_id),
             Self::RunStarted { exec_id, .. }
             | Self::OutputAdded { exec_id, .. }
             | Self::OutputsCleared { exec_id, .. }
             | Self::DisplayUpdated { exec_id, .. }
-            | Self::PromptChanged { exec_id, .. }
+            | Self::RunWarned { exec_id, .. }
             | Self::RunEnded { exec_id, .. } => Some(exec_id),
             _ => None,
         }
     }
+}
 
-    /// Whether it belongs to what is kept, and not only to what is alive now.
-    pub fn is_kept(&self) -> bool {
-        !matches!(
-            self,
-            Self::PromptChanged { .. }
-                | Self::KeepableChanged { .. }
-                | Self::SavingChanged { .. }
-                | Self::MemoryMeasured { .. }
-                | Self::Replaying { .. }
-                | Self::StateSaved { .. }
-                | Self::DiskStatusChanged { .. }
-                | Self::PresenceChanged { .. }
-        )
+impl Live {
+    fn run(&self) -> Option<&ExecId> {
+        match self {
+            Self::PromptChanged { exec_id, .. } | Self::KeepableChanged { exec_id, .. } => Some(exec_id),
+            _ => None,
+        }
     }
 }
 

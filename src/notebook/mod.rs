@@ -14,7 +14,7 @@ mod pieces;
 mod record;
 
 pub use command::{Command, Completion, Inspection, Line, Refused, Reply, Signature, Variable};
-pub use event::{Event, Snapshot};
+pub use event::{Event, Fact, Live, Snapshot};
 #[cfg(test)]
 pub(crate) use graph::SEEN;
 pub use graph::{Notebook, Parts};

@@ -90,10 +90,11 @@ fn text_of<T: Serialize>(message: &T) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notebook::{Notebook, StateId};
+    use crate::notebook::{Fact, Live, Notebook, StateId};
 
     fn event(n: usize) -> Event {
-        Event::DraftsChanged { on: StateId::new(format!("{n}")), removed: Vec::new(), put: Vec::new() }
+        let on = StateId::new(format!("{n}"));
+        Fact::DraftsChanged { on, removed: Vec::new(), put: Vec::new() }.into()
     }
 
     fn whole(missed: Missed) -> String {
@@ -105,6 +106,18 @@ mod tests {
 
     fn snapshot() -> Snapshot {
         Notebook::new("n", 0.0).snapshot()
+    }
+
+    #[test]
+    fn facts_and_live_events_are_one_flat_object() {
+        let mut log = Log::new();
+        let mut client = log.subscribe(None, snapshot).events;
+        log.publish(&event(1));
+        log.publish(&Live::StateSaved { state: StateId::root() }.into());
+        let mut next = || client.try_recv().expect("an event").replace(&log.epoch, "E");
+        let put = r#""event":"drafts_changed","on":"1","removed":[],"put":[]}"#;
+        assert_eq!(next(), format!(r#"{{"epoch":"E","seq":1,{put}"#));
+        assert_eq!(next(), r#"{"epoch":"E","seq":2,"event":"state_saved","state":"initial"}"#);
     }
 
     #[test]
@@ -141,7 +154,8 @@ mod tests {
         let mut log = Log::new();
         let big = StateId::new("x".repeat(MAX_KEPT_BYTES / 2));
         for _ in 0..3 {
-            log.publish(&Event::DraftsChanged { on: big.clone(), removed: Vec::new(), put: Vec::new() });
+            let on = big.clone();
+            log.publish(&Fact::DraftsChanged { on, removed: Vec::new(), put: Vec::new() }.into());
         }
         let position = Position { epoch: log.epoch.clone(), seq: 0 };
         assert!(whole(log.subscribe(Some(&position), snapshot).missed).contains("snapshot"));

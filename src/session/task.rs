@@ -9,7 +9,7 @@ use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
 use super::{Home, NotebookConfig, Session, measure};
 use crate::allocator;
 use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
-use crate::notebook::{DiskStatus, Event, ExecId, Notebook, Refused, Reply, StateId};
+use crate::notebook::{DiskStatus, Event, ExecId, Fact, Live, Notebook, Refused, Reply, StateId};
 use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
 use crate::threads::Threads;
 use futures_util::FutureExt;
@@ -324,7 +324,7 @@ impl Task {
                     self.feed(Input::Trouble(None));
                 }
                 for state in states {
-                    self.log.publish(&Event::StateSaved { state });
+                    self.log.publish(&Live::StateSaved { state }.into());
                 }
             }
             store::StoreEvent::Failed { trouble } => self.failed(trouble),
@@ -427,8 +427,8 @@ impl Task {
 
     fn feed(&mut self, input: Input) {
         let effects = self.machine.step(now_ms(), input);
-        let is_kept = |effect: &Effect| matches!(effect, Effect::Publish(event) if event.is_kept());
-        self.unsaved.coming = effects.iter().filter(|effect| is_kept(effect)).count();
+        let is_fact = |effect: &Effect| matches!(effect, Effect::Publish(event) if event.fact().is_some());
+        self.unsaved.coming = effects.iter().filter(|effect| is_fact(effect)).count();
         for effect in effects {
             self.carry_out(effect);
         }
@@ -492,15 +492,15 @@ impl Task {
             allocator::give_small_blocks_back_soon();
         }
         let number = self.log.publish(event);
-        if event.is_kept() {
+        if let Event::Fact(fact) = event {
             self.unsaved.given = number;
-            if let Event::StateAdded { state } = event {
+            if let Fact::StateAdded { state } = fact {
                 self.unsaved.states.push_back((number, state.id.clone()));
             }
             self.unsaved.coming = self.unsaved.coming.saturating_sub(1);
             match self.unsaved.coming {
-                0 => self.store.save(number, event),
-                _ => self.store.save_with_next(number, event),
+                0 => self.store.save(number, fact),
+                _ => self.store.save_with_next(number, fact),
             }
         }
     }
@@ -508,8 +508,8 @@ impl Task {
     /// Whether many small items go with an event, or copies of them that were on their way.
     fn frees_much(&self, event: &Event) -> bool {
         match event {
-            Event::Reset { .. } | Event::Removed { .. } => true,
-            Event::RunEnded { exec_id, .. } => {
+            Event::Fact(Fact::Reset { .. } | Fact::Removed { .. }) => true,
+            Event::Fact(Fact::RunEnded { exec_id, .. }) => {
                 let run = self.machine.notebook().run(exec_id);
                 run.is_some_and(|run| run.outputs.kept_bytes() > MANY_BYTES)
             }

@@ -30,7 +30,7 @@ pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, 
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Event, KeptLink, Notebook, Parts, Refused, StateId};
+use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Notebook, Parts, Refused, StateId};
 use key::Seal;
 use open::Paths;
 use std::path::{Path, PathBuf};
@@ -186,19 +186,17 @@ impl Store {
     }
 
     /// Saves a fact. Never waits; facts are written in the order in which they come. `number` grows.
-    pub fn save(&self, number: u64, fact: &Event) {
+    pub fn save(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, false);
     }
 
     /// Saves a fact together with the next, which must come at once: both are on disk, or neither is.
-    pub fn save_with_next(&self, number: u64, fact: &Event) {
+    pub fn save_with_next(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, true);
     }
 
-    fn save_fact(&self, number: u64, fact: &Event, has_next: bool) {
-        let bytes = bytes_of(fact);
-        let fact = bytes.map(|_| Box::new(fact.clone()));
-        self.send(Job::Fact { number, fact, bytes: bytes.unwrap_or_default(), has_next });
+    fn save_fact(&self, number: u64, fact: &Fact, has_next: bool) {
+        self.send(Job::Fact { number, fact: Box::new(fact.clone()), bytes: bytes_of(fact), has_next });
     }
 
     /// Somebody waits for the facts so far: they are not kept waiting for more.
@@ -293,18 +291,18 @@ fn parts_of(notebook: &Notebook) -> Parts {
     }
 }
 
-/// What a fact holds in memory, near enough; none when it is one that is not kept.
-fn bytes_of(fact: &Event) -> Option<usize> {
+/// Estimated bytes that a fact holds in memory.
+fn bytes_of(fact: &Fact) -> usize {
     const LITTLE: usize = 256;
-    fact.is_kept().then(|| match fact {
-        Event::OutputAdded { output, .. } => LITTLE + output.size(),
-        Event::DisplayUpdated { data, .. } => {
+    match fact {
+        Fact::OutputAdded { output, .. } => LITTLE + output.size(),
+        Fact::DisplayUpdated { data, .. } => {
             LITTLE + data.values().map(|value| value.as_str().map_or(LITTLE, str::len)).sum::<usize>()
         }
-        Event::RunAdded { run } => LITTLE + run.code.len() + run.outputs.kept_bytes(),
-        Event::DraftsChanged { put, .. } => LITTLE + put.iter().map(|p| p.draft.source.len()).sum::<usize>(),
+        Fact::RunAdded { run } => LITTLE + run.code.len() + run.outputs.kept_bytes(),
+        Fact::DraftsChanged { put, .. } => LITTLE + put.iter().map(|p| p.draft.source.len()).sum::<usize>(),
         _ => LITTLE,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::tables::{Fault, LINKS, META, Tables};
 use super::write::Writer;
 use super::{NewCheckpoint, StoreEvent};
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Event, KeptLink, Parts, StateId};
+use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Parts, StateId};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -38,8 +38,7 @@ type Answer<T> = Box<dyn FnOnce(Result<T, DiskStatus>) + Send>;
 pub(super) enum Job {
     Fact {
         number: u64,
-        /// None: it is one that is not kept, of which only the number counts.
-        fact: Option<Box<Event>>,
+        fact: Box<Fact>,
         bytes: usize,
         /// The next fact comes at once, and without it this one is not to be on disk.
         has_next: bool,
@@ -233,12 +232,12 @@ impl Thread {
 
     /// Begins the transaction with the first job that needs one.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
-        if matches!(job, Job::Fact { fact: None, .. } | Job::Copy(..) | Job::Hurry | Job::Close) {
+        if matches!(job, Job::Copy(..) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
         }
         writer.begin()?;
         Ok(match job {
-            Job::Fact { fact: Some(fact), .. } => {
+            Job::Fact { fact, .. } => {
                 writer.fact(fact)?;
                 Done::Nothing
             }
@@ -252,7 +251,7 @@ impl Thread {
                 writer.tables.replace_all(&LINKS, link_rows(links, &self.seal))?;
                 Done::Nothing
             }
-            Job::Fact { fact: None, .. } | Job::Copy(..) | Job::Hurry | Job::Close => Done::Nothing,
+            Job::Copy(..) | Job::Hurry | Job::Close => Done::Nothing,
         })
     }
 

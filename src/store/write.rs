@@ -6,7 +6,7 @@ use super::record::{Entry, Plain, Said, StoredRun, StoredState, entries, replay,
 use super::tables::{CHECKPOINTS, Cell, DRAFTS, Fault, META, NAMES, OUTPUTS, RUNS, STATES, TASKS, Tables};
 use crate::blobs::Blobs;
 use crate::notebook::{
-    Changes, Draft, DraftId, Event, ExecId, Outputs, Parts, PlacedDraft, Residency, Run, State, StateId,
+    Changes, Draft, DraftId, ExecId, Fact, Outputs, Parts, PlacedDraft, Residency, Run, State, StateId,
     TaskCheckpoint,
 };
 use serde::Serialize;
@@ -90,21 +90,21 @@ impl Writer {
     }
 
     /// Writes one fact.
-    pub(super) fn fact(&mut self, fact: &Event) -> Result<(), Fault> {
+    pub(super) fn fact(&mut self, fact: &Fact) -> Result<(), Fault> {
         match fact {
-            Event::RunAdded { run } => self.run(run),
-            Event::RunStarted { exec_id, on, started_at } => self.change_run(exec_id, |run| {
+            Fact::RunAdded { run } => self.run(run),
+            Fact::RunStarted { exec_id, on, started_at } => self.change_run(exec_id, |run| {
                 run.status = crate::notebook::RunStatus::Running;
                 run.on = on.clone();
                 run.started_at = Some(*started_at);
             }),
-            Event::OutputAdded { exec_id, output } => self.log(exec_id, &Said::Output(Cow::Borrowed(output))),
-            Event::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &Said::ClearWhenNext),
-            Event::OutputsCleared { exec_id, wait: false } => {
+            Fact::OutputAdded { exec_id, output } => self.log(exec_id, &Said::Output(Cow::Borrowed(output))),
+            Fact::OutputsCleared { exec_id, wait: true } => self.log(exec_id, &Said::ClearWhenNext),
+            Fact::OutputsCleared { exec_id, wait: false } => {
                 self.logs.remove(exec_id);
                 self.tables.remove(&OUTPUTS, "run", exec_id.as_str())
             }
-            Event::DisplayUpdated { exec_id, display_id, data, metadata } => self.log(
+            Fact::DisplayUpdated { exec_id, display_id, data, metadata } => self.log(
                 exec_id,
                 &Entry::Update {
                     display_id: display_id.clone(),
@@ -112,10 +112,10 @@ impl Writer {
                     metadata: metadata.clone(),
                 },
             ),
-            Event::RunWarned { exec_id, warning } => {
+            Fact::RunWarned { exec_id, warning } => {
                 self.change_run(exec_id, |run| run.warnings.push(warning.clone()))
             }
-            Event::RunEnded { exec_id, status, error, duration_ms, state, symbols } => {
+            Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols } => {
                 self.change_run(exec_id, |run| {
                     run.status = *status;
                     run.error.clone_from(error);
@@ -126,21 +126,21 @@ impl Writer {
                 self.logs.remove(exec_id);
                 self.compact(exec_id)
             }
-            Event::StateAdded { state } => self.add_state(state),
-            Event::StateChanged { state } => self.change_state(state),
-            Event::ChangesFound { state, changes } => self.changes(state, changes),
-            Event::Removed { states, runs } => {
+            Fact::StateAdded { state } => self.add_state(state),
+            Fact::StateChanged { state } => self.change_state(state),
+            Fact::ChangesFound { state, changes } => self.changes(state, changes),
+            Fact::Removed { states, runs } => {
                 for run in runs {
                     self.remove_run(run)?;
                 }
                 states.iter().try_for_each(|state| self.remove_state(state))
             }
-            Event::DraftsChanged { on, removed, put } => self.drafts(on, removed, put),
-            Event::TaskSaved { checkpoint } => {
+            Fact::DraftsChanged { on, removed, put } => self.drafts(on, removed, put),
+            Fact::TaskSaved { checkpoint } => {
                 let pos = self.tables.new_pos();
                 self.tables.put(&TASKS, &task_row(checkpoint, pos)?)
             }
-            Event::Reset { notebook } => {
+            Fact::Reset { notebook } => {
                 let names = notebook.states.iter().filter(|s| s.residency != Residency::Deleted);
                 let parts = Parts {
                     name: notebook.name.clone(),
@@ -152,14 +152,6 @@ impl Writer {
                 };
                 self.graph(&parts)
             }
-            Event::PromptChanged { .. }
-            | Event::KeepableChanged { .. }
-            | Event::SavingChanged { .. }
-            | Event::MemoryMeasured { .. }
-            | Event::Replaying { .. }
-            | Event::StateSaved { .. }
-            | Event::DiskStatusChanged { .. }
-            | Event::PresenceChanged { .. } => Ok(()),
         }
     }
 

@@ -105,7 +105,7 @@ async function serve(request, response) {
         if (url.pathname.endsWith('/commands')) return say(200, {});
         if (url.pathname === '/api/notebooks') return say(200, { name: JSON.parse(body).name });
         if (request.method === 'DELETE')
-            return (links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end());
+            return links.delete(url.pathname.split('/').at(-1)), response.writeHead(204).end();
         if (request.method === 'GET') return say(200, { links: [...links.values()] });
         const { scope, notebook = 'main', label = null, expires_in } = JSON.parse(body);
         const link = {

@@ -3,7 +3,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, Missing, Residency, RestoredFrom, Saving, State, StateId};
+use crate::notebook::{Live, Missing, Residency, RestoredFrom, Saving, State, StateId};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ impl Machine {
                 && state.memory_bytes != Some(bytes)
             {
                 state.memory_bytes = Some(bytes);
-                self.publish(Event::MemoryMeasured { state: id, memory_bytes: bytes });
+                self.publish(Live::MemoryMeasured { state: id, memory_bytes: bytes });
             }
         }
         self.memory.alarm_is_set = false;

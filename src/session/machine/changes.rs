@@ -5,7 +5,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::{Fingerprint, Fingerprints, ProcId, Role};
-use crate::notebook::{Changes, Event, RunStatus, StateId};
+use crate::notebook::{Changes, Fact, RunStatus, StateId};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -168,7 +168,7 @@ impl Machine {
         let changes = changes(before, now);
         if let Some(state) = self.notebook.state_mut(id) {
             state.changes = Some(changes.clone());
-            self.publish(Event::ChangesFound { state: id.clone(), changes });
+            self.publish(Fact::ChangesFound { state: id.clone(), changes });
         }
     }
 

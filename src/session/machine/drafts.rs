@@ -2,7 +2,7 @@
 
 use super::{Machine, not_found};
 use crate::notebook::{
-    Draft, DraftId, DraftKind, Event, ExecId, Line, Refused, Reply, Residency, Run, StateId,
+    Draft, DraftId, DraftKind, ExecId, Fact, Line, Refused, Reply, Residency, Run, StateId,
 };
 use std::collections::HashSet;
 
@@ -193,10 +193,10 @@ impl Machine {
             return;
         }
         let put = self.notebook.placed_drafts(&on, &chosen);
-        self.publish(Event::DraftsChanged { on, removed: Vec::new(), put });
+        self.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
     }
 
     fn publish_removed_drafts(&mut self, on: StateId, removed: Vec<DraftId>) {
-        self.publish(Event::DraftsChanged { on, removed, put: Vec::new() });
+        self.publish(Fact::DraftsChanged { on, removed, put: Vec::new() });
     }
 }

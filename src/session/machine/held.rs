@@ -13,7 +13,7 @@ use super::hangs::Hazards;
 use super::heads::Head;
 use super::{Alarm, Effect, Machine, not_found};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{DraftId, Event, ExecId, Refused, Reply, Residency, Run, RunStatus, StateId};
+use crate::notebook::{DraftId, ExecId, Fact, Live, Refused, Reply, Residency, Run, RunStatus, StateId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -175,7 +175,7 @@ impl Machine {
     fn set_keepable(&mut self, run: &ExecId, keepable: bool) {
         if let Some(own) = self.notebook.run_mut(run) {
             own.keepable = keepable;
-            self.publish(Event::KeepableChanged { exec_id: run.clone(), keepable });
+            self.publish(Live::KeepableChanged { exec_id: run.clone(), keepable });
         }
     }
 
@@ -287,7 +287,7 @@ impl Machine {
         let Some(run) = self.notebook.run(exec_id) else { return };
         let (exec_id, status, error) = (exec_id.clone(), run.status, run.error.clone());
         let (duration_ms, state, symbols) = (run.duration_ms, run.state.clone(), run.symbols.clone());
-        self.publish(Event::RunEnded { exec_id, status, error, duration_ms, state, symbols });
+        self.publish(Fact::RunEnded { exec_id, status, error, duration_ms, state, symbols });
     }
 }
 

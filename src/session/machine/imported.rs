@@ -1,7 +1,7 @@
 //! Outputs that came in a file: each stands below its draft, and goes with it.
 
 use super::Machine;
-use crate::notebook::{DraftId, Event, ExecId, Run, RunStatus};
+use crate::notebook::{DraftId, ExecId, Fact, Run, RunStatus};
 use std::collections::HashSet;
 
 impl Machine {
@@ -18,7 +18,7 @@ impl Machine {
             self.notebook.drop_attempt(run);
         }
         if !runs.is_empty() {
-            self.publish(Event::Removed { states: Vec::new(), runs });
+            self.publish(Fact::Removed { states: Vec::new(), runs });
         }
     }
 }

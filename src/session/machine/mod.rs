@@ -36,7 +36,7 @@ mod tests;
 
 use crate::kernel::{Cell, Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, Seen, Wanted};
 use crate::notebook::{
-    Checkpoint, Command, DiskStatus, Event, ExecId, Notebook, Output, Refused, Reply, StateId,
+    Checkpoint, Command, DiskStatus, Event, ExecId, Fact, Notebook, Output, Refused, Reply, StateId,
 };
 pub use budget::Budget;
 use budget::Memory;
@@ -126,7 +126,7 @@ pub struct Adopted {
 /// Something to be done.
 #[derive(Debug, PartialEq)]
 pub(super) enum Effect {
-    /// Tell everybody, and save it: every published event is a fact of the notebook.
+    /// Send an event to all clients; a fact is also saved.
     Publish(Box<Event>),
     /// Answer a command.
     Answer(Ticket, Box<Reply>),
@@ -429,7 +429,8 @@ impl Machine {
         }
     }
 
-    fn publish(&mut self, event: Event) {
+    fn publish(&mut self, event: impl Into<Event>) {
+        let event = event.into();
         if event.run().is_some_and(|run| self.notebook.is_passing(run)) {
             return;
         }
@@ -439,7 +440,7 @@ impl Machine {
     /// Tells everybody what a state is like now.
     fn publish_state(&mut self, id: &StateId) {
         if let Some(state) = self.notebook.state(id).cloned() {
-            self.publish(Event::StateChanged { state });
+            self.publish(Fact::StateChanged { state });
         }
     }
 

@@ -2,14 +2,14 @@
 
 use super::{Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{Event, ExecId, MimeBundle, Output, Prompt, Refused, Reply, Updated};
+use crate::notebook::{ExecId, Fact, Live, MimeBundle, Output, Prompt, Refused, Reply, Updated};
 
 impl Machine {
     /// A head printed or showed something.
     pub(super) fn output(&mut self, head: ProcId, output: Output) {
         let Some(exec_id) = self.run_of(head) else { return };
         if let Some(output) = self.notebook.run_mut(&exec_id).and_then(|run| run.outputs.push(output)) {
-            self.publish(Event::OutputAdded { exec_id, output });
+            self.publish(Fact::OutputAdded { exec_id, output });
         }
     }
 
@@ -24,7 +24,7 @@ impl Machine {
         let Some(exec_id) = self.run_of(head) else { return };
         let Some(run) = self.notebook.run_mut(&exec_id) else { return };
         match run.outputs.update_display(&display_id, &data, &metadata) {
-            Updated::Yes => self.publish(Event::DisplayUpdated { exec_id, display_id, data, metadata }),
+            Updated::Yes => self.publish(Fact::DisplayUpdated { exec_id, display_id, data, metadata }),
             Updated::NoRoom => {}
             Updated::NotThere => {
                 self.output(head, Output::DisplayData { data, metadata, display_id: Some(display_id) });
@@ -37,7 +37,7 @@ impl Machine {
         let Some(exec_id) = self.run_of(head) else { return };
         if let Some(run) = self.notebook.run_mut(&exec_id) {
             run.outputs.clear(wait);
-            self.publish(Event::OutputsCleared { exec_id, wait });
+            self.publish(Fact::OutputsCleared { exec_id, wait });
         }
     }
 
@@ -46,7 +46,7 @@ impl Machine {
         let Some(exec_id) = self.run_of(head) else { return };
         if let Some(run) = self.notebook.run_mut(&exec_id) {
             run.prompt.clone_from(&prompt);
-            self.publish(Event::PromptChanged { exec_id, prompt });
+            self.publish(Live::PromptChanged { exec_id, prompt });
         }
     }
 

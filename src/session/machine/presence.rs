@@ -1,7 +1,7 @@
 //! Who looks at the notebook, and where they stand. Nothing of it is kept: whoever has left is forgotten.
 
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::notebook::{Event, Participant, Refused, Reply, StateId};
+use crate::notebook::{Live, Participant, Refused, Reply, StateId};
 use std::time::Duration;
 
 /// How many people are shown at most. Each change sends all of them to everybody.
@@ -96,7 +96,7 @@ impl Machine {
         let people = self.notebook.participants().to_vec();
         self.presence.told.clone_from(&people);
         self.presence.told_at = self.now_ms;
-        self.publish(Event::PresenceChanged { participants: people });
+        self.publish(Live::PresenceChanged { participants: people });
     }
 }
 

@@ -8,7 +8,7 @@ use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains, Role};
 use crate::notebook::{
-    Checkpoint, Event, ExecId, Rebuild, Refused, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving,
+    Checkpoint, ExecId, Live, Rebuild, Refused, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving,
     State, StateId,
 };
 
@@ -109,7 +109,7 @@ impl Machine {
             let (tickets, runs, replays, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             self.replays
                 .insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, replays, spare });
-            self.publish(Event::Replaying { state: target.clone(), done: 0, total });
+            self.publish(Live::Replaying { state: target.clone(), done: 0, total });
             self.run_step(target);
         }
         self.replays.get_mut(target).ok_or_else(|| not_found("state", target))
@@ -190,7 +190,7 @@ impl Machine {
         let Some(replay) = self.replays.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
-        self.publish(Event::Replaying { state: target.clone(), done, total });
+        self.publish(Live::Replaying { state: target.clone(), done, total });
         if done < total {
             return self.run_step(target);
         }
@@ -255,7 +255,7 @@ impl Machine {
         let Some(replay) = self.replays.remove(target) else { return };
         self.discard(replay.head);
         self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
-        self.publish(Event::Replaying { state: target.clone(), done: 0, total: 0 });
+        self.publish(Live::Replaying { state: target.clone(), done: 0, total: 0 });
         let how = "run its cells by hand and change what fails";
         let refused = Refused::new("lost", format!("replay state {target}"), why, how);
         self.answer_all(replay.tickets, &Reply::Refused(refused));

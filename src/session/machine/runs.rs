@@ -9,7 +9,7 @@ use super::watch::Watch;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
-    Asked, Base, Command, DraftId, Event, ExecId, Line, OnError, Output, Outputs, Reading, Refused, Reply,
+    Asked, Base, Command, DraftId, ExecId, Fact, Line, OnError, Output, Outputs, Reading, Refused, Reply,
     Run, RunError, RunStatus, StateId, Symbols,
 };
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ impl Machine {
             self.notebook.add_passing(run);
         } else {
             self.notebook.add_run(run.clone());
-            self.publish(Event::RunAdded { run });
+            self.publish(Fact::RunAdded { run });
         }
         if let Base::State(state) = on {
             self.begin(&exec_id, &state);
@@ -348,7 +348,7 @@ impl Machine {
         }
         self.begin_to_weigh(&exec_id, &at);
         self.begin_to_watch(head, &exec_id);
-        self.publish(Event::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
+        self.publish(Fact::RunStarted { exec_id: exec_id.clone(), on, started_at: now_ms });
         if self.is_stopping(&exec_id) {
             self.ask_to_stop(head, &exec_id);
         }
@@ -515,16 +515,9 @@ impl Machine {
         let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
         let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
-            self.publish(Event::OutputAdded { exec_id: exec_id.clone(), output });
+            self.publish(Fact::OutputAdded { exec_id: exec_id.clone(), output });
         }
-        self.publish(Event::RunEnded {
-            exec_id: exec_id.clone(),
-            status,
-            error,
-            duration_ms,
-            state,
-            symbols,
-        });
+        self.publish(Fact::RunEnded { exec_id: exec_id.clone(), status, error, duration_ms, state, symbols });
         let waiting =
             self.requests.get_mut(exec_id).map(|r| std::mem::take(&mut r.waiting)).unwrap_or_default();
         for ticket in waiting {

@@ -6,7 +6,7 @@
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Contents, ProcId, Role};
 use crate::notebook::{
-    Checkpoint, DiskStatus, Event, ExecId, Form, Refused, Reply, Residency, RestoredFrom, Saving, State,
+    Checkpoint, DiskStatus, ExecId, Form, Live, Refused, Reply, Residency, RestoredFrom, Saving, State,
     StateId,
 };
 use serde_json::{Map, Value};
@@ -490,7 +490,7 @@ impl Machine {
     pub(super) fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         let is_over = trouble.is_none();
         self.notebook.set_disk_status(trouble.clone());
-        self.publish(Event::DiskStatusChanged { disk_status: trouble.clone() });
+        self.publish(Live::DiskStatusChanged { disk_status: trouble.clone() });
         if let Some(trouble) = &trouble {
             self.refuse_wishes(trouble);
         }
@@ -509,7 +509,7 @@ impl Machine {
             && state.saving != saving
         {
             state.saving = saving.clone();
-            self.publish(Event::SavingChanged { state: id.clone(), saving });
+            self.publish(Live::SavingChanged { state: id.clone(), saving });
             self.note_may_be_due(id);
         }
     }

@@ -6,7 +6,7 @@ use super::heads::Doing;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Base, Event, ExecId, Form, Missing, Refused, Reply, Residency, RestoredFrom, RunStatus, Saving, State,
+    Base, ExecId, Fact, Form, Missing, Refused, Reply, Residency, RestoredFrom, RunStatus, Saving, State,
     StateId, Variable,
 };
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Machine {
         if let Some(earlier) = renamed {
             self.publish_state(&earlier);
         }
-        self.publish(Event::StateAdded { state });
+        self.publish(Fact::StateAdded { state });
         id
     }
 
@@ -549,7 +549,7 @@ impl Machine {
         }
         let stays = before.iter().rev().find(|id| !states.contains(id)).cloned();
         self.move_people(&stays.unwrap_or_else(StateId::root), |id| states.contains(id));
-        self.publish(Event::Removed { states, runs });
+        self.publish(Fact::Removed { states, runs });
     }
 
     /// Forgets a run that left no state.
@@ -561,7 +561,7 @@ impl Machine {
         let mut runs = vec![exec_id];
         runs.extend(self.notebook.drop_stranded(&runs));
         self.requests.forget(&runs);
-        self.publish(Event::Removed { states: Vec::new(), runs });
+        self.publish(Fact::Removed { states: Vec::new(), runs });
         Reply::Done
     }
 
@@ -603,7 +603,7 @@ impl Machine {
             self.spawn_root();
         }
         let notebook = self.notebook.snapshot();
-        self.publish(Event::Reset { notebook });
+        self.publish(Fact::Reset { notebook });
         Reply::Done
     }
 }

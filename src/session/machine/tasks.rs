@@ -3,7 +3,7 @@
 use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, DiskStatus, Event, ExecId, Outputs, Refused, Reply, Residency, RunStatus, Saving, State,
+    Asked, Base, DiskStatus, ExecId, Fact, Outputs, Refused, Reply, Residency, RunStatus, Saving, State,
     StateId, TaskCheckpoint,
 };
 
@@ -34,7 +34,7 @@ impl Machine {
         let checkpoint =
             TaskCheckpoint { task_id, version, state, values, token_usage, metadata, created_at };
         self.notebook.add_task(checkpoint.clone());
-        self.publish(Event::TaskSaved { checkpoint: checkpoint.clone() });
+        self.publish(Fact::TaskSaved { checkpoint: checkpoint.clone() });
         Reply::TaskSaved { checkpoint: Box::new(checkpoint) }
     }
 
@@ -52,13 +52,13 @@ impl Machine {
         (run.status, run.outputs) = (RunStatus::Ok, outputs);
         (run.started_at, run.state) = (Some(self.now_ms), Some(id.clone()));
         self.notebook.add_run(run.clone());
-        self.publish(Event::RunAdded { run });
+        self.publish(Fact::RunAdded { run });
         let root = Some(StateId::root());
         let mut state = State::new(id.clone(), root, Some(exec_id.clone()), self.now_ms);
         (state.exec_count, state.label, state.residency) =
             (adopted.about.execution_count, adopted.label, Residency::Replay);
         self.notebook.add_state(state.clone());
-        self.publish(Event::StateAdded { state });
+        self.publish(Fact::StateAdded { state });
         let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
         self.effects.push(Effect::Keep { state: id.clone(), parent, about });
         let reply = Reply::Ended {

@@ -2,7 +2,7 @@
 
 use super::{Alarm, Effect, Machine, Serial};
 use crate::kernel::{ProcId, Seen};
-use crate::notebook::{Base, Event, ExecId, StateId};
+use crate::notebook::{Base, ExecId, Fact, StateId};
 use std::time::Duration;
 
 /// How long a cell must have stood still before that is told: longer than most locks are held, shorter than a user's patience.
@@ -72,7 +72,7 @@ impl Machine {
             if let Some(known) = self.notebook.run_mut(run) {
                 known.warnings.push(warning.clone());
             }
-            return self.publish(Event::RunWarned { exec_id: run.clone(), warning });
+            return self.publish(Fact::RunWarned { exec_id: run.clone(), warning });
         }
         self.watch_on(run);
     }

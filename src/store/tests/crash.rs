@@ -21,13 +21,13 @@ fn script() -> Story {
     let mut run = new_run("large", &StateId::root(), "1");
     let text = "z".repeat(400_000);
     story.notebook.add_run(run.clone());
-    story.facts.push(Event::RunAdded { run: run.clone() });
+    story.facts.push(Fact::RunAdded { run: run.clone() });
     let output = crate::notebook::Output::stream(crate::notebook::StreamName::Stdout, text);
     run.outputs.push(output.clone());
     run.status = crate::notebook::RunStatus::Error;
-    story.facts.push(Event::OutputAdded { exec_id: run.exec_id.clone(), output });
+    story.facts.push(Fact::OutputAdded { exec_id: run.exec_id.clone(), output });
     let exec_id = run.exec_id.clone();
-    story.facts.push(Event::RunEnded {
+    story.facts.push(Fact::RunEnded {
         exec_id,
         status: run.status,
         error: None,
@@ -235,7 +235,7 @@ fn full_disk_driver() {
     for number in 1..=40 {
         let run = new_run(&format!("run{number}"), &StateId::root(), &"x".repeat(200_000));
         notebook.add_run(run.clone());
-        opened.store.save(number, &Event::RunAdded { run });
+        opened.store.save(number, &Fact::RunAdded { run });
         match news.recv_timeout(Duration::from_secs(30)).unwrap() {
             StoreEvent::Saved { up_to } => assert_eq!(up_to, number),
             StoreEvent::Failed { trouble } => {
@@ -294,7 +294,7 @@ fn a_directory_that_is_moved_away_is_not_written_to() {
     let away = dir.0.join("away");
     std::fs::rename(dir.notebook(), &away).unwrap();
     let run = new_run("r", &StateId::root(), "1");
-    opened.store.save(1, &Event::RunAdded { run: run.clone() });
+    opened.store.save(1, &Fact::RunAdded { run: run.clone() });
     assert!(matches!(news.recv().unwrap(), StoreEvent::Failed { trouble } if trouble.why.contains("moved")));
     std::fs::rename(&away, dir.notebook()).unwrap();
     assert!(matches!(news.recv().unwrap(), StoreEvent::Usable));

@@ -137,8 +137,8 @@ fn line(dir: &Dir) -> Parts {
         run.state = Some(StateId::new(name));
         let state = new_state(name, &format!("name-{name}"), &parent, Some(&run.exec_id));
         parent = state.id.clone();
-        facts.push(Event::RunAdded { run });
-        facts.push(Event::StateAdded { state });
+        facts.push(Fact::RunAdded { run });
+        facts.push(Fact::StateAdded { state });
     }
     saved(dir, &facts)
 }
@@ -202,7 +202,7 @@ fn a_damaged_record_is_set_aside_alone() {
         assert_same(&again.parts, &opened.parts, sql);
         // And it can be worked in.
         let news = again.store.clone();
-        news.save(1, &Event::RunAdded { run: new_run("later", &StateId::root(), "1") });
+        news.save(1, &Fact::RunAdded { run: new_run("later", &StateId::root(), "1") });
         again.store.close();
     }
 }
@@ -268,7 +268,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
     let (opened, news) = dir.open();
     for number in 1..=6 {
         let run = new_run(&format!("r{number}"), &StateId::root(), &"x".repeat(6000));
-        opened.store.save(number, &Event::RunAdded { run });
+        opened.store.save(number, &Fact::RunAdded { run });
         wait(&news, number);
     }
     // As a crash would leave it.

@@ -2,7 +2,7 @@
 
 use super::Dice;
 use crate::notebook::{
-    Asked, Base, Draft, DraftId, DraftKind, Event, ExecId, MimeBundle, Notebook, Output, Outputs, Residency,
+    Asked, Base, Draft, DraftId, DraftKind, ExecId, Fact, MimeBundle, Notebook, Output, Outputs, Residency,
     Run, RunError, RunStatus, Saving, State, StateId, StreamName, TaskCheckpoint, Updated,
 };
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 pub(super) struct Story {
     pub(super) notebook: Notebook,
-    pub(super) facts: Vec<Event>,
+    pub(super) facts: Vec<Fact>,
     pub(super) dice: Dice,
     /// How long a text may be.
     pub(super) longest: usize,
@@ -109,13 +109,12 @@ impl Story {
             30..32 => self.draft(),
             32..34 => self.change(),
             34..36 => self.delete(),
-            36..38 => self.task(),
-            38 => self.facts.push(Event::StateSaved { state: StateId::root() }),
+            36..39 => self.task(),
             _ => {
                 if self.dice.roll(12) == 0 {
                     self.notebook.reset(7.25);
                     let notebook = self.notebook.snapshot();
-                    self.facts.push(Event::Reset { notebook });
+                    self.facts.push(Fact::Reset { notebook });
                 }
             }
         }
@@ -127,14 +126,14 @@ impl Story {
         let mut run = new_run(&id, &on, "print('ä')\n");
         run.asked.new_state_name = (self.dice.roll(2) == 0).then(|| format!("name{}", self.dice.roll(4)));
         self.notebook.add_run(run.clone());
-        self.facts.push(Event::RunAdded { run });
+        self.facts.push(Fact::RunAdded { run });
     }
 
     fn start(&mut self) {
         let Some(id) = self.open_run() else { return };
         let run = self.notebook.run_mut(&id).unwrap();
         (run.status, run.started_at) = (RunStatus::Running, Some(12.3456789));
-        self.facts.push(Event::RunStarted { exec_id: id, on: run.on.clone(), started_at: 12.3456789 });
+        self.facts.push(Fact::RunStarted { exec_id: id, on: run.on.clone(), started_at: 12.3456789 });
     }
 
     fn output(&mut self) {
@@ -152,7 +151,7 @@ impl Story {
             },
         };
         if let Some(output) = self.notebook.run_mut(&exec_id).unwrap().outputs.push(output) {
-            self.facts.push(Event::OutputAdded { exec_id, output });
+            self.facts.push(Fact::OutputAdded { exec_id, output });
         }
     }
 
@@ -160,7 +159,7 @@ impl Story {
         let Some(exec_id) = self.open_run() else { return };
         let wait = self.dice.roll(2) == 0;
         self.notebook.run_mut(&exec_id).unwrap().outputs.clear(wait);
-        self.facts.push(Event::OutputsCleared { exec_id, wait });
+        self.facts.push(Fact::OutputsCleared { exec_id, wait });
     }
 
     fn update(&mut self) {
@@ -168,7 +167,7 @@ impl Story {
         let (display_id, data, metadata) = (format!("id{}", self.dice.roll(2)), bundle("new"), Map::new());
         let outputs = &mut self.notebook.run_mut(&exec_id).unwrap().outputs;
         if outputs.update_display(&display_id, &data, &metadata) == Updated::Yes {
-            self.facts.push(Event::DisplayUpdated { exec_id, display_id, data, metadata });
+            self.facts.push(Fact::DisplayUpdated { exec_id, display_id, data, metadata });
         }
     }
 
@@ -186,21 +185,21 @@ impl Story {
             left = Some(state.id.clone());
             let renamed = self.notebook.add_state(state.clone());
             if let Some(earlier) = renamed.and_then(|id| self.notebook.state(&id).cloned()) {
-                self.facts.push(Event::StateChanged { state: earlier });
+                self.facts.push(Fact::StateChanged { state: earlier });
             }
-            self.facts.push(Event::StateAdded { state });
+            self.facts.push(Fact::StateAdded { state });
         } else {
             let raised = RunError { ename: "E".into(), evalue: "v".into(), traceback: vec!["a".into()] };
             let run = self.notebook.run_mut(&exec_id).unwrap();
             run.outputs.push_last(raised.clone());
             self.facts
-                .push(Event::OutputAdded { exec_id: exec_id.clone(), output: Output::Error(raised.clone()) });
+                .push(Fact::OutputAdded { exec_id: exec_id.clone(), output: Output::Error(raised.clone()) });
             error = Some(raised);
         }
         let run = self.notebook.run_mut(&exec_id).unwrap();
         (run.status, run.duration_ms, run.state) = (status, Some(0.1), left.clone());
         run.error.clone_from(&error);
-        self.facts.push(Event::RunEnded {
+        self.facts.push(Fact::RunEnded {
             exec_id,
             status,
             error,
@@ -234,12 +233,12 @@ impl Story {
             put.insert(id);
         }
         let put = self.notebook.placed_drafts(&on, &put);
-        self.facts.push(Event::DraftsChanged { on: on.clone(), removed: Vec::new(), put });
+        self.facts.push(Fact::DraftsChanged { on: on.clone(), removed: Vec::new(), put });
         let there: Vec<Draft> = self.notebook.drafts().filter(|d| d.on == on).cloned().collect();
         if !there.is_empty() && self.dice.roll(3) == 0 {
             let id = there[self.dice.roll(there.len())].id.clone();
             self.notebook.remove_draft(&id);
-            self.facts.push(Event::DraftsChanged { on, removed: vec![id], put: Vec::new() });
+            self.facts.push(Fact::DraftsChanged { on, removed: vec![id], put: Vec::new() });
         }
     }
 
@@ -251,7 +250,7 @@ impl Story {
         state.fork_anyway = n > 30;
         (state.residency, state.memory_bytes) = (Residency::Memory, Some(5));
         let state = state.clone();
-        self.facts.push(Event::StateChanged { state });
+        self.facts.push(Fact::StateChanged { state });
     }
 
     fn delete(&mut self) {
@@ -265,11 +264,11 @@ impl Story {
             if let Some(state) =
                 self.notebook.state(id).filter(|s| s.residency == Residency::Deleted).cloned()
             {
-                self.facts.push(Event::StateChanged { state });
+                self.facts.push(Fact::StateChanged { state });
             }
         }
         if !states.is_empty() {
-            self.facts.push(Event::Removed { states, runs });
+            self.facts.push(Fact::Removed { states, runs });
         }
     }
 
@@ -286,6 +285,6 @@ impl Story {
             created_at: 0.3,
         };
         self.notebook.add_task(checkpoint.clone());
-        self.facts.push(Event::TaskSaved { checkpoint });
+        self.facts.push(Fact::TaskSaved { checkpoint });
     }
 }

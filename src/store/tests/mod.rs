@@ -11,7 +11,7 @@ mod round;
 mod trust;
 
 use super::{InstallKey, Opened, Store, StoreError, StoreEvent, parts_of};
-use crate::notebook::{Event, Parts, Residency, Saving};
+use crate::notebook::{Fact, Parts, Residency, Saving};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -136,7 +136,7 @@ fn assert_same(found: &Parts, wished: &Parts, what: &str) {
 }
 
 /// Saves facts, closes, opens again.
-fn saved(dir: &Dir, facts: &[Event]) -> Parts {
+fn saved(dir: &Dir, facts: &[Fact]) -> Parts {
     let (opened, news) = dir.open();
     for (number, fact) in (1..).zip(facts) {
         opened.store.save(number, fact);
@@ -155,8 +155,8 @@ fn saved(dir: &Dir, facts: &[Event]) -> Parts {
 fn facts_that_belong_together_are_on_disk_together_however_much_hurry_there_is() {
     let dir = Dir::new("together");
     let (opened, news) = dir.open();
-    let runs: Vec<Event> = (0..100)
-        .map(|n| Event::RunAdded {
+    let runs: Vec<Fact> = (0..100)
+        .map(|n| Fact::RunAdded {
             run: facts::new_run(&format!("r{n}"), &crate::notebook::StateId::root(), "1"),
         })
         .collect();

@@ -12,8 +12,8 @@ fn rows(dir: &Dir) -> (i64, i64) {
     db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
 }
 
-fn ended(exec_id: &ExecId) -> Event {
-    Event::RunEnded {
+fn ended(exec_id: &ExecId) -> Fact {
+    Fact::RunEnded {
         exec_id: exec_id.clone(),
         status: RunStatus::Ok,
         error: None,
@@ -28,11 +28,11 @@ fn a_log_becomes_its_items_when_the_run_ends() {
     let dir = Dir::new("log");
     let run = new_run("r", &StateId::root(), "1");
     let exec_id = run.exec_id.clone();
-    let print = |text: &str| Event::OutputAdded {
+    let print = |text: &str| Fact::OutputAdded {
         exec_id: exec_id.clone(),
         output: Output::stream(StreamName::Stdout, text),
     };
-    let mut facts = vec![Event::RunAdded { run }];
+    let mut facts = vec![Fact::RunAdded { run }];
     facts.extend((0..500).map(|n| print(&format!("{n}\n"))));
     let parts = saved(&dir, &facts);
     let text: String = (0..500).map(|n| format!("{n}\n")).collect();
@@ -45,7 +45,7 @@ fn a_log_becomes_its_items_when_the_run_ends() {
     let large = "ä".repeat(300_000);
     let mut run = new_run("r", &StateId::root(), "1");
     run.outputs.push(Output::stream(StreamName::Stderr, "small"));
-    saved(&dir, &[Event::RunAdded { run }, print(&large), ended(&exec_id)]);
+    saved(&dir, &[Fact::RunAdded { run }, print(&large), ended(&exec_id)]);
     assert!(rows(&dir).0 == 2 && rows(&dir).1 < 300);
     let (opened, _) = dir.open();
     assert_eq!(opened.parts.runs[0].outputs.items()[1], Output::stream(StreamName::Stdout, large));
@@ -68,7 +68,7 @@ fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
     let run = new_run("r", &StateId::root(), "1");
     let exec_id = run.exec_id.clone();
     let (opened, news) = dir.open();
-    opened.store.save(1, &Event::RunAdded { run });
+    opened.store.save(1, &Fact::RunAdded { run });
     let picture = "p".repeat(4 << 20);
     let shown = |n: usize| Output::DisplayData {
         data: bundle(&format!("{n}{picture}")),
@@ -76,16 +76,16 @@ fn clearing_and_updating_in_a_loop_does_not_grow_the_log() {
         display_id: Some("d".into()),
     };
     let mut number = 1;
-    let mut save = |fact: Event| {
+    let mut save = |fact: Fact| {
         number += 1;
         opened.store.save(number, &fact);
         number
     };
     for n in 0..20 {
-        save(Event::OutputsCleared { exec_id: exec_id.clone(), wait: true });
-        wait(&news, save(Event::OutputAdded { exec_id: exec_id.clone(), output: shown(n) }));
+        save(Fact::OutputsCleared { exec_id: exec_id.clone(), wait: true });
+        wait(&news, save(Fact::OutputAdded { exec_id: exec_id.clone(), output: shown(n) }));
     }
-    let last = save(Event::OutputsCleared { exec_id: exec_id.clone(), wait: true });
+    let last = save(Fact::OutputsCleared { exec_id: exec_id.clone(), wait: true });
     wait(&news, last);
     assert_eq!(opened.store.backlog_bytes(), 0);
     opened.store.close();
@@ -112,7 +112,7 @@ fn a_thousand_states_open_at_once() {
         });
         let state = super::facts::new_state(&format!("s{n}"), &format!("s{n}"), &parent, Some(&run.exec_id));
         parent = state.id.clone();
-        facts.extend([Event::RunAdded { run }, Event::StateAdded { state }]);
+        facts.extend([Fact::RunAdded { run }, Fact::StateAdded { state }]);
     }
     saved(&dir, &facts);
     let start = std::time::Instant::now();

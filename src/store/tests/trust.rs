@@ -74,7 +74,7 @@ fn two(dir: &Dir) -> Opened {
     for (number, (id, parent)) in (1..).zip([("a", "initial"), ("b", "a")]) {
         opened
             .store
-            .save(number, &Event::StateAdded { state: new_state(id, id, &StateId::new(parent), None) });
+            .save(number, &Fact::StateAdded { state: new_state(id, id, &StateId::new(parent), None) });
         opened.store.keep_checkpoint(new_checkpoint(id, parent, &blobs(dir, number as u8)));
         assert!(kept(&news).unwrap().is_trusted);
     }
@@ -250,7 +250,7 @@ fn check_finds_what_is_wrong_and_gc_drops_what_nothing_names() {
     let opened = two(&dir);
     let error = check(&dir.notebook()).unwrap_err();
     assert!(error.why.contains(&format!("process {} has it open", std::process::id())), "{error:?}");
-    opened.store.save(8, &Event::RunAdded { run: new_run("r", &StateId::root(), "1") });
+    opened.store.save(8, &Fact::RunAdded { run: new_run("r", &StateId::root(), "1") });
     opened.store.close();
     assert_eq!(check(&dir.notebook()).unwrap().damage, Vec::<String>::new());
     let mut more = Blobs::at(&dir.notebook().join("blobs"));

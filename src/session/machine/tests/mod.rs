@@ -19,9 +19,9 @@ use crate::kernel::{
     Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Seen, Weight,
 };
 use crate::notebook::{
-    Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Event, ExecId, Form, Line,
-    Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency, RunError, StateId,
-    StreamName,
+    Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Event, ExecId, Fact, Form,
+    Line, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency, RunError,
+    StateId, StreamName,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -532,30 +532,31 @@ fn reply_text(reply: &Reply) -> String {
 }
 
 fn event_text(event: &Event) -> Option<String> {
-    Some(match event {
-        Event::RunWarned { exec_id, warning } => format!("{exec_id} is told: {warning}"),
+    match event {
+        Event::Fact(fact) => fact_text(fact),
+        Event::Live(live) => Some(live_text(live)),
+    }
+}
+
+fn fact_text(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::RunWarned { exec_id, warning } => format!("{exec_id} is told: {warning}"),
         // The answer and the picture say it.
-        Event::RunAdded { .. } | Event::RunEnded { .. } | Event::StateAdded { .. } => return None,
-        Event::RunStarted { exec_id, .. } => format!("{exec_id} began"),
-        Event::OutputAdded { exec_id, output } => match output {
+        Fact::RunAdded { .. } | Fact::RunEnded { .. } | Fact::StateAdded { .. } => return None,
+        Fact::RunStarted { exec_id, .. } => format!("{exec_id} began"),
+        Fact::OutputAdded { exec_id, output } => match output {
             Output::Stream { text, .. } => format!("{exec_id} printed {text:?}"),
             Output::Error(_) => return None,
             _ => format!("{exec_id} showed something"),
         },
-        Event::KeepableChanged { exec_id, keepable: true } => format!("{exec_id} can be kept"),
-        Event::KeepableChanged { exec_id, keepable: false } => format!("{exec_id} can be kept no more"),
-        Event::OutputsCleared { exec_id, .. } => format!("{exec_id} cleared"),
-        Event::DisplayUpdated { exec_id, display_id, .. } => format!("{exec_id} updated {display_id}"),
-        Event::PromptChanged { exec_id, prompt } => match prompt {
-            Some(prompt) => format!("{exec_id} asks {:?}", prompt.text),
-            None => format!("{exec_id} asks no more"),
-        },
-        Event::StateChanged { state } => {
+        Fact::OutputsCleared { exec_id, .. } => format!("{exec_id} cleared"),
+        Fact::DisplayUpdated { exec_id, display_id, .. } => format!("{exec_id} updated {display_id}"),
+        Fact::StateChanged { state } => {
             let label = state.label.as_ref().map_or(String::new(), |l| format!(" label {l}"));
             format!("{} is in {:?}{label}", state.id, state.residency)
         }
-        Event::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
-        Event::DraftsChanged { on, removed, put } => {
+        Fact::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
+        Fact::DraftsChanged { on, removed, put } => {
             let version = |d: &Draft| if d.version == 1 { String::new() } else { format!(".{}", d.version) };
             let placed = put.iter().map(|PlacedDraft { draft, after }| {
                 let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
@@ -565,17 +566,10 @@ fn event_text(event: &Event) -> Option<String> {
             let removed = removed.iter().map(|id| format!("no {id}"));
             format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
         }
-        Event::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
-        Event::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
-        Event::MemoryMeasured { state, memory_bytes } => format!("{state} holds {memory_bytes}"),
-        Event::StateSaved { state } => format!("{state} is saved"),
-        Event::DiskStatusChanged { disk_status: trouble } => {
-            format!("trouble: {}", trouble.as_ref().map_or("none", |t| &t.why))
-        }
-        Event::TaskSaved { checkpoint } => {
+        Fact::TaskSaved { checkpoint } => {
             format!("{} has version {}", checkpoint.task_id, checkpoint.version)
         }
-        Event::ChangesFound { state, changes } => {
+        Fact::ChangesFound { state, changes } => {
             format!(
                 "{state} changed {} {} {}",
                 list(&changes.added),
@@ -583,12 +577,30 @@ fn event_text(event: &Event) -> Option<String> {
                 list(&changes.removed)
             )
         }
-        Event::PresenceChanged { participants: people } => {
+        Fact::Reset { .. } => "all was reset".into(),
+    })
+}
+
+fn live_text(live: &Live) -> String {
+    match live {
+        Live::KeepableChanged { exec_id, keepable: true } => format!("{exec_id} can be kept"),
+        Live::KeepableChanged { exec_id, keepable: false } => format!("{exec_id} can be kept no more"),
+        Live::PromptChanged { exec_id, prompt } => match prompt {
+            Some(prompt) => format!("{exec_id} asks {:?}", prompt.text),
+            None => format!("{exec_id} asks no more"),
+        },
+        Live::SavingChanged { state, saving } => format!("{state} saving: {saving:?}"),
+        Live::Replaying { state, done, total } => format!("replaying {state}: {done} of {total}"),
+        Live::MemoryMeasured { state, memory_bytes } => format!("{state} holds {memory_bytes}"),
+        Live::StateSaved { state } => format!("{state} is saved"),
+        Live::DiskStatusChanged { disk_status: trouble } => {
+            format!("trouble: {}", trouble.as_ref().map_or("none", |t| &t.why))
+        }
+        Live::PresenceChanged { participants: people } => {
             let places: Vec<_> = people.iter().map(|p| format!("{}@{}", p.id, p.state)).collect();
             format!("people: {}", list(&places))
         }
-        Event::Reset { .. } => "all was reset".into(),
-    })
+    }
 }
 
 fn list(ids: &[impl std::fmt::Display]) -> String {

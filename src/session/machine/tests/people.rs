@@ -1,7 +1,7 @@
 //! People: where they stand, told often enough and not too often.
 
 use super::{Input, Standing, Ticket, Visitor, machine, told};
-use crate::notebook::{Event, StateId};
+use crate::notebook::{Event, Live, StateId};
 use crate::session::machine::Effect;
 use expect_test::expect;
 
@@ -124,7 +124,9 @@ fn who_walks_quickly_is_told_of_once_in_a_moment() {
     let mut machine = machine();
     let mut stand = |at_ms: f64, input: Input| {
         let told = |effect: &Effect| match effect {
-            Effect::Publish(event) => matches!(**event, Event::PresenceChanged { .. }).then_some("told"),
+            Effect::Publish(event) => {
+                matches!(**event, Event::Live(Live::PresenceChanged { .. })).then_some("told")
+            }
             Effect::Wake(..) => Some("later"),
             _ => None,
         };

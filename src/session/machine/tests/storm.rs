@@ -6,7 +6,7 @@
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
 use crate::kernel::{Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Role};
 use crate::notebook::{
-    Base, Checkpoint, Command, Event, Form, OnError, Reply, Residency, RunError, RunStatus, StateId,
+    Base, Checkpoint, Command, Event, Fact, Form, OnError, Reply, Residency, RunError, RunStatus, StateId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +125,7 @@ impl World {
             assert!(self.processes.contains_key(id) || self.dying.contains(id), "{effect:?}");
         }
         if let Effect::Publish(event) = effect
-            && let Event::StateAdded { state } = &**event
+            && let Event::Fact(Fact::StateAdded { state }) = &**event
         {
             assert!(state.parent.is_some());
         }
