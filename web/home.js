@@ -8,7 +8,7 @@ import { Home } from './home/notebook-list.js';
 import { HOME_WORDS } from './home/home-words.js';
 import { WORDS } from './shell/words.js';
 
-const place = /** @type {HTMLElement} */ (document.getElementById('home'));
+const element = /** @type {HTMLElement} */ (document.getElementById('home'));
 
 // Under the address of a notebook that is not there, the list says so.
 const wanted = decodeURIComponent(location.pathname.match(/^\/n\/([^/]*)/)?.[1] ?? '');
@@ -17,16 +17,16 @@ const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;
 
 Promise.all([list(), isOwner()]).then(
     ([all, owner]) => {
-        place.replaceChildren();
-        render(h(Home, { all, isOwner: owner, said, wanted }), place);
-        place.removeAttribute('aria-busy');
+        element.replaceChildren();
+        render(h(Home, { all, isOwner: owner, said, wanted }), element);
+        element.removeAttribute('aria-busy');
     },
     () => {
         const trouble = document.createElement('p');
         trouble.className = 'said';
         trouble.setAttribute('role', 'alert');
         trouble.textContent = HOME_WORDS.failed;
-        place.append(trouble);
-        place.removeAttribute('aria-busy');
+        element.append(trouble);
+        element.removeAttribute('aria-busy');
     },
 );

@@ -1,7 +1,7 @@
 // @ts-check
 // The entry of the notebook page: joins socket, model, page and view.
 
-import { calledBy } from './presence/display-name.js';
+import { displayName } from './presence/display-name.js';
 import { Model } from './shell/model.js';
 import { Page } from './notebook/page.js';
 import { Socket } from './shell/socket.js';
@@ -10,7 +10,7 @@ import { PARTS } from './shell/parts.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './notebook/app.js';
 import { ask } from './ui/dialog.js';
-import { keepInSight } from './ui/keyboard-inset.js';
+import { trackKeyboardInset } from './ui/keyboard-inset.js';
 
 /** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
 const NOTICE_MS = 4000;
@@ -41,7 +41,7 @@ let isAhead = false;
 
 /** What somebody may be waiting for is painted without waiting for the frame, but once per frame. @param {import('./shell/protocol.js').Event} event */
 function happened(event) {
-    page.happened(event);
+    page.onEvent(event);
     const isNews =
         event.event === 'run_ended' ||
         (event.event === 'output_added' && event.output.output_type !== 'stream');
@@ -66,7 +66,7 @@ function hushLater() {
     clearTimeout(hushing);
     hushed = notice;
     if (notice && !notice.isBad && !notice.stays)
-        hushing = setTimeout(() => page.hush(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
+        hushing = setTimeout(() => page.dismissNotice(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
 }
 
 const address = () => decodeURIComponent(location.hash.slice(1));
@@ -84,28 +84,28 @@ const page = new Page(model, {
                 `#${encodeURIComponent(id).replace('%3D', '=')}`,
             );
     },
-    called: calledBy,
+    called: displayName,
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),
 });
 
 const socket = new Socket(name, {
-    onSnapshot: (snapshot) => page.loaded(snapshot, address()),
+    onSnapshot: (snapshot) => page.onSnapshot(snapshot, address()),
     onEvent: happened,
-    onScope: (scope) => page.allowed(scope),
-    onStatus: (status) => page.connected(status),
+    onScope: (scope) => page.onScope(scope),
+    onStatus: (status) => page.onConnection(status),
     onLeft: (to) => {
         model.moved(to);
-        page.connected('left');
+        page.onConnection('left');
     },
-    onRefused: (reply) => page.refused(reply),
+    onRefused: (reply) => page.reportRefusal(reply),
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
 /** Before the line is cut: in `pagehide` alone it may be too late. */
 for (const going of ['beforeunload', 'pagehide'])
-    addEventListener(going, () => (page.drafts.flushAll(true), page.deleting.commit()));
+    addEventListener(going, () => (page.drafts.flushAll(true), page.deletion.commit()));
 addEventListener('pagehide', () => socket.leave());
-keepInSight();
+trackKeyboardInset();
 now();

@@ -7,9 +7,9 @@ import {
     addOffer,
     allCommands,
     choosable,
-    Keys,
+    KeySequence,
     keysOf,
-    namesOf,
+    keyNamesOf,
     shownKey,
 } from '../../web/commands/commands.js';
 import { Selection } from '../../web/cell/selection.js';
@@ -40,7 +40,7 @@ addCommands([
 const ids = (entries) => entries.map(({ id }) => id);
 
 test('a press does what the table says for where the focus is, and only what can be done now', () => {
-    const keys = new Keys();
+    const keys = new KeySequence();
     assert.deepEqual(ids(keys.press('cell', ['a'], 0, at)), ['above']);
     assert.deepEqual(ids(keys.press('editor', ['a'], 0, at)), []);
     assert.deepEqual(ids(keys.press('anywhere', ['Mod-f'], 0, at)), ['find']);
@@ -49,7 +49,7 @@ test('a press does what the table says for where the focus is, and only what can
 });
 
 test('two presses of a key are one command when they come soon, in the same mode, with nothing between', () => {
-    const keys = new Keys();
+    const keys = new KeySequence();
     assert.deepEqual(ids(keys.press('cell', ['d'], 0, at)), []);
     assert.equal(keys.isWaiting, true);
     assert.deepEqual(ids(keys.press('cell', ['d'], 300, at)), ['remove']);
@@ -62,20 +62,20 @@ test('two presses of a key are one command when they come soon, in the same mode
 });
 
 test('presses are named by what is printed on the key, and by where it lies', () => {
-    assert.deepEqual(namesOf(press('V', { shiftKey: true, code: 'KeyV' })), ['Shift-v']);
-    assert.deepEqual(namesOf(press('P', { shiftKey: true, ctrlKey: true })), ['Mod-Shift-p']);
-    assert.deepEqual(namesOf(press('f', { metaKey: true })), ['Mod-f']);
-    assert.deepEqual(namesOf(press('?', { shiftKey: true })), ['?']);
+    assert.deepEqual(keyNamesOf(press('V', { shiftKey: true, code: 'KeyV' })), ['Shift-v']);
+    assert.deepEqual(keyNamesOf(press('P', { shiftKey: true, ctrlKey: true })), ['Mod-Shift-p']);
+    assert.deepEqual(keyNamesOf(press('f', { metaKey: true })), ['Mod-f']);
+    assert.deepEqual(keyNamesOf(press('?', { shiftKey: true })), ['?']);
     assert.deepEqual(
-        namesOf(press('/', { shiftKey: true, ctrlKey: true, code: 'Digit7' })),
+        keyNamesOf(press('/', { shiftKey: true, ctrlKey: true, code: 'Digit7' })),
         ['Mod-/'],
         'a keyboard on which / needs Shift',
     );
     assert.ok(
-        namesOf(press('_', { shiftKey: true, ctrlKey: true, code: 'Minus' })).includes('Mod-Shift-Minus'),
+        keyNamesOf(press('_', { shiftKey: true, ctrlKey: true, code: 'Minus' })).includes('Mod-Shift-Minus'),
     );
-    assert.ok(namesOf(press('ф', { code: 'KeyA' })).includes('a'), 'letters of another alphabet');
-    assert.deepEqual(namesOf(press(' ', { shiftKey: true })), ['Shift-Space']);
+    assert.ok(keyNamesOf(press('ф', { code: 'KeyA' })).includes('a'), 'letters of another alphabet');
+    assert.deepEqual(keyNamesOf(press(' ', { shiftKey: true })), ['Shift-Space']);
 });
 
 test('keys are written as people read them', () => {

@@ -10,7 +10,7 @@ import {
     nameBeside,
     valueText,
 } from '../../web/compare/differences.js';
-import { addressOf, Comparing, pairOf } from '../../web/compare/compared-pair.js';
+import { addressOf, Comparison, pairOf } from '../../web/compare/comparison.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { difference, grouped, numberOf, shortly } from '../../web/text/number.js';
@@ -444,48 +444,48 @@ function open(address = '') {
         recall: () => null,
         remember: () => {},
     });
-    page.connected('open');
-    page.loaded(snapshotOf(BRANCHES), address);
+    page.onConnection('open');
+    page.onSnapshot(snapshotOf(BRANCHES), address);
     return { page, addresses, sent };
 }
 
 test('comparing keeps where we stand, and the address says what is compared until it is over', () => {
     const { page, addresses, sent } = open('a2');
     page.compare('a1', 'b1');
-    assert.ok(page.comparing instanceof Comparing);
-    assert.deepEqual(page.comparing.pair, { a: 'a1', b: 'b1' });
+    assert.ok(page.comparison instanceof Comparison);
+    assert.deepEqual(page.comparison.pair, { a: 'a1', b: 'b1' });
     assert.deepEqual(
         sent.map((one) => `${one.do} ${one.state}`),
         ['look_at_variables a1', 'look_at_variables b1'],
     );
-    page.comparing.swap();
+    page.comparison.swap();
     assert.equal(addresses.at(-1), 'compare=b1..a1');
-    page.comparing.close();
+    page.comparison.close();
     assert.equal(page.here, 'a2');
     assert.equal(addresses.at(-1), 'a2');
     page.compare('a1', 'a1');
-    assert.equal(page.comparing.pair, null);
+    assert.equal(page.comparison.pair, null);
 });
 
 test('an address of a comparison is followed after a reload, and a click on a state ends it', () => {
     const { page } = open('compare=a3..b2');
-    assert.deepEqual(page.comparing.pair, { a: 'a3', b: 'b2' });
+    assert.deepEqual(page.comparison.pair, { a: 'a3', b: 'b2' });
     assert.equal(page.here, 'b2');
-    page.loaded(snapshotOf(BRANCHES), 'compare=a3..b2');
+    page.onSnapshot(snapshotOf(BRANCHES), 'compare=a3..b2');
     assert.deepEqual(
-        [page.here, page.comparing.pair?.a],
+        [page.here, page.comparison.pair?.a],
         ['b2', 'a3'],
         'a line that came back changes nothing',
     );
     page.goTo('a1');
-    assert.deepEqual([page.here, page.comparing.pair], ['a1', null]);
+    assert.deepEqual([page.here, page.comparison.pair], ['a1', null]);
 });
 
 test('when one of the two is removed the comparison ends and says so', () => {
     const { page, addresses } = open('a2');
     page.compare('a1', 'b3');
-    page.happened({ event: 'removed', states: ['b3'], runs: ['run-b3'] });
-    assert.equal(page.comparing.pair, null);
+    page.onEvent({ event: 'removed', states: ['b3'], runs: ['run-b3'] });
+    assert.equal(page.comparison.pair, null);
     assert.equal(addresses.at(-1), 'a2');
     assert.match(page.notice.text, /not there any more/);
 });

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Asking, stateBehind } from '../../web/editor/code-assist.js';
-import { Editing, isRest } from '../../web/cell/cell-edits.js';
+import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
+import { CellOperations, isRestOfLine } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 
@@ -58,10 +58,10 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
         recall: () => null,
         remember: () => {},
     });
-    page.allowed('owner');
-    page.connected('open');
+    page.onScope('owner');
+    page.onConnection('open');
     const line = [['a', 'initial'], ['b', 'a'], ['c', 'b'], ...more];
-    page.loaded(
+    page.onSnapshot(
         {
             name: 'main',
             trouble: null,
@@ -79,7 +79,7 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
         },
         here,
     );
-    return { page, sent, replies, editing: new Editing(page) };
+    return { page, sent, replies, operations: new CellOperations(page) };
 }
 const cell = (page, key) => page.cells().find((one) => one.key === key || one.state?.id === key);
 const sources = (page, on = page.here) => page.drafts.on(on).map((one) => one.source);
@@ -90,20 +90,20 @@ const shown = (page) =>
         .join(' ');
 
 test('a cell above one that ran begins a branch there, and is shown while it is empty; below the last it is a draft', () => {
-    const { page, sent, editing } = open();
-    editing.above(cell(page, 'b'));
+    const { page, sent, operations } = open();
+    operations.insertAbove(cell(page, 'b'));
     assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).draft.before], ['a', 'b']);
     assert.equal(shown(page), 'a _ b c ?');
-    editing.below(cell(page, 'b'), { kind: 'code', source: 'here' });
+    operations.insertBelow(cell(page, 'b'), { kind: 'code', source: 'here' });
     assert.equal(shown(page), 'a _ b here c ?');
-    editing.below(cell(page, 'c'));
+    operations.insertBelow(cell(page, 'c'));
     assert.deepEqual([sent.at(-1).draft.on, sent.at(-1).after], ['c', null]);
 });
 
 test('a cell that runs in the midst of the line takes what stands below it along; one that waits for another does not', () => {
-    const { page, sent, editing } = open({ drafts: [draft('tail', 'c')] });
-    editing.below(cell(page, 'a'), { kind: 'code', source: 'one' });
-    editing.below(page.cells()[1], { kind: 'code', source: 'two' });
+    const { page, sent, operations } = open({ drafts: [draft('tail', 'c')] });
+    operations.insertBelow(cell(page, 'a'), { kind: 'code', source: 'one' });
+    operations.insertBelow(page.cells()[1], { kind: 'code', source: 'two' });
     assert.equal(shown(page), 'a one two b c tail ?');
     sent.length = 0;
     const runs = () =>
@@ -127,17 +127,17 @@ test('a cell that runs in the midst of the line takes what stands below it along
         here: 'n',
         drafts: [draft('copy', 'n', 'code of run-b')],
     });
-    assert.equal(isRest(after.page, after.page.runnable()), true, 'what waits is offered as the rest');
+    assert.equal(isRestOfLine(after.page, after.page.runnable()), true, 'what waits is offered as the rest');
 });
 
 test('a restart lays the line on the start as drafts, as it reads, and deletes nothing; it can be undone', () => {
-    const { page, sent, editing } = open({
+    const { page, sent, operations } = open({
         drafts: [draft('kept', 'initial'), draft('tail', 'c', '# t', 'markdown'), draft('empty', 'c', ' ')],
         prose: { b: ['text of b'] },
     });
     page.type(cell(page, 'b'), 'b changed');
     sent.length = 0;
-    editing.restart();
+    operations.restart();
     assert.equal(page.here, 'initial');
     assert.deepEqual(
         page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]),
@@ -162,15 +162,15 @@ test('a restart lays the line on the start as drafts, as it reads, and deletes n
 });
 
 test('what a restart has laid on the start is seen there alone, and replaced by the next restart', () => {
-    const { page, editing } = open({
+    const { page, operations } = open({
         drafts: [draft('title', 'initial', '# Title', 'markdown', 'a'), draft('own', 'initial')],
     });
-    editing.restart();
+    operations.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?');
     page.goTo('c');
     assert.equal(shown(page), '# Title a b c ?', 'a line shows what is its own');
     page.type(cell(page, 'c'), 'changed');
-    editing.restart();
+    operations.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b changed own ?');
     page.notice.act.act();
     page.goTo('initial');
@@ -180,10 +180,10 @@ test('what a restart has laid on the start is seen there alone, and replaced by 
         'undone, it is as before',
     );
     page.goTo('b');
-    editing.restart();
+    operations.restart();
     assert.match(page.notice.text, /3 cells wait as drafts, above one/);
     assert.equal(shown(page), '# Title code of run-a code of run-b own ?');
-    editing.restart();
+    operations.restart();
     assert.equal(
         shown(page),
         '# Title code of run-a code of run-b own ?',
@@ -192,9 +192,9 @@ test('what a restart has laid on the start is seen there alone, and replaced by 
 });
 
 test('a draft on the start that runs is not replaced by a restart', () => {
-    const { page, editing } = open({ drafts: [draft('copy', 'initial', 'code of run-a')] });
-    page.happened({ event: 'run_added', run: run('r', 'initial', { status: 'running', draft: 'copy' }) });
-    editing.restart();
+    const { page, operations } = open({ drafts: [draft('copy', 'initial', 'code of run-a')] });
+    page.onEvent({ event: 'run_added', run: run('r', 'initial', { status: 'running', draft: 'copy' }) });
+    operations.restart();
     assert.ok(page.drafts.get('copy'));
 });
 
@@ -215,19 +215,19 @@ test('a draft that waits at an earlier state stands in no line that went on from
     page.goTo('a');
     assert.equal(shown(page), 'a waits gone ?', 'above a cell that is gone it would be seen nowhere');
     const { marksRev } = page.model;
-    page.happened({
+    page.onEvent({
         event: 'drafts_changed',
         on: 'a',
         removed: [],
         put: [{ draft: draft('waits', 'a', 'typed'), after: null }],
     });
     assert.equal(page.model.marksRev, marksRev, 'a letter is no reason to paint the graph');
-    page.happened({ event: 'drafts_changed', on: 'a', removed: ['waits'], put: [] });
+    page.onEvent({ event: 'drafts_changed', on: 'a', removed: ['waits'], put: [] });
     assert.notEqual(page.model.marksRev, marksRev);
 });
 
 test('drafts are moved by a step or behind another, together and in order; what cannot move stays', () => {
-    const { page, sent, editing } = open({ drafts: ['d1', 'd2', 'd3', 'd4'].map((id) => draft(id, 'c')) });
+    const { page, sent, operations } = open({ drafts: ['d1', 'd2', 'd3', 'd4'].map((id) => draft(id, 'c')) });
     const moves = () =>
         sent
             .splice(0)
@@ -236,45 +236,45 @@ test('drafts are moved by a step or behind another, together and in order; what 
                     assert.equal(in_place, false), `${id} after ${after}`
                 ),
             );
-    assert.equal(editing.step(['d1'], -1), false);
-    assert.equal(editing.step(['d4'], 1), false);
+    assert.equal(operations.moveBy(['d1'], -1), false);
+    assert.equal(operations.moveBy(['d4'], 1), false);
     assert.deepEqual(moves(), []);
-    editing.step(['d2'], 1);
+    operations.moveBy(['d2'], 1);
     assert.deepEqual(moves(), ['d2 after d3']);
-    editing.step(['d2', 'd3'], -1);
+    operations.moveBy(['d2', 'd3'], -1);
     assert.deepEqual(moves(), ['d2 after null', 'd3 after d2']);
-    editing.place(['d4', 'd1'], 'd2');
+    operations.moveAfter(['d4', 'd1'], 'd2');
     assert.deepEqual(moves(), ['d1 after d2', 'd4 after d1']);
-    editing.place(['d2', 'd3'], 'd3');
+    operations.moveAfter(['d2', 'd3'], 'd3');
     assert.deepEqual(moves(), [], 'behind itself is where it is');
     assert.equal(page.here, 'c');
 });
 
 test('a draft is split at its cursors and merged again', () => {
-    const { page, editing } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
-    editing.split(cell(page, 'd'), 'one\ntwo\nthree', [8, 4]);
+    const { page, operations } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
+    operations.split(cell(page, 'd'), 'one\ntwo\nthree', [8, 4]);
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
     const drafts = page.cells().filter((one) => one.kind === 'draft' && !one.isFresh);
-    editing.merge(drafts, () => {});
+    operations.merge(drafts, () => {});
     assert.deepEqual(sources(page), ['one\n\ntwo\n\nthree']);
     page.notice.act.act();
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
 });
 
 test('the line goes on without a cell: the later ones wait as drafts, with their text; the way back is open', () => {
-    const { page, editing } = open({ prose: { c: ['# Why'] } });
-    editing.leaveOut([cell(page, 'b')]);
+    const { page, operations } = open({ prose: { c: ['# Why'] } });
+    operations.skip([cell(page, 'b')]);
     assert.equal(page.here, 'a');
     assert.deepEqual(sources(page), ['# Why', 'code of run-c']);
     assert.equal(page.model.states.size, 4);
-    assert.equal(isRest(page, page.runnable()), true);
+    assert.equal(isRestOfLine(page, page.runnable()), true);
     page.notice.act.act();
     assert.equal(page.here, 'c');
     assert.deepEqual(sources(page, 'a'), []);
 });
 
 test('going on without a cell takes along what was not run yet, and leaves the old line as it was', () => {
-    const { page, editing } = open({
+    const { page, operations } = open({
         drafts: [
             draft('title', 'a', '# t', 'markdown', 'b'),
             draft('between', 'b', 'between', 'code', 'c'),
@@ -283,31 +283,31 @@ test('going on without a cell takes along what was not run yet, and leaves the o
         ],
     });
     for (const time of ['once', 'again']) {
-        editing.leaveOut([cell(page, 'b')]);
+        operations.skip([cell(page, 'b')]);
         assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
         assert.match(page.notice.text, /waits as 4 drafts/);
         page.goTo('c');
         assert.equal(shown(page), 'a # t b between c tail ?', time);
     }
-    editing.leaveOut([cell(page, 'a')]);
+    operations.skip([cell(page, 'a')]);
     assert.equal(shown(page), '# t code of run-b between code of run-c tail ?');
 });
 
 test('drafts are the rest of a line only where it went on like that before', () => {
     const rest = { here: 'a2', more: [['a2', 'initial']] };
     const one = open({ ...rest, drafts: [draft('d', 'a2', 'code of run-b')] });
-    assert.equal(isRest(one.page, one.page.runnable()), true);
+    assert.equal(isRestOfLine(one.page, one.page.runnable()), true);
     const other = open({ ...rest, drafts: [draft('d', 'a2', 'something new')] });
-    assert.equal(isRest(other.page, other.page.runnable()), false);
-    assert.equal(isRest(open().page, []), false);
+    assert.equal(isRestOfLine(other.page, other.page.runnable()), false);
+    assert.equal(isRestOfLine(open().page, []), false);
 });
 
 test('many cells are rewritten in one step, which is undone without touching what was typed since', () => {
-    const { page, sent, editing } = open({
+    const { page, sent, operations } = open({
         drafts: [draft('d1', 'c'), draft('d2', 'c')],
         prose: { a: ['x'] },
     });
-    const count = editing.rewrite([
+    const count = operations.replaceTexts([
         { key: 'd1', text: 'D1' },
         { key: 'd2', text: 'd2' },
         { key: 'a', text: 'changed', prose: ['X'] },
@@ -334,8 +334,8 @@ test('code is asked about at the state that it would run against; behind a run, 
     assert.equal(stateBehind(page, 'gone'), undefined);
     page.run(cell(page, 'd1'), 'd1');
     assert.equal(stateBehind(page, 'd2'), 'c', 'the server has not told of the run yet');
-    page.happened({ event: 'run_added', run: run('r1', 'c', { status: 'running', draft: 'd1' }) });
-    page.happened({
+    page.onEvent({ event: 'run_added', run: run('r1', 'c', { status: 'running', draft: 'd1' }) });
+    page.onEvent({
         event: 'run_added',
         run: run('r2', null, { on: { run: 'r1' }, status: 'queued', draft: 'd2' }),
     });
@@ -350,7 +350,7 @@ test('code is asked about at the state that it would run against; behind a run, 
 test('answers are in units of the page; refusals are no answers; slow ones end the asking while one types', async () => {
     const { page, sent, replies } = open({ drafts: [draft('d', 'c', '🌱 pr')] });
     let now = 0;
-    const asking = new Asking(page, () => now);
+    const asking = new CodeAssist(page, () => now);
     replies.complete = {
         kind: 'completions',
         from: 2,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { patternOf, placeFrom, placesIn, replaceIn } from '../../web/find/matches.js';
+import { patternOf, nextMatch, matchesIn, replaceIn } from '../../web/find/matches.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
 import {
     asksByItself,
@@ -14,7 +14,7 @@ import {
 } from '../../web/text/python.js';
 
 const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
-const found = (text, pattern) => placesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
+const found = (text, pattern) => matchesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
 
 test('a text is found as it stands, with case, as a word, as a pattern', () => {
     assert.deepEqual(found('X = x[0]', query('x')), ['X', 'x']);
@@ -43,13 +43,13 @@ test('one walks from place to place and round the ends', () => {
         { cell: 0, from: 9 },
         { cell: 2, from: 0 },
     ];
-    assert.equal(placeFrom(places, { cell: 0, at: 4 }, 1), 1);
-    assert.equal(placeFrom(places, { cell: 1, at: 0 }, 1), 2);
-    assert.equal(placeFrom(places, { cell: 2, at: 1 }, 1), 0);
-    assert.equal(placeFrom(places, { cell: 2, at: 0 }, -1), 1);
-    assert.equal(placeFrom(places, { cell: 0, at: 3 }, -1), 2);
-    assert.equal(placeFrom([], { cell: 0, at: 0 }, 1), -1);
-    assert.equal(placeFrom([], { cell: 0, at: 0 }, -1), -1);
+    assert.equal(nextMatch(places, { cell: 0, at: 4 }, 1), 1);
+    assert.equal(nextMatch(places, { cell: 1, at: 0 }, 1), 2);
+    assert.equal(nextMatch(places, { cell: 2, at: 1 }, 1), 0);
+    assert.equal(nextMatch(places, { cell: 2, at: 0 }, -1), 1);
+    assert.equal(nextMatch(places, { cell: 0, at: 3 }, -1), 2);
+    assert.equal(nextMatch([], { cell: 0, at: 0 }, 1), -1);
+    assert.equal(nextMatch([], { cell: 0, at: 0 }, -1), -1);
 });
 
 test('places are counted in code points for the server', () => {

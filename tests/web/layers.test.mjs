@@ -24,10 +24,10 @@ const importsOf = (text) =>
 
 /** The modules that never touch the page, by folder; all of text/ and all words are pure, too. */
 const PURE = {
-    cell: ['cell-edits', 'clipboard-history', 'selection'],
+    cell: ['cell-operations', 'clipboard-history', 'selection'],
     checkpoints: ['checkpoint-controller', 'residency'],
     commands: ['commands'],
-    compare: ['compared-pair', 'differences'],
+    compare: ['comparison', 'differences'],
     editor: ['code-assist'],
     find: ['matches'],
     graph: ['folding', 'layout', 'node-names', 'node-search', 'nodes', 'scene'],

@@ -6,9 +6,9 @@ import {
     cellsToReplay,
     isForeign,
     lacksNames,
-    partsOf,
-    saidOf,
-    signOf,
+    residencyParts,
+    residencyText,
+    residencyMark,
 } from '../../web/checkpoints/residency.js';
 import { Model } from '../../web/shell/model.js';
 import { bytes } from '../../web/text/format.js';
@@ -86,30 +86,30 @@ test('a state says where it lives and how it is saved', () => {
         ],
         [{ living: 'deleted' }, '', ''],
     ]) {
-        assert.equal(saidOf({ ...root, ...more }), said);
-        assert.equal(partsOf({ ...root, ...more }).join(' · '), parts);
+        assert.equal(residencyText({ ...root, ...more }), said);
+        assert.equal(residencyParts({ ...root, ...more }).join(' · '), parts);
     }
     assert.equal(
-        saidOf({ ...root, living: 'replay' }, { done: 2, total: 7 }),
+        residencyText({ ...root, living: 'replay' }, { done: 2, total: 7 }),
         'Needs replay; replaying 3 of 7',
     );
-    assert.equal(saidOf(root, undefined, true), 'In memory; not on disk yet');
+    assert.equal(residencyText(root, undefined, true), 'In memory; not on disk yet');
 });
 
 test('most nodes have no sign', () => {
-    assert.equal(signOf({ ...root, checkpoint: checkpoint() }), null);
-    assert.equal(signOf({ ...root, saving: { now: 'waiting' } }), null);
-    assert.equal(signOf({ ...root, checkpoint: checkpoint(MISSING) }), 'partial');
+    assert.equal(residencyMark({ ...root, checkpoint: checkpoint() }), null);
+    assert.equal(residencyMark({ ...root, saving: { now: 'waiting' } }), null);
+    assert.equal(residencyMark({ ...root, checkpoint: checkpoint(MISSING) }), 'partial');
     assert.equal(
-        signOf({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }),
+        residencyMark({ ...root, checkpoint: checkpoint(MISSING), revival: { by: 'replay' } }),
         'partial',
         'it would be gone again after a restart',
     );
     assert.equal(
-        signOf({ ...root, checkpoint: checkpoint(MISSING), saving: { now: 'writing', percent: 1 } }),
+        residencyMark({ ...root, checkpoint: checkpoint(MISSING), saving: { now: 'writing', percent: 1 } }),
         'writing',
     );
-    assert.equal(signOf({ ...root, saving: { now: 'failed', why: '' } }), 'failed');
+    assert.equal(residencyMark({ ...root, saving: { now: 'failed', why: '' } }), 'failed');
 });
 
 test('names are lacking when they are gone, not when they only cannot be saved', () => {

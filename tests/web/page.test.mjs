@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Cuttings } from '../../web/cell/clipboard-history.js';
+import { ClipboardHistory } from '../../web/cell/clipboard-history.js';
 import { runOf } from '../../web/notebook/cell-list.js';
-import { Editing } from '../../web/cell/cell-edits.js';
+import { CellOperations } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { WORDS } from '../../web/shell/words.js';
@@ -73,10 +73,10 @@ function open({ states = ['a', 'b'], drafts = [], scope = 'owner', address = '',
         recall: (key) => tab.get(key),
         remember: (key, value) => tab.set(key, value),
     });
-    page.allowed(scope);
-    page.connected('open');
+    page.onScope(scope);
+    page.onConnection('open');
     const line = ['initial', ...states];
-    page.loaded(
+    page.onSnapshot(
         {
             name: 'main',
             states: line.map((id, i) =>
@@ -113,21 +113,21 @@ const puts = (on, ...drafts) => ({
 
 /** What the server says when a run left a state. */
 function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
-    page.happened({
+    page.onEvent({
         event: 'run_added',
         run: run(exec_id, on, { status: 'queued', draft: id, started_at: null }),
     });
-    page.happened({ event: 'run_started', exec_id, on: { state: on }, started_at: 5 });
-    page.happened({ event: 'state_added', state: state(name, on, { exec_id }) });
-    page.happened(puts(name, ...moved.map((d) => draft(d, name))));
-    page.happened({ event: 'drafts_changed', on, removed: id === null ? [] : [id], put: [] });
-    page.happened({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
+    page.onEvent({ event: 'run_started', exec_id, on: { state: on }, started_at: 5 });
+    page.onEvent({ event: 'state_added', state: state(name, on, { exec_id }) });
+    page.onEvent(puts(name, ...moved.map((d) => draft(d, name))));
+    page.onEvent({ event: 'drafts_changed', on, removed: id === null ? [] : [id], put: [] });
+    page.onEvent({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
 
 test('a warning is told at the cell where it begins, and where one stands', () => {
     const { page } = open({ states: ['a', 'b', 'c', 'd'] });
     const warn = (id, parent, ...warnings) =>
-        page.happened({ event: 'state_changed', state: state(id, parent, { warnings }) });
+        page.onEvent({ event: 'state_changed', state: state(id, parent, { warnings }) });
     warn('b', 'a', 'a thread');
     warn('c', 'b', 'a thread', 'a socket');
     warn('d', 'c', 'a thread', 'a socket');
@@ -180,7 +180,7 @@ test('who went elsewhere meanwhile is not called back', () => {
 test('a cell below a running one waits for it', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     page.run(page.cells()[2], 'd1');
-    page.happened({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
+    page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
     page.run(page.cells()[3], 'd2');
     assert.deepEqual(sent.at(-1).on, { run: sent[0].exec_id });
 });
@@ -188,7 +188,7 @@ test('a cell below a running one waits for it', () => {
 test('or runs beside it, when that is wished', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     page.run(page.cells()[2], 'd1');
-    page.happened({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
+    page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
     assert.equal(page.waitsFor(page.cells()[3]), sent[0].exec_id);
     page.run(page.cells()[3], 'd2', true);
     assert.deepEqual(sent.at(-1).on, { state: 'b' });
@@ -203,7 +203,7 @@ test('a changed cell runs in the place of what it was', () => {
     page.run(page.cells()[0], 'changed');
     assert.deepEqual(sent[0].on, { state: 'initial' });
     assert.deepEqual(sent[0].instead_of, { state: 'a', tip: 'b' });
-    page.happened({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
+    page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
     assert.equal(shown(page), '[a] [b] ?', 'it is shown where it was changed');
     assert.equal(page.cells()[0].shown.exec_id, sent[0].exec_id);
     assert.equal(page.cells()[1].isOutdated, true);
@@ -227,7 +227,7 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
 test('the echo of our own typing changes nothing; what another tab typed is laid together with what is not there yet', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     const text = () => page.drafts.get('d').source;
-    const heard = (source, version) => page.happened(puts('b', draft('d', 'b', source, version)));
+    const heard = (source, version) => page.onEvent(puts('b', draft('d', 'b', source, version)));
     page.type(page.cells()[2], 'one');
     page.drafts.flush('d');
     page.type(page.cells()[2], 'one two');
@@ -276,17 +276,17 @@ test('versions of a cell are what it left when it ran again, not what was insert
 
 test('a failed attempt is looked at beside the state it ran against', () => {
     const { page } = open();
-    page.happened({ event: 'run_added', run: run('bad', 'a', { status: 'error' }) });
+    page.onEvent({ event: 'run_added', run: run('bad', 'a', { status: 'error' }) });
     assert.equal(shown(page), '[a] [b] ?');
     page.goTo('bad');
     assert.equal(shown(page), '[a] !bad ?');
-    page.happened({ event: 'removed', states: [], runs: ['bad'] });
+    page.onEvent({ event: 'removed', states: [], runs: ['bad'] });
     assert.equal(shown(page), '[a] ?');
 });
 
 test('when the state it stands on is deleted it goes to the nearest that is left', () => {
     const { page } = open({ states: ['a', 'b', 'c'] });
-    page.happened({ event: 'removed', states: ['c', 'b'], runs: ['run-c', 'run-b'] });
+    page.onEvent({ event: 'removed', states: ['c', 'b'], runs: ['run-c', 'run-b'] });
     assert.equal(page.here, 'a');
 });
 
@@ -316,7 +316,7 @@ const sources = (page, state = 'b') => page.drafts.on(state).map((one) => one.so
 test('what another tab typed elsewhere in the same draft is laid together with ours', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'a = 1\nb = 2\nc = 3')] });
     page.type(page.cells()[2], 'a = 10\nb = 2\nc = 3');
-    page.happened(puts('b', draft('d', 'b', 'a = 1\nb = 2\nc = 30')));
+    page.onEvent(puts('b', draft('d', 'b', 'a = 1\nb = 2\nc = 30')));
     assert.deepEqual(sources(page), ['a = 10\nb = 2\nc = 30']);
 });
 
@@ -324,7 +324,7 @@ test('what another tab typed in the same place stands before ours, and ours goes
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', '', 1)] });
     page.type(page.cells()[2], 'mine');
     page.drafts.flush('d');
-    page.happened(puts('b', draft('d', 'b', 'theirs', 2)));
+    page.onEvent(puts('b', draft('d', 'b', 'theirs', 2)));
     answers[0]({ kind: 'refused', code: 'conflict', what: '', why: '', how: '' });
     await settle();
     assert.deepEqual(sources(page), ['theirsmine']);
@@ -341,7 +341,7 @@ test('what another tab typed in the same place stands before ours, and ours goes
 test('a text that came and that the editor does not show yet is not overwritten by the next key', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'ab', 1)] });
     page.type(page.cells()[2], 'abc', 'ab');
-    page.happened(puts('b', draft('d', 'b', '# new\nab', 2)));
+    page.onEvent(puts('b', draft('d', 'b', '# new\nab', 2)));
     page.type(page.cells()[2], 'abcd', 'abc');
     assert.deepEqual(sources(page), ['# new\nabcd']);
 });
@@ -349,7 +349,7 @@ test('a text that came and that the editor does not show yet is not overwritten 
 test('a draft that somebody threw away while we typed in it is made again', async () => {
     const { page, sent, answers } = open({ drafts: [draft('d', 'b', 'x', 4)] });
     page.type(page.cells()[2], 'x = 1');
-    page.happened({ event: 'drafts_changed', on: 'b', removed: ['d'], put: [] });
+    page.onEvent({ event: 'drafts_changed', on: 'b', removed: ['d'], put: [] });
     page.drafts.flush('d');
     answers[0]({ kind: 'refused', code: 'not_found', what: '', why: '', how: '' });
     await settle();
@@ -365,11 +365,11 @@ test('a draft that somebody threw away while we typed in it is made again', asyn
 
 test('what was typed into a draft that has become a state elsewhere is a change of that cell', async () => {
     const { page, answers } = open({ drafts: [draft('d', 'b', 'x', 1)] });
-    page.connected('waiting');
+    page.onConnection('waiting');
     page.type(page.cells()[2], 'x = 2');
     page.drafts.flush('d');
     const line = ['initial', 'a', 'b', 'c'];
-    page.loaded(
+    page.onSnapshot(
         {
             name: 'main',
             states: line.map((id, i) => state(id, i ? line[i - 1] : null, { exec_count: i })),
@@ -433,22 +433,22 @@ test('all drafts from a cell on run in order', () => {
 
 test('a draft is put above another', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    new Editing(page).above(page.cells()[2]);
+    new CellOperations(page).insertAbove(page.cells()[2]);
     assert.equal(sent.at(-1).after, null);
-    new Editing(page).above(page.cells()[4]);
+    new CellOperations(page).insertAbove(page.cells()[4]);
     assert.equal(sent.at(-1).after, 'd1');
 });
 
 test('drafts are removed, and put back where they stood', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    const cuttings = new Cuttings(page);
-    cuttings.remove([page.cells()[3].draft], () => {});
+    const clipboard = new ClipboardHistory(page);
+    clipboard.remove([page.cells()[3].draft], () => {});
     assert.equal(page.notice.act.text, 'Put it back');
     assert.deepEqual(sources(page), ['d1']);
-    cuttings.putBack();
+    clipboard.undo();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
-    assert.equal(cuttings.putBack(), null);
-    cuttings.remove(
+    assert.equal(clipboard.undo(), null);
+    clipboard.remove(
         page
             .cells()
             .slice(2, 4)
@@ -456,7 +456,7 @@ test('drafts are removed, and put back where they stood', () => {
         () => {},
     );
     assert.deepEqual(sources(page), []);
-    cuttings.putBack();
+    clipboard.undo();
     assert.deepEqual(sources(page), ['d1', 'd2'], 'several come back together, in their order');
 });
 
@@ -464,14 +464,14 @@ test('an empty draft is put back, too, without a word when it goes', () => {
     const { page } = open({
         drafts: [draft('d1', 'b'), draft('d2', 'b', ''), above('b', draft('in', 'a', ''))],
     });
-    const cuttings = new Cuttings(page);
-    cuttings.remove([page.drafts.get('d2')], () => {});
+    const clipboard = new ClipboardHistory(page);
+    clipboard.remove([page.drafts.get('d2')], () => {});
     assert.equal(page.notice, null);
     assert.deepEqual(sources(page), ['d1']);
-    assert.ok(cuttings.putBack());
+    assert.ok(clipboard.undo());
     assert.deepEqual(sources(page), ['d1', '']);
-    cuttings.remove([page.drafts.get('in')], () => {});
-    const back = cuttings.putBack();
+    clipboard.remove([page.drafts.get('in')], () => {});
+    const back = clipboard.undo();
     assert.ok(
         page.cells().some((cell) => cell.key === back),
         'it is shown in the midst of the line, too',
@@ -484,31 +484,31 @@ test('forgetting an attempt takes its draft along while nobody has changed it', 
         ['d, but right', false],
     ]) {
         const { page, sent } = open({ drafts: [draft('d', 'b', source)] });
-        page.happened({
+        page.onEvent({
             event: 'run_added',
             run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }),
         });
-        new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
+        new ClipboardHistory(page).forgetAttempt(page.model.runs.get('bad'), () => {});
         assert.deepEqual(
             sent.map((one) => one.do),
             goes ? ['delete_draft'] : [],
             'for a moment it can be taken back',
         );
-        page.deleting.commit();
+        page.deletion.commit();
         assert.equal(sent.at(-1).do, 'drop_attempt');
     }
 });
 
 test('a forgotten attempt is out of sight, and back when that is undone; nothing is sent', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'd, but right')] });
-    page.happened({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
+    page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
     const shown = () =>
         page
             .cells()
             .map(runOf)
             .filter((one) => one?.exec_id === 'bad').length;
     assert.equal(shown(), 1);
-    new Cuttings(page).forget(page.model.runs.get('bad'), () => {});
+    new ClipboardHistory(page).forgetAttempt(page.model.runs.get('bad'), () => {});
     assert.equal(shown(), 0);
     assert.equal(page.notice.act.text, 'Undo');
     page.notice.act.act();
@@ -519,7 +519,7 @@ test('a forgotten attempt is out of sight, and back when that is undone; nothing
 test('when the server starts anew, what was typed and not yet sent hangs where we stand, and the page says so', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', '')] });
     page.type(page.cells()[2], 'typed');
-    page.loaded(
+    page.onSnapshot(
         { name: 'main', states: [state('initial', null)], runs: [], drafts: [], trouble: null, people: [] },
         'b',
     );
@@ -561,7 +561,7 @@ test('variables that could not be had are asked for again by whoever comes again
         page.variables.here,
         'These variables cannot be shown now: it took longer than 5 s. Try again.',
     );
-    page.variables.follow();
+    page.variables.onPageMoved();
     assert.deepEqual(asked(), ['b'], 'not with every event');
     page.goTo('a');
     page.goTo('b');
@@ -574,7 +574,7 @@ test('variables that could not be had are asked for again by whoever comes again
         how: 'try again',
     });
     await settle();
-    page.variables.again();
+    page.variables.retry();
     assert.deepEqual(asked(), ['b', 'a', 'b', 'b']);
 });
 
@@ -597,7 +597,7 @@ test('what was typed is sent before the run that builds on it, and waits for wha
         sent.map((one) => one.draft.source ?? one.do),
         ['# A'],
     );
-    page.happened(
+    page.onEvent(
         puts('b', { ...draft('t', 'b', '# A', 2), kind: 'markdown' }, draft('d', 'b'), draft('e', 'b')),
     );
     answers[0]({ kind: 'done' });
@@ -663,7 +663,7 @@ test('a run at a state that has no process asks first, and only then', async () 
 
 test('while a state is replayed already, a run at it does not ask again', () => {
     const { page, sent, questions } = open({ drafts: [draft('d', 'b')], living: { b: 'replay' } });
-    page.happened({ event: 'replaying', state: 'b', done: 0, total: 2 });
+    page.onEvent({ event: 'replaying', state: 'b', done: 0, total: 2 });
     page.run(page.cells()[2], 'd');
     assert.deepEqual([questions.length, sent.at(-1).replay], [0, true]);
     assert.deepEqual(page.cells()[1].progress, { done: 0, total: 2 });
@@ -674,14 +674,14 @@ test('a replay asks how many cells will run, shows that it is under way, and say
         states: ['a', 'b', 'c'],
         living: { a: 'disk', b: 'replay', c: 'replay' },
     });
-    page.keeping.replay('c');
+    page.checkpoints.replay('c');
     assert.equal(questions[0].title, 'Run 3 cells again?', 'a checkpoint that is not there helps nobody');
     assert.match(questions[0].why, /“code of run-a”/);
     decisions[0](true);
     await settle();
     assert.deepEqual(sent, [{ do: 'replay', state: 'c' }]);
     assert.ok(page.cells()[2].progress);
-    page.happened({ event: 'replaying', state: 'c', done: 1, total: 3 });
+    page.onEvent({ event: 'replaying', state: 'c', done: 1, total: 3 });
     answers[0]({
         kind: 'refused',
         code: 'kernel',
@@ -696,8 +696,8 @@ test('a replay asks how many cells will run, shows that it is under way, and say
 
 test('states are pinned, saved and trusted', async () => {
     const { page, sent, answers, decisions } = open();
-    page.keeping.pin('a', true);
-    page.keeping.save('b');
+    page.checkpoints.pin('a', true);
+    page.checkpoints.save('b');
     answers[1]({
         kind: 'checkpointed',
         checkpoint: {
@@ -709,13 +709,13 @@ test('states are pinned, saved and trusted', async () => {
     });
     await settle();
     assert.equal(page.notice.text, 'Saved, 1.2 MB on disk. One name could not be saved: see below the cell.');
-    page.keeping.trust();
+    page.checkpoints.trust();
     decisions[0](true);
     await settle();
     answers[2]({ kind: 'trusted', count: 3 });
     await settle();
     assert.equal(page.notice.text, '3 checkpoints are trusted now.');
-    page.keeping.forkAnyway('a', true);
+    page.checkpoints.forkAnyway('a', true);
     assert.deepEqual(sent, [
         { do: 'pin', state: 'a', pinned: true },
         { do: 'checkpoint', state: 'b' },
@@ -732,7 +732,7 @@ test('after a restart of the server the page stands where it stood, with all tha
     page.type(fresh, 'new');
     const line = ['initial', 'a', 'b', 'c'];
     const before = page.cells().map((cell) => cell.key);
-    page.loaded(
+    page.onSnapshot(
         {
             name: 'main',
             states: line.map((id, i) =>
@@ -770,10 +770,10 @@ test('a replay that was stopped here has not failed', async () => {
         why: 'it was stopped',
         how: 'run its cells by hand and change what fails',
     };
-    page.keeping.replay('b');
+    page.checkpoints.replay('b');
     decisions[0](true);
     await settle();
-    page.keeping.stopReplay('b');
+    page.checkpoints.stopReplay('b');
     assert.deepEqual(
         sent.map((one) => one.do),
         ['replay', 'interrupt'],
@@ -782,7 +782,7 @@ test('a replay that was stopped here has not failed', async () => {
     answers[0](refused);
     await settle();
     assert.deepEqual([page.notice.isBad, page.notice.text], [false, WORDS.replayStopped]);
-    page.keeping.replay('b');
+    page.checkpoints.replay('b');
     decisions[1](true);
     await settle();
     answers[2](refused);
@@ -799,14 +799,14 @@ test('what the banner says about the disk no notice repeats', () => {
         why: 'the disk is full',
         how: 'free some space',
     };
-    page.refused(refused);
+    page.reportRefusal(refused);
     assert.match(page.notice.text, /disk is full/);
-    page.hush();
-    page.happened({
+    page.dismissNotice();
+    page.onEvent({
         event: 'trouble_changed',
         trouble: { what: 'write', why: 'the disk is full', how: 'free some space' },
     });
-    page.refused(refused);
+    page.reportRefusal(refused);
     assert.equal(page.notice, null);
 });
 
@@ -816,9 +816,9 @@ test('variables are looked at again when a state has come back with others', asy
     answers[0]({ kind: 'variables', variables: [] });
     await settle();
     const b = page.model.states.get('b');
-    page.happened({ event: 'state_changed', state: { ...b, memory_bytes: 5 } });
+    page.onEvent({ event: 'state_changed', state: { ...b, memory_bytes: 5 } });
     assert.equal(sent.length, 1, 'a size is none');
-    page.happened({ event: 'state_changed', state: { ...b, living: 'memory', revival: { by: 'replay' } } });
+    page.onEvent({ event: 'state_changed', state: { ...b, living: 'memory', revival: { by: 'replay' } } });
     assert.equal(sent.length, 2);
 });
 
@@ -826,12 +826,12 @@ test('a run that was asked for is waiting from then on, also where the server sa
     const { page } = open({ drafts: [draft('d', 'b', 'x = 1')] });
     const cell = (key) => page.cells().find((one) => one.key === key);
     assert.equal(cell('d').isAsked, false);
-    page.connected('waiting');
+    page.onConnection('waiting');
     page.run(cell('d'), 'x = 1');
     assert.equal(cell('d').isAsked, true);
-    const exec_id = page.asked.get('d');
-    page.connected('open');
-    page.happened({
+    const exec_id = page.requestedRuns.get('d');
+    page.onConnection('open');
+    page.onEvent({
         event: 'run_added',
         seq: 1,
         run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }),
@@ -840,7 +840,7 @@ test('a run that was asked for is waiting from then on, also where the server sa
     page.run(cell('a'), 'changed');
     assert.equal(cell('a').isAsked, true, 'one that ran, too');
     const again = page.edits.get('a').run;
-    page.happened({
+    page.onEvent({
         event: 'run_added',
         seq: 2,
         run: run(again, 'initial', { status: 'running', code: 'changed' }),

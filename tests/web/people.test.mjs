@@ -6,8 +6,8 @@ import { Drafts } from '../../web/notebook/drafts.js';
 import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
-import { colourOf, COLOURS, initialsOf, others, placeOf } from '../../web/presence/presence.js';
-import { edits, merge, placeAfter } from '../../web/text/merge.js';
+import { colourOf, COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
+import { edits, merge, offsetAfter } from '../../web/text/merge.js';
 
 const state = (id, parent, more = {}) => ({
     id,
@@ -75,13 +75,13 @@ test('at the same place both texts stand whole: first what was there first, but 
 });
 
 test('a place moves with the text before it', () => {
-    assert.equal(placeAfter(5, edits('hello world', 'oh hello world')), 8);
+    assert.equal(offsetAfter(5, edits('hello world', 'oh hello world')), 8);
     assert.equal(
-        placeAfter(5, edits('hello world', 'hello, world')),
+        offsetAfter(5, edits('hello world', 'hello, world')),
         5,
         'what is put in right there stands behind it',
     );
-    assert.equal(placeAfter(8, edits('hello world', 'hello')), 5);
+    assert.equal(offsetAfter(8, edits('hello world', 'hello')), 5);
 });
 
 test('texts that differ wholly are compared quickly', () => {
@@ -142,12 +142,12 @@ class Client {
             changed: () => {},
             refused: (reply) => assert.notEqual(reply.kind, 'refused'),
             orphaned: () => assert.fail('no draft is lost'),
-            later: (what, ms) => {
+            setTimer: (what, ms) => {
                 const timer = { what };
                 world.at(ms, () => timer.what?.());
                 return timer;
             },
-            notLater: (timer) => timer && (timer.what = null),
+            clearTimer: (timer) => timer && (timer.what = null),
         });
     }
 
@@ -166,7 +166,7 @@ class Client {
         this.downAt = Math.max(this.downAt, this.world.now + this.world.below(400));
         this.world.at(this.downAt - this.world.now, () => {
             if (!event) return then();
-            this.drafts.hear(event);
+            this.drafts.applyServerDrafts(event);
             return this.model.fold(event);
         });
     }
@@ -231,7 +231,7 @@ function paint(client) {
     client.cursor =
         client.cursor === undefined
             ? undefined
-            : placeAfter(client.cursor, edits(client.editor, client.text));
+            : offsetAfter(client.cursor, edits(client.editor, client.text));
     client.paint();
 }
 
@@ -304,7 +304,7 @@ test('where somebody stands is said by label or number', () => {
         people: [],
     });
     assert.deepEqual(
-        ['initial', 'a', 'b', 'gone'].map((id) => placeOf(model, id)),
+        ['initial', 'a', 'b', 'gone'].map((id) => positionText(model, id)),
         ['the start', 'cell 3', 'clean', 'the start'],
     );
 });
@@ -325,8 +325,8 @@ function open(t, running = false) {
         called: () => you.called,
         ask: (question) => (questions.push(question), new Promise((answer) => decisions.push(answer))),
     });
-    page.allowed('owner');
-    page.connected('open');
+    page.onScope('owner');
+    page.onConnection('open');
     const parents = { a: 'initial', b: 'a', c: 'b', d: 'a' };
     const runs = running
         ? [
@@ -345,7 +345,7 @@ function open(t, running = false) {
               },
           ]
         : [];
-    page.loaded(
+    page.onSnapshot(
         {
             name: 'n',
             states: [
@@ -375,7 +375,7 @@ test('where we stand is told a moment after we went there, once for all steps, a
     assert.deepEqual(sent, [{ do: 'stand', state: 'd', name: null }]);
     answers[0]({ kind: 'standing', id: 'v7' });
     await settle();
-    page.happened({
+    page.onEvent({
         event: 'people_changed',
         people: [
             { id: 'v7', name: null, scope: 'owner', state: 'd' },
@@ -386,10 +386,10 @@ test('where we stand is told a moment after we went there, once for all steps, a
         page.others().map(({ id }) => id),
         ['v8'],
     );
-    page.connected('waiting');
-    page.connected('open');
+    page.onConnection('waiting');
+    page.onConnection('open');
     you.called = 'Ada';
-    page.presence.moved();
+    page.presence.onMoved();
     await ring(200);
     assert.deepEqual(sent[1], { do: 'stand', state: 'd', name: 'Ada' });
     assert.equal(sent.length, 2);
@@ -398,34 +398,37 @@ test('where we stand is told a moment after we went there, once for all steps, a
 test('a state is deleted when the moment in which it can be taken back is over', async (t) => {
     const { page, sent, answers, ring, timers } = open(t);
     assert.deepEqual([subtreeOf(page.model, 'a'), countBelow(page.model, 'a')], [['a', 'b', 'd', 'c'], 3]);
-    await page.deleteStates({ state: 'b', subtree: true });
-    assert.deepEqual([[...page.going], page.here, page.notice.text], [['b', 'c'], 'a', 'Deleted 2 states.']);
+    await page.deleteState({ state: 'b', subtree: true });
+    assert.deepEqual(
+        [[...page.pendingDeletion], page.here, page.notice.text],
+        [['b', 'c'], 'a', 'Deleted 2 states.'],
+    );
     assert.deepEqual(sent, []);
     page.notice.act.act();
-    assert.deepEqual([[...page.going], page.here, page.notice], [[], 'c', null]);
+    assert.deepEqual([[...page.pendingDeletion], page.here, page.notice], [[], 'c', null]);
     timers.length = 0;
-    await page.deleteStates({ state: 'c' });
-    await page.deleteStates({ state: 'd' });
+    await page.deleteState({ state: 'c' });
+    await page.deleteState({ state: 'd' });
     assert.deepEqual(
         sent,
         [{ do: 'delete_state', state: 'c', subtree: false }],
         'the next one sends the one before',
     );
-    assert.deepEqual([...page.going], ['c', 'd']);
+    assert.deepEqual([...page.pendingDeletion], ['c', 'd']);
     answers[0]({ kind: 'done' });
     await settle();
-    assert.deepEqual([...page.going], ['d']);
-    page.deleting.commit();
+    assert.deepEqual([...page.pendingDeletion], ['d']);
+    page.deletion.commit();
     assert.equal(sent[1].state, 'd');
     await ring(UNDO_MS);
     assert.equal(sent.filter((one) => one.do === 'delete_state').length, 2);
-    await page.deleteStates({ state: 'initial', subtree: true });
-    assert.equal(page.deleting.waiting, null, 'the root stays');
+    await page.deleteState({ state: 'initial', subtree: true });
+    assert.equal(page.deletion.pending, null, 'the root stays');
 });
 
 test('running at a state that is going takes the deletion back', async (t) => {
     const { page, sent } = open(t);
-    await page.deleteStates({ state: 'c' });
+    await page.deleteState({ state: 'c' });
     page.goTo('c');
     const fresh = page.cells().at(-1);
     page.type(fresh, 'x');
@@ -434,15 +437,15 @@ test('running at a state that is going takes the deletion back', async (t) => {
         'x',
     );
     await settle();
-    assert.deepEqual([...page.going], []);
+    assert.deepEqual([...page.pendingDeletion], []);
     assert.ok(!sent.some((one) => one.do === 'delete_state'));
 });
 
 test('a subtree in which something runs is not deleted without a question', async (t) => {
     const { page, questions, decisions } = open(t, true);
-    const asked = page.deleteStates({ state: 'a', subtree: true });
+    const asked = page.deleteState({ state: 'a', subtree: true });
     assert.match(questions[0].why, /A cell is running there and will be stopped/);
     decisions[0](false);
     await asked;
-    assert.equal(page.going.size, 0);
+    assert.equal(page.pendingDeletion.size, 0);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
-import { Pointing } from '../../web/graph/hover.js';
+import { HoverTracker } from '../../web/graph/hover.js';
 
 const at = (x, y) => ({ screenX: x, screenY: y, pointerType: 'mouse', buttons: 0 });
 const ON_ROW = at(100, 100);
@@ -15,7 +15,7 @@ beforeEach(() => {
     mock.timers.reset();
     mock.timers.enable({ apis: ['setTimeout'] });
     shown = -1;
-    pointing = new Pointing({
+    pointing = new HoverTracker({
         show: (row) => (shown = row),
         hide: () => (shown = -1),
         isShown: () => shown >= 0,

@@ -77,10 +77,10 @@ test('what is asked while a line is closing is kept for the next', () => {
     line.onopen?.();
     tell({ you: { scope: 'run' } });
     tell({ epoch: 'e', seq: 1, snapshot: { name: 'main' } });
-    assert.equal(socket.line, line);
+    assert.equal(socket.socket, line);
     line.readyState = 2;
     socket.send({ do: 'stand', state: 'a', name: null });
-    assert.deepEqual([line.sent, socket.asked.size], [[], 1]);
+    assert.deepEqual([line.sent, socket.pendingReplies.size], [[], 1]);
     end();
 });
 

@@ -104,9 +104,9 @@ function open() {
         recall: () => null,
         remember: () => {},
     });
-    page.allowed('owner');
-    page.connected('open');
-    page.loaded(
+    page.onScope('owner');
+    page.onConnection('open');
+    page.onSnapshot(
         {
             name: 'main',
             drafts: [],
@@ -159,7 +159,7 @@ test('what was shown stays in sight, marked as old, until the others are there',
 test('while a cell runs at the state we stand at, its variables may change', () => {
     const { page } = open();
     const run = (id, on) =>
-        page.happened({
+        page.onEvent({
             event: 'run_added',
             run: {
                 exec_id: id,

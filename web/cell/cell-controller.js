@@ -1,16 +1,16 @@
 // @ts-check
 // What the keys and buttons of cells do, and who has the focus.
 
-import { Asking } from '../editor/code-assist.js';
-import { Cuttings } from './clipboard-history.js';
+import { CodeAssist } from '../editor/code-assist.js';
+import { ClipboardHistory } from './clipboard-history.js';
 import { hasEnded } from '../shell/protocol.js';
 import { WORDS } from '../shell/words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';
 import { runOf } from '../notebook/cell-list.js';
 import { compareWith } from '../compare/compare-commands.js';
 import { ask } from '../ui/dialog.js';
-import { Gestures } from './command-mode.js';
-import { livingActions } from '../checkpoints/residency-view.js';
+import { CellCommands } from './cell-commands.js';
+import { residencyActions } from '../checkpoints/residency-view.js';
 import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
@@ -20,27 +20,27 @@ import { deleteActions } from '../presence/avatars.js';
 /** Space in px that stays free below a cell that is followed. */
 const FREE = 24;
 
-export class Acts {
+export class CellController {
     /** @param {Page} page */
     constructor(page) {
         this.page = page;
-        this.cuttings = new Cuttings(page);
+        this.clipboard = new ClipboardHistory(page);
         /** @type {Map<string, CellView>} */
         this.views = new Map();
         /** Where the focus is to go when the next picture is painted. @type {{key: string, asCell?: boolean} | {after: string} | null} */
-        this.wanted = null;
+        this.focusTarget = null;
         /** The cell that was typed into since the last run was started. @type {string | null} */
-        this.typedIn = null;
+        this.lastTypedCell = null;
         /** The editor that had the focus before an answer was asked for. @type {string | null} */
-        this.back = null;
+        this.editorBeforePrompt = null;
         /** A cell that was run with the focus going on below it: its outputs must not push the focus out of sight. @type {string | null} */
-        this.followed = null;
+        this.followedCell = null;
         /** The cell that has the focus, where it stood, and whether as a cell or in its editor, in case it disappears. @type {{key: string, index: number, asCell: boolean} | null} */
-        this.focused = null;
+        this.lastFocus = null;
         /** Whether the page has the focus: if it has it no more, and nobody led it away, what had it is gone. */
         this.hasFocus = false;
-        this.asking = new Asking(page, () => performance.now());
-        this.gestures = new Gestures(this);
+        this.assist = new CodeAssist(page, () => performance.now());
+        this.commands = new CellCommands(this);
     }
 
     /** @param {string} key @param {CellView} view */
@@ -54,7 +54,7 @@ export class Acts {
     }
 
     /** Keeps the focus from falling out of the page where the button that was pressed goes away. */
-    listen() {
+    watchFocus() {
         document.addEventListener(
             'focusin',
             ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null),
@@ -66,13 +66,13 @@ export class Acts {
                     !relatedTarget &&
                     document.hasFocus() &&
                     /** @type {Element} */ (target).isConnected &&
-                    !isOff(/** @type {Element} */ (target))
+                    !isDisabled(/** @type {Element} */ (target))
                 )
                     this.hasFocus = document.activeElement !== document.body;
             }),
         );
         document.addEventListener('click', () =>
-            requestAnimationFrame(() => this.#catchFocus(this.page.cells())),
+            requestAnimationFrame(() => this.#recoverFocus(this.page.cells())),
         );
     }
 
@@ -82,8 +82,8 @@ export class Acts {
     run(view, then) {
         const { cell } = view.props;
         this.page.run(cell, view.text);
-        this.typedIn = null;
-        this.followed = then === 'stay' ? null : cell.key;
+        this.lastTypedCell = null;
+        this.followedCell = then === 'stay' ? null : cell.key;
         if (then === 'next') this.go({ after: cell.key });
         if (then === 'insert') this.insertBelow(cell);
         // As in Jupyter: the cell has run, the next keys are commands.
@@ -92,8 +92,8 @@ export class Acts {
 
     /** Leads the focus on, at once: the next key is meant for where it goes. @param {{key: string, asCell?: boolean} | {after: string}} where */
     go(where) {
-        this.wanted = where;
-        this.page.around.now();
+        this.focusTarget = where;
+        this.page.host.now();
     }
 
     /** @param {CellData} [cell] without one, or where nothing of it runs: what runs longest */
@@ -104,7 +104,7 @@ export class Acts {
     }
 
     /** The button was pressed. Where it was there will be another, which the next key must not press. @param {CellData} cell @param {MouseEvent} event */
-    stopPressed(cell, event) {
+    onStopPressed(cell, event) {
         // A double click is one wish; only who asks again wants the process to be killed.
         if (event.detail < 2) this.stop(cell);
         this.focusCell(cell.key);
@@ -112,7 +112,7 @@ export class Acts {
 
     /** @param {CellData} cell @param {string} text @param {string} before */
     type(cell, text, before) {
-        this.typedIn = cell.key;
+        this.lastTypedCell = cell.key;
         this.page.type(cell, text, before);
     }
 
@@ -127,12 +127,12 @@ export class Acts {
     }
 
     /** A run asks: the next keys are the answer, if it is ours and nothing else is being written. @param {string} exec_id @param {string} text @param {HTMLElement} box */
-    asks(exec_id, text, box) {
-        if (!this.page.mine.has(exec_id)) return;
-        this.back = keyOf(document.activeElement?.closest('.editor'));
+    onInputRequested(exec_id, text, box) {
+        if (!this.page.ownRuns.has(exec_id)) return;
+        this.editorBeforePrompt = keyOf(document.activeElement?.closest('.editor'));
         const go = () => box.focus();
         if (this.#isWriting(box))
-            this.page.say(WORDS.asks(text), false, { stays: true, act: { text: WORDS.asksGo, act: go } });
+            this.page.notify(WORDS.asks(text), false, { stays: true, act: { text: WORDS.asksGo, act: go } });
         else go();
     }
 
@@ -144,16 +144,16 @@ export class Acts {
         return (
             key !== null &&
             key !== keyOf(box) &&
-            key === this.typedIn &&
+            key === this.lastTypedCell &&
             this.views.get(key)?.text.trim() !== ''
         );
     }
 
     /** Nothing is asked any more. @param {string} text @param {string | null} key the cell that asked, if its box had the focus */
-    asked(text, key) {
-        if (this.page.notice?.text === WORDS.asks(text)) this.page.hush();
-        if (key !== null) this.wanted = { key: this.back ?? key };
-        this.back = null;
+    onInputEnded(text, key) {
+        if (this.page.notice?.text === WORDS.asks(text)) this.page.dismissNotice();
+        if (key !== null) this.focusTarget = { key: this.editorBeforePrompt ?? key };
+        this.editorBeforePrompt = null;
     }
 
     /** @param {import('../shell/protocol.js').State} state @param {number} at @param {string} text */
@@ -182,30 +182,30 @@ export class Acts {
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     insertAbove(cell) {
-        this.go({ key: this.gestures.editing.above(cell) });
+        this.go({ key: this.commands.operations.insertAbove(cell) });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     remove(cell) {
-        if (!cell.isFresh) this.cuttings.remove([cell.draft], () => this.putBack());
+        if (!cell.isFresh) this.clipboard.remove([cell.draft], () => this.undoRemoval());
     }
 
     /** Removes a draft and the failed attempt that it made. @param {Extract<CellData, {kind: 'draft'}>} cell */
     removeFailed(cell) {
         if (!cell.run || this.page.scope !== 'owner') return this.remove(cell);
-        this.cuttings.forget(cell.run, () => this.putBack());
+        this.clipboard.forgetAttempt(cell.run, () => this.undoRemoval());
         // What was changed since is no copy of what failed; it goes all the same.
         if (this.page.drafts.get(cell.draft.id)) this.remove(cell);
         return undefined;
     }
 
-    putBack() {
-        const key = this.cuttings.putBack();
+    undoRemoval() {
+        const key = this.clipboard.undo();
         if (key) this.go({ key, asCell: true });
     }
 
     /** Looks at the newest line that goes through a state. @param {string} state */
-    goToLineOf(state) {
+    goToNewestBelow(state) {
         this.page.goTo(this.page.model.newestBelow(state));
     }
 
@@ -220,7 +220,7 @@ export class Acts {
             mayDelete && {
                 text: WORDS.dropAttempt,
                 hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
-                act: () => this.cuttings.forget(failed, () => this.putBack()),
+                act: () => this.clipboard.forgetAttempt(failed, () => this.undoRemoval()),
             };
         const copy = { text: WORDS.copyCode, act: () => this.go({ key: page.copyAsDraft(view.text) }) };
         const insert = { text: WORDS.insertBelow, act: () => this.insertBelow(cell) };
@@ -263,7 +263,7 @@ export class Acts {
                 text: COMPARE_WORDS.compareWith,
                 act: () => compareWith(page, cell.state.id),
             },
-            ...livingActions(cell.state, page),
+            ...residencyActions(cell.state, page),
             drop,
             ...(mayDelete ? deleteActions(cell.state, page) : []),
         ];
@@ -305,7 +305,7 @@ export class Acts {
 
     /** The cell as a whole, not its editor. @param {string} key */
     focusCell(key) {
-        this.#place(key)?.focus();
+        this.#elementOf(key)?.focus();
     }
 
     /** At the first or last line, an arrow goes on to the next cell. @param {CellView} view @param {1 | -1} step @returns {boolean} whether it did */
@@ -316,15 +316,15 @@ export class Acts {
         if (line !== (step === 1 ? state.doc.lines : 1)) return false;
         const next = this.#neighbour(view.props.cell.key, step);
         if (!next) return false;
-        this.#place(next.key);
+        this.#elementOf(next.key);
         this.views.get(next.key)?.focus(step === 1 ? 'start' : 'end');
         return true;
     }
 
     /** A cell's element; keys may be faster than the next picture. @param {string} key @returns {HTMLElement | null} */
-    #place(key) {
-        if (!element(key)) this.page.around.now();
-        return element(key);
+    #elementOf(key) {
+        if (!cellElement(key)) this.page.host.now();
+        return cellElement(key);
     }
 
     /** Backspace in an empty draft removes it. @param {CellView} view @returns {boolean} whether it did */
@@ -344,47 +344,54 @@ export class Acts {
     }
 
     /** After each paint: the focus goes where it was wanted, and never falls out of the notebook. @param {CellData[]} cells */
-    painted(cells) {
-        const { wanted } = this;
-        this.wanted = null;
-        if (wanted) {
-            const step = 'key' in wanted ? 0 : 1;
-            const at = cells.findIndex((cell) => cell.key === ('key' in wanted ? wanted.key : wanted.after));
+    onPainted(cells) {
+        const { focusTarget } = this;
+        this.focusTarget = null;
+        if (focusTarget) {
+            const step = 'key' in focusTarget ? 0 : 1;
+            const at = cells.findIndex(
+                (cell) => cell.key === ('key' in focusTarget ? focusTarget.key : focusTarget.after),
+            );
             const next =
-                cells[Math.min(at < 0 ? (this.focused?.index ?? cells.length) : at + step, cells.length - 1)];
+                cells[
+                    Math.min(at < 0 ? (this.lastFocus?.index ?? cells.length) : at + step, cells.length - 1)
+                ];
             // On a cell that is there already the next keys are commands; in the empty one, they are code.
-            const asCell = 'key' in wanted ? wanted.asCell : next?.kind !== 'draft' || !next.isFresh;
+            const asCell =
+                'key' in focusTarget ? focusTarget.asCell : next?.kind !== 'draft' || !next.isFresh;
             if (next && asCell) this.focusCell(next.key);
             else if (next) this.views.get(next.key)?.focus();
-        } else this.#catchFocus(cells);
-        this.noteFocus(document.activeElement, cells);
-        this.gestures.painted(cells);
+        } else this.#recoverFocus(cells);
+        this.rememberFocus(document.activeElement, cells);
+        this.commands.onPainted(cells);
         this.follow();
     }
 
     /** Remembers the cell that has the focus. @param {Element | null} target @param {CellData[]} cells */
-    noteFocus(target, cells) {
+    rememberFocus(target, cells) {
         const key = keyOf(target);
         const index = cells.findIndex((cell) => cell.key === key);
-        if (key && index >= 0) this.focused = { key, index, asCell: !target?.closest('.cm-editor') };
+        if (key && index >= 0) this.lastFocus = { key, index, asCell: !target?.closest('.cm-editor') };
     }
 
     /** What had the focus is gone: it goes to its cell, or to the one that took that one's place. @param {CellData[]} cells */
-    #catchFocus(cells) {
-        const { focused } = this;
+    #recoverFocus(cells) {
+        const { lastFocus } = this;
         const at = document.activeElement;
-        if (at !== document.body && !(at && isOff(at))) return;
-        const isThere = cells.some((cell) => cell.key === focused?.key);
-        if (!this.hasFocus && (isThere || !focused)) return;
-        const next = isThere ? focused : cells[Math.min(focused?.index ?? cells.length, cells.length - 1)];
-        if (next && focused && !isThere && !focused.asCell) this.views.get(next.key)?.focus();
+        if (at !== document.body && !(at && isDisabled(at))) return;
+        const isThere = cells.some((cell) => cell.key === lastFocus?.key);
+        if (!this.hasFocus && (isThere || !lastFocus)) return;
+        const next = isThere
+            ? lastFocus
+            : cells[Math.min(lastFocus?.index ?? cells.length, cells.length - 1)];
+        if (next && lastFocus && !isThere && !lastFocus.asCell) this.views.get(next.key)?.focus();
         // Nobody asked to look elsewhere.
-        else if (next) this.#place(next.key)?.focus({ preventScroll: isThere });
+        else if (next) this.#elementOf(next.key)?.focus({ preventScroll: isThere });
     }
 
     /** The focus went on below a cell whose outputs grow: it stays in sight, as far as the cell itself does. */
     follow() {
-        const cell = this.followed === null ? null : element(this.followed);
+        const cell = this.followedCell === null ? null : cellElement(this.followedCell);
         const next = document.activeElement?.closest('.cell');
         const box = cell?.closest('main');
         if (!cell || !box || !next || next === cell) return;
@@ -396,7 +403,7 @@ export class Acts {
 
     /** The user looks somewhere else. */
     unfollow() {
-        this.followed = null;
+        this.followedCell = null;
     }
 
     /** Leads to the place to type at the end. @param {boolean} [asCell] to it as a cell, not into its editor */
@@ -407,22 +414,22 @@ export class Acts {
     }
 
     /** Keys that do the same everywhere in the page. @param {KeyboardEvent} event */
-    anywhere(event) {
+    onGlobalKey(event) {
         const target = /** @type {Element} */ (event.target);
         if (event.defaultPrevented || target.closest('dialog')) return;
-        if (this.gestures.press('anywhere', this.gestures.place().view, event)) event.preventDefault();
+        if (this.commands.press('anywhere', this.commands.target().view, event)) event.preventDefault();
     }
 
     /** Keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */
-    key(event) {
+    onCellKey(event) {
         const target = /** @type {HTMLElement} */ (event.target);
         const view = target.matches('.cell') ? this.views.get(target.dataset.cell ?? '') : undefined;
-        if (view && this.gestures.press('cell', view, event)) event.preventDefault();
+        if (view && this.commands.press('cell', view, event)) event.preventDefault();
     }
 
     /** Keys in an editor. @param {CellView} view @param {KeyboardEvent} event @returns {boolean} whether it was used */
-    editorKey(view, event) {
-        return this.gestures.press('editor', view, event);
+    onEditorKey(view, event) {
+        return this.commands.press('editor', view, event);
     }
 }
 
@@ -430,7 +437,7 @@ export class Acts {
 const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
 
 /** A button that cannot be pressed any more hears no keys. @param {Element} one */
-const isOff = (one) => one.matches(':disabled');
+const isDisabled = (one) => one.matches(':disabled');
 
 /** @param {string} key @returns {HTMLElement | null} */
-const element = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);
+const cellElement = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);

@@ -10,14 +10,14 @@ const EDGE = 60;
 const FASTEST = 14;
 
 /** The handle. */
-export const Grip = () =>
+export const DragHandle = () =>
     html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
-export class Dragging {
-    /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').Acts} acts */
-    constructor(main, acts) {
+export class CellDrag {
+    /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').CellController} controller */
+    constructor(main, controller) {
         this.main = main;
-        this.acts = acts;
+        this.controller = controller;
         this.y = 0;
         /** What is dragged, and the drafts of its state as they stood. @type {{ids: string[], order: {id: string, element: Element}[]} | null} */
         this.drag = null;
@@ -29,11 +29,11 @@ export class Dragging {
     /** @param {PointerEvent} event */
     #begin(event) {
         const grip = /** @type {Element} */ (event.target).closest('[data-grip]');
-        const view = this.acts.views.get(grip?.closest('.cell')?.getAttribute('data-cell') ?? '');
+        const view = this.controller.views.get(grip?.closest('.cell')?.getAttribute('data-cell') ?? '');
         if (!grip || !view || event.button !== 0 || view.props.cell.kind !== 'draft') return;
-        const ids = this.acts.gestures.dragged(view);
+        const ids = this.controller.commands.draggedWith(view);
         const { on } = view.props.cell.draft;
-        const order = this.acts.page.cells().flatMap((cell) => {
+        const order = this.controller.page.cells().flatMap((cell) => {
             const element = document.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`);
             return cell.kind === 'draft' && !cell.isFresh && cell.draft.on === on && element
                 ? [{ id: cell.draft.id, element }]
@@ -110,7 +110,7 @@ export class Dragging {
     }
 
     #drop() {
-        const { ids, order } = /** @type {NonNullable<Dragging['drag']>} */ (this.drag);
-        this.acts.gestures.dropped(ids, order[this.#next() - 1]?.id ?? null);
+        const { ids, order } = /** @type {NonNullable<CellDrag['drag']>} */ (this.drag);
+        this.controller.commands.onDropped(ids, order[this.#next() - 1]?.id ?? null);
     }
 }

@@ -4,23 +4,23 @@
 
 import { Component, html } from '../vendor/preact.js';
 import { isText, runOf, textOf } from '../notebook/cell-list.js';
-import { partialOf } from '../checkpoints/residency.js';
+import { partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 import { duration } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';
 import { Crash } from './crash.js';
-import { Grip } from './cell-drag.js';
+import { DragHandle } from './cell-drag.js';
 import { Editor } from '../editor/editor.js';
 import { BackIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from '../ui/icons.js';
-import { Living, Where } from '../checkpoints/residency-view.js';
+import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js';
 import { Menu } from '../ui/menu.js';
 import { Outputs } from '../outputs/outputs.js';
 import { Markdown } from '../outputs/rich-text.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('../shell/model.js').Run} Run */
-/** @typedef {import('./cell-controller.js').Acts} Acts */
+/** @typedef {import('./cell-controller.js').CellController} Acts */
 
 /**
  * @typedef {object} CellProps
@@ -29,7 +29,7 @@ import { Markdown } from '../outputs/rich-text.js';
  * @property {boolean} mayRun
  * @property {boolean} mayType
  * @property {boolean} isStopping
- * @property {Acts} acts
+ * @property {Acts} controller
  */
 
 /** @extends {Component<CellProps, {isEditing: boolean}>} */
@@ -39,10 +39,10 @@ export class Cell extends Component {
     editor = null;
     asks = {
         complete: (/** @type {string} */ code, /** @type {number} */ cursor) =>
-            this.props.acts.asking.complete(this.props.cell.key, code, cursor),
+            this.props.controller.assist.complete(this.props.cell.key, code, cursor),
         inspect: (/** @type {string} */ code, /** @type {number} */ cursor) =>
-            this.props.acts.asking.inspect(this.props.cell.key, code, cursor),
-        isQuick: () => this.props.acts.asking.isQuick,
+            this.props.controller.assist.inspect(this.props.cell.key, code, cursor),
+        isQuick: () => this.props.controller.assist.isQuick,
     };
 
     /** @param {CellProps} next @param {{isEditing: boolean}} state */
@@ -51,12 +51,12 @@ export class Cell extends Component {
     }
 
     componentDidMount() {
-        this.props.acts.mounted(this.props.cell.key, this);
+        this.props.controller.mounted(this.props.cell.key, this);
         this.#tick();
     }
 
     componentWillUnmount() {
-        this.props.acts.unmounted(this.props.cell.key, this);
+        this.props.controller.unmounted(this.props.cell.key, this);
         clearInterval(this.clock);
     }
 
@@ -92,23 +92,23 @@ export class Cell extends Component {
     /** @param {'next' | 'stay' | 'insert'} then */
     run(then) {
         this.setState({ isEditing: false });
-        this.props.acts.run(this, then);
+        this.props.controller.run(this, then);
     }
 
     /** @param {string} text @param {string} before */
     #onType(text, before) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.acts.type(this.props.cell, text, before);
+        this.props.controller.type(this.props.cell, text, before);
     }
 
     #onLeave() {
-        const { cell, acts } = this.props;
-        if (cell.kind === 'draft') acts.flush(cell.draft.id);
+        const { cell, controller } = this.props;
+        if (cell.kind === 'draft') controller.flush(cell.draft.id);
         if (isText(cell) && this.text.trim()) this.setState({ isEditing: false });
     }
 
     /** @param {CellProps} props @param {{isEditing: boolean}} state */
-    render({ cell, mayRun, mayType, isStopping, acts }, { isEditing }) {
+    render({ cell, mayRun, mayType, isStopping, controller }, { isEditing }) {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
@@ -122,7 +122,7 @@ export class Cell extends Component {
                 <div class="rail">
                     <span class="count">${cell.kind === 'ran' && cell.state.exec_count}</span>
                     <span class="node" aria-hidden="true"></span>
-                    ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${Grip} />`}
+                    ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${DragHandle} />`}
                 </div>
                 <div class="stack">
                     ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
@@ -130,8 +130,8 @@ export class Cell extends Component {
                         cell.kind === 'ran' &&
                         cell.state.prose.map(
                             (text, i) => html`
-                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => acts.setProse(cell.state, i, changed)}
-                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : acts.focusCell(cell.key))} />`,
+                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => controller.setProse(cell.state, i, changed)}
+                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : controller.focusCell(cell.key))} />`,
                         )
                     }
                     <div class="source" key="source" onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
@@ -140,44 +140,44 @@ export class Cell extends Component {
                                 ? html`<${Markdown} text=${textOf(cell)} />`
                                 : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
                                 hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} asks=${this.asks}
-                                onKey=${(/** @type {KeyboardEvent} */ event) => this.props.acts.editorKey(this, event)} onLeave=${() => this.#onLeave()}
+                                onKey=${(/** @type {KeyboardEvent} */ event) => this.props.controller.onEditorKey(this, event)} onLeave=${() => this.#onLeave()}
                                 onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
                                 held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`
                         }
-                        ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} acts=${acts} of=${this} />`}
+                        ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} controller=${controller} of=${this} />`}
                     </div>
-                    <${Notes} cell=${cell} run=${run} acts=${acts} mayRun=${mayRun} />
-                    ${cell.kind === 'ran' && cell.isHere && html`<${Living} cell=${cell} acts=${acts} mayRun=${mayRun} />`}
-                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${mayRun} />`}
-                    ${run?.keepable && html`<p class="taken-back">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => acts.page.keeping.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
+                    <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
+                    ${cell.kind === 'ran' && cell.isHere && html`<${ResidencyNotice} cell=${cell} controller=${controller} mayRun=${mayRun} />`}
+                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${mayRun} />`}
+                    ${run?.keepable && html`<p class="taken-back">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;
     }
 }
 
-/** The buttons at the cell's corner. @param {{cell: CellData, isOpen: boolean, isStopping: boolean, acts: Acts, of: Cell}} props */
-function Tools({ cell, isOpen, isStopping, acts, of }) {
+/** The buttons at the cell's corner. @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: Acts, of: Cell}} props */
+function Tools({ cell, isOpen, isStopping, controller, of }) {
     const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
     return html`
         <div class="tools">
             ${
                 isOpen
-                    ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => acts.stopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
+                    ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => controller.onStopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
                     : !isText(cell) &&
                       cell.kind !== 'attempt' &&
-                      html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => acts.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`
+                      html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => controller.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`
             }
-            ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => acts.menuOf(of)} />`}
-            ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => acts.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
+            ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => controller.menuOf(of)} />`}
+            ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => controller.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
         </div>`;
 }
 
-/** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, acts: Acts, mayRun: boolean}} props */
-function Notes({ cell, run, acts, mayRun }) {
+/** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props */
+function Notes({ cell, run, controller, mayRun }) {
     // Until the server tells of it, which it mostly does at once.
     if (cell.isAsked)
-        return html`<div class="notes"><span class="busy" data-late=${acts.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
+        return html`<div class="notes"><span class="busy" data-late=${controller.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running')
@@ -185,23 +185,23 @@ function Notes({ cell, run, acts, mayRun }) {
             html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`,
         );
     if (cell.kind === 'ran' && cell.state.partial && run === cell.run)
-        parts.push(html`<span class="bad">${partialOf(cell.state, run)}</span>`);
+        parts.push(html`<span class="bad">${partialText(cell.state, run)}</span>`);
     else if (run && run.status in WORDS.failed)
         parts.push(
             html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null && !run.keepable ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`,
         );
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
         parts.push(
-            html`<button class="quiet" onClick=${() => acts.removeFailed(cell)}>${WORDS.remove}</button>`,
+            html`<button class="quiet" onClick=${() => controller.removeFailed(cell)}>${WORDS.remove}</button>`,
         );
     }
     if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
-    if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, acts));
+    if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, controller));
     if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
         parts.push(
             html`<span>${WORDS.edited}</span>`,
             mayRun &&
-                html`<button class="quiet" onClick=${() => acts.undoEdit(cell)}>${WORDS.undoEdit}</button>`,
+                html`<button class="quiet" onClick=${() => controller.undoEdit(cell)}>${WORDS.undoEdit}</button>`,
         );
     }
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
@@ -210,20 +210,20 @@ function Notes({ cell, run, acts, mayRun }) {
         parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'draft' && cell.isInside && !isText(cell))
         parts.push(html`<span>${WORDS.inside}</span>`);
-    if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${Where} cell=${cell} />`);
+    if (cell.kind === 'ran' && cell.isHere) parts.push(html`<${ResidencyLine} cell=${cell} />`);
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }
 
-/** The switch between the versions of a cell. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} acts */
-function versions({ state, versions: all }, acts) {
+/** The switch between the versions of a cell. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} controller */
+function versions({ state, versions: all }, controller) {
     const at = all.indexOf(state.id);
-    const to = (/** @type {number} */ i) => () => acts.goToLineOf(all[i]);
+    const to = (/** @type {number} */ i) => () => controller.goToNewestBelow(all[i]);
     return html`
         <span class="versions">
             <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion} title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
             ${WORDS.version(at + 1, all.length)}
             <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion} title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
-            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint} onClick=${() => acts.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>${COMPARE_WORDS.compareVersions}</button>
+            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint} onClick=${() => controller.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>${COMPARE_WORDS.compareVersions}</button>
         </span>`;
 }
 

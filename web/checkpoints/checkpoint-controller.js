@@ -6,13 +6,13 @@ import { cellsToReplay } from './residency.js';
 import { bytes, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 
-export class Keeping {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around */
-    constructor(page, around) {
+export class CheckpointController {
+    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    constructor(page, host) {
         this.page = page;
-        this.around = around;
+        this.host = host;
         /** States that were asked to come back here, until that is answered. @type {Set<string>} */
-        this.coming = new Set();
+        this.requested = new Set();
         /** Those of them whose replay was stopped here: that it ended is no news. @type {Set<string>} */
         this.stopped = new Set();
     }
@@ -20,7 +20,8 @@ export class Keeping {
     /** How far the replay of a state has come. @param {string} state @returns {import('./residency.js').Progress | undefined} */
     progressOf(state) {
         return (
-            this.page.model.replays.get(state) ?? (this.coming.has(state) ? { done: 0, total: 0 } : undefined)
+            this.page.model.replays.get(state) ??
+            (this.requested.has(state) ? { done: 0, total: 0 } : undefined)
         );
     }
 
@@ -30,7 +31,7 @@ export class Keeping {
     }
 
     /** Does something that runs at a state, at once or, where cells have to run again for it, when the user agrees. @param {string | undefined} state @param {() => void} then */
-    async first(state, then) {
+    async confirmReplay(state, then) {
         if (state !== undefined && this.needsReplay(state) && !this.progressOf(state)) {
             const cells = cellsToReplay(this.page.model, state);
             if (!(await this.#ask(cells, WORDS.replayFirst(cells.length), WORDS.replayRunDo))) return;
@@ -46,59 +47,60 @@ export class Keeping {
             !(await this.#ask(cells, WORDS.replayAsk(cells.length), WORDS.replayDo(cells.length)))
         )
             return;
-        this.coming.add(state);
-        this.around.changed();
-        const reply = await this.around.send({ do: 'replay', state });
-        this.coming.delete(state);
+        this.requested.add(state);
+        this.host.changed();
+        const reply = await this.host.send({ do: 'replay', state });
+        this.requested.delete(state);
         this.page.model.replayEnded(state);
-        if (this.stopped.delete(state) && reply.kind === 'refused') this.page.say(WORDS.replayStopped, false);
-        else this.page.refused(reply);
-        this.around.changed();
+        if (this.stopped.delete(state) && reply.kind === 'refused')
+            this.page.notify(WORDS.replayStopped, false);
+        else this.page.reportRefusal(reply);
+        this.host.changed();
     }
 
     /** @param {string} state */
     async stopReplay(state) {
-        if (this.coming.has(state)) this.stopped.add(state);
-        this.page.refused(await this.around.send({ do: 'interrupt', exec_id: `replay:${state}` }));
+        if (this.requested.has(state)) this.stopped.add(state);
+        this.page.reportRefusal(await this.host.send({ do: 'interrupt', exec_id: `replay:${state}` }));
     }
 
     /** @param {import('../shell/protocol.js').State[]} cells @param {string} title @param {string} act */
     #ask(cells, title, act) {
         const [first] = cells;
         const line = firstLine((first && this.page.model.runOf(first)?.code) ?? '');
-        return this.around.ask({ title, why: WORDS.replayWhy(cells.length, line), act });
+        return this.host.ask({ title, why: WORDS.replayWhy(cells.length, line), act });
     }
 
     /** Keeps what a cell had set until it failed, as a state: like one whose run ended now, we stand on it then. @param {string} exec_id */
     async keepPartial(exec_id) {
         const { page } = this;
-        page.mine.set(exec_id, page.here);
-        const reply = await this.around.send({ do: 'keep_partial', exec_id });
-        if (reply.kind === 'refused') page.mine.delete(exec_id);
-        page.refused(reply);
+        page.ownRuns.set(exec_id, page.here);
+        const reply = await this.host.send({ do: 'keep_partial', exec_id });
+        if (reply.kind === 'refused') page.ownRuns.delete(exec_id);
+        page.reportRefusal(reply);
     }
 
     /** @param {string} state @param {boolean} pinned */
     async pin(state, pinned) {
-        this.page.refused(await this.around.send({ do: 'pin', state, pinned }));
+        this.page.reportRefusal(await this.host.send({ do: 'pin', state, pinned }));
     }
 
     /** @param {string} state @param {boolean} anyway */
     async forkAnyway(state, anyway) {
-        this.page.refused(await this.around.send({ do: 'fork_anyway', state, anyway }));
+        this.page.reportRefusal(await this.host.send({ do: 'fork_anyway', state, anyway }));
     }
 
     /** @param {string} state */
     async save(state) {
-        const reply = await this.around.send({ do: 'checkpoint', state });
-        if (reply.kind !== 'checkpointed') return this.page.refused(reply);
+        const reply = await this.host.send({ do: 'checkpoint', state });
+        if (reply.kind !== 'checkpointed') return this.page.reportRefusal(reply);
         const { compressed_size_bytes, missing } = reply.checkpoint;
-        return this.page.say(WORDS.savedNow(bytes(compressed_size_bytes), missing.length), false);
+        return this.page.notify(WORDS.savedNow(bytes(compressed_size_bytes), missing.length), false);
     }
 
     async trust() {
         if (
-            !(await this.around.ask({
+            !(await this.host.ask({
                 title: WORDS.trustAsk,
                 why: WORDS.trustWhy,
                 act: WORDS.trustDo,
@@ -106,8 +108,8 @@ export class Keeping {
             }))
         )
             return;
-        const reply = await this.around.send({ do: 'trust' });
-        if (reply.kind === 'trusted') this.page.say(WORDS.trusted(reply.count), false);
-        else this.page.refused(reply);
+        const reply = await this.host.send({ do: 'trust' });
+        if (reply.kind === 'trusted') this.page.notify(WORDS.trusted(reply.count), false);
+        else this.page.reportRefusal(reply);
     }
 }

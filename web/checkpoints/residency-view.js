@@ -1,19 +1,19 @@
 // @ts-check
 // Where the state that we stand at lives, below its cell: one quiet line, and, when something is missing, what and why.
 
-import { cellsToReplay, isForeign, isInMemory, lacksNames, missingOf, partsOf } from './residency.js';
+import { cellsToReplay, isForeign, isInMemory, lacksNames, missingOf, residencyParts } from './residency.js';
 import { html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
 /** @typedef {Extract<import('../notebook/cell-list.js').Cell, {kind: 'ran'}>} Ran */
-/** @typedef {import('../cell/cell-controller.js').Acts} Acts */
+/** @typedef {import('../cell/cell-controller.js').CellController} Acts */
 /** @typedef {import('../shell/protocol.js').Missing} Missing */
 
 /** Names that are listed; of more there is only the number. */
 const LISTED = 20;
 
 /** Part of the line of notes. @param {{cell: Ran}} props */
-export function Where({ cell: { state } }) {
+export function ResidencyLine({ cell: { state } }) {
     const { saving } = state;
     // What is over in a moment is not worth a flicker: these come into sight late.
     const late =
@@ -22,23 +22,23 @@ export function Where({ cell: { state } }) {
             : saving.now === 'waiting'
               ? WORDS.waitsToBeSaved
               : '';
-    return html`<span class="where">${partsOf(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
+    return html`<span class="where">${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
 }
 
-/** @param {{cell: Ran, acts: Acts, mayRun: boolean}} props */
-export function Living({ cell: { state, progress }, acts, mayRun }) {
-    const { keeping, scope } = acts.page;
+/** @param {{cell: Ran, controller: Acts, mayRun: boolean}} props */
+export function ResidencyNotice({ cell: { state, progress }, controller, mayRun }) {
+    const { checkpoints, scope } = controller.page;
     const missing = missingOf(state);
     const isLacking = lacksNames(state);
     const parts = [];
     if (progress)
         parts.push(
-            html`<${Replaying} ...${progress} stop=${mayRun ? () => keeping.stopReplay(state.id) : null} />`,
+            html`<${ReplayProgress} ...${progress} stop=${mayRun ? () => checkpoints.stopReplay(state.id) : null} />`,
         );
     if (state.living === 'replay') parts.push(html`<p>${WORDS.needsReplay}</p>`);
     if (isForeign(state))
         parts.push(
-            html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => keeping.trust()}>${WORDS.trust}</button>`}</p>`,
+            html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => checkpoints.trust()}>${WORDS.trust}</button>`}</p>`,
         );
     if (missing.length > 0 && state.living !== 'deleted') {
         const title =
@@ -48,30 +48,30 @@ export function Living({ cell: { state, progress }, acts, mayRun }) {
                   ? WORDS.onDiskWithout
                   : WORDS.livesOnly;
         parts.push(
-            html`<${Names} key=${title(missing.length)} title=${title(missing.length)} missing=${missing} isOpen=${isLacking} />`,
+            html`<${MissingNames} key=${title(missing.length)} title=${title(missing.length)} missing=${missing} isOpen=${isLacking} />`,
         );
     }
     if (state.saving.now === 'failed') {
         parts.push(
-            html`<p class="failing"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => keeping.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
+            html`<p class="failing"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => checkpoints.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
         );
     }
     if (mayRun && !progress && (isLacking || state.living === 'replay')) {
         parts.push(
-            html`<p><button class="button" data-frame onClick=${() => keeping.replay(state.id)}>${WORDS.replay}</button></p>`,
+            html`<p><button class="button" data-frame onClick=${() => checkpoints.replay(state.id)}>${WORDS.replay}</button></p>`,
         );
     }
     return parts.length > 0 && html`<div class="living">${parts}</div>`;
 }
 
 /** @param {{done: number, total: number, stop: (() => void) | null}} props */
-function Replaying({ done, total, stop }) {
+function ReplayProgress({ done, total, stop }) {
     const said = WORDS.replayingLong(done, total);
     return html`<p class="replaying"><span>${said}</span><progress aria-label=${said} value=${total ? done : null} max=${total || 1}></progress>${stop && html`<button class="quiet" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
 }
 
 /** @param {{title: string, missing: Missing[], isOpen: boolean}} props */
-function Names({ title, missing, isOpen }) {
+function MissingNames({ title, missing, isOpen }) {
     return html`
         <details open=${isOpen}>
             <summary>${title}</summary>
@@ -81,22 +81,24 @@ function Names({ title, missing, isOpen }) {
 }
 
 /** What can be asked about where a state lives. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
-export function livingActions(state, { keeping, model }) {
+export function residencyActions(state, { checkpoints, model }) {
     if (state.living === 'deleted') return [];
     const canReplay =
-        state.living !== 'disk' && !keeping.progressOf(state.id) && cellsToReplay(model, state.id).length > 0;
+        state.living !== 'disk' &&
+        !checkpoints.progressOf(state.id) &&
+        cellsToReplay(model, state.id).length > 0;
     return [
         state.living !== 'replay' && {
             text: state.pinned ? WORDS.unpin : WORDS.pin,
             hint: state.pinned ? undefined : WORDS.pinHint,
-            act: () => keeping.pin(state.id, !state.pinned),
+            act: () => checkpoints.pin(state.id, !state.pinned),
         },
         !state.forks && {
             text: state.fork_anyway ? WORDS.noForkAnyway : WORDS.forkAnyway,
             hint: state.fork_anyway ? undefined : WORDS.forkAnywayHint,
-            act: () => keeping.forkAnyway(state.id, !state.fork_anyway),
+            act: () => checkpoints.forkAnyway(state.id, !state.fork_anyway),
         },
-        isInMemory(state) && { text: WORDS.saveNow, act: () => keeping.save(state.id) },
-        canReplay && { text: WORDS.replayMenu, act: () => keeping.replay(state.id) },
+        isInMemory(state) && { text: WORDS.saveNow, act: () => checkpoints.save(state.id) },
+        canReplay && { text: WORDS.replayMenu, act: () => checkpoints.replay(state.id) },
     ];
 }

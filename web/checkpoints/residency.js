@@ -27,14 +27,14 @@ export const isForeign = ({ living, checkpoint, revival }) =>
     (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
 
 /** What the graph draws at a node besides where the state lives. @param {State} state @returns {'failed' | 'writing' | 'partial' | null} */
-export function signOf(state) {
+export function residencyMark(state) {
     if (state.saving.now === 'failed') return 'failed';
     if (state.saving.now === 'writing') return 'writing';
     return missingOf(state).length > 0 ? 'partial' : null;
 }
 
 /** Where it lives and how it is saved, in a few words each. @param {State} state @returns {string[]} */
-export function partsOf(state) {
+export function residencyParts(state) {
     const { living, saving, memory_bytes, checkpoint, pinned } = state;
     if (living === 'deleted') return [];
     const size = checkpoint && bytes(checkpoint.compressed_size_bytes);
@@ -50,7 +50,7 @@ export function partsOf(state) {
 }
 
 /** The same as a sentence for a node's title: "On disk, 1.2 MB; 2 names could not be saved". @param {State} state @param {Progress} [progress] @param {boolean} [isUnsaved] */
-export function saidOf(state, progress, isUnsaved = false) {
+export function residencyText(state, progress, isUnsaved = false) {
     const { saving, pinned, checkpoint, living } = state;
     if (living === 'deleted') return '';
     const size =
@@ -73,7 +73,7 @@ export function saidOf(state, progress, isUnsaved = false) {
 }
 
 /** What a partial state is, with the line at which its cell failed. @param {State} state @param {import('../shell/model.js').Run | null | undefined} run */
-export function partialOf({ exec_count }, run) {
+export function partialText({ exec_count }, run) {
     return WORDS.partial(
         run?.status === 'interrupted',
         run?.error ? lineOfCell(taken(run.error).frames, exec_count) : undefined,

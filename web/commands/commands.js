@@ -76,7 +76,7 @@ export function choosable(at, recent) {
 }
 
 /** Turns presses into entries; remembers the first press of two. */
-export class Keys {
+export class KeySequence {
     /** @type {{name: string, mode: Mode, at: number} | null} */
     first = null;
 
@@ -111,7 +111,7 @@ export class Keys {
  * The names of a press: as it is printed on the key, and by where the key lies (for keyboards with other letters).
  * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean, shiftKey: boolean}} event @returns {string[]}
  */
-export function namesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
+export function keyNamesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
     const held = [ctrlKey || metaKey ? 'Mod-' : '', altKey ? 'Alt-' : ''].join('');
     const shift = shiftKey ? 'Shift-' : '';
     const letter = code.match(/^Key([A-Z])$/)?.[1].toLowerCase();

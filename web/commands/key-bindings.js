@@ -5,14 +5,14 @@ import { addCommands, addOffer } from './commands.js';
 import { nextTheme } from '../ui/theme.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { isText } from '../notebook/cell-list.js';
-import { comparing } from '../compare/compare-commands.js';
+import { compareCommands } from '../compare/compare-commands.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { cellMenus, header } from './menu-commands.js';
 import * as write from '../editor/editor-actions.js';
 
 /** @typedef {import('./commands.js').Place} Place */
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('../cell/command-mode.js').Gestures} Gestures */
+/** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
 
 /** @param {Gestures} does */
 export function bindAll(does) {
@@ -24,7 +24,7 @@ export function bindAll(does) {
         ...finding(does),
         ...whole(does),
         ...header(does),
-        ...comparing(does),
+        ...compareCommands(does),
     ]);
     addOffer(cellMenus(does));
 }
@@ -107,7 +107,7 @@ function running(does) {
             title: WORDS.replay,
             words: WORDS.also.replay,
             group: 'run',
-            when: () => does.restHere() > 0,
+            when: () => does.restCount() > 0,
             act: () => page.runFrom(),
         },
         {
@@ -119,7 +119,7 @@ function running(does) {
             key: 'Mod-.',
             mode: both,
             when: () => page.mayRun && page.model.openRuns().length > 0,
-            act: ({ view }) => does.acts.stop(view?.props.cell),
+            act: ({ view }) => does.controller.stop(view?.props.cell),
         },
         {
             id: 'run.stop.cell',
@@ -130,7 +130,7 @@ function running(does) {
             mode: 'cell',
             isQuiet: true,
             when: mayRun,
-            act: ({ view }) => does.acts.stop(view?.props.cell),
+            act: ({ view }) => does.controller.stop(view?.props.cell),
         },
         // Where no cell has the focus; while one has, the entry above is taken first.
         {
@@ -139,7 +139,7 @@ function running(does) {
             isOnce: true,
             key: 'Mod-.',
             isQuiet: true,
-            act: () => does.acts.stop(),
+            act: () => does.controller.stop(),
         },
     ];
 }
@@ -149,7 +149,7 @@ function moving(does) {
     const by =
         (/** @type {number} */ step, /** @type {boolean} */ extends_ = false) =>
         (/** @type {Place} */ { view }) =>
-            view !== null && does.walk(view.props.cell.key, step, extends_);
+            view !== null && does.moveFocus(view.props.cell.key, step, extends_);
     const scroll = (/** @type {number} */ pages) => () => does.scroll(pages);
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
@@ -166,7 +166,7 @@ function moving(does) {
             title: WORDS.leave,
             key: 'Escape',
             mode: 'editor',
-            act: ({ view }) => view !== null && does.acts.leaveEditor(view),
+            act: ({ view }) => view !== null && does.controller.leaveEditor(view),
         }),
         key({ id: 'move.up', title: WORDS.up, key: ['ArrowUp', 'k'], act: by(-1) }),
         key({ id: 'move.down', title: WORDS.down, key: ['ArrowDown', 'j'], act: by(1) }),
@@ -175,14 +175,14 @@ function moving(does) {
             title: WORDS.up,
             key: 'ArrowUp',
             mode: 'editor',
-            act: ({ view }) => view !== null && does.acts.leaveByArrow(view, -1),
+            act: ({ view }) => view !== null && does.controller.leaveByArrow(view, -1),
         }),
         key({
             id: 'move.line.down',
             title: WORDS.down,
             key: 'ArrowDown',
             mode: 'editor',
-            act: ({ view }) => view !== null && does.acts.leaveByArrow(view, 1),
+            act: ({ view }) => view !== null && does.controller.leaveByArrow(view, 1),
         }),
         key({
             id: 'move.first',
@@ -286,16 +286,21 @@ function cells(does) {
             title: WORDS.putBack,
             words: WORDS.also.undo,
             key: ['z', 'Mod-z'],
-            act: () => does.acts.putBack(),
+            act: () => does.controller.undoRemoval(),
         }),
         key({
             id: 'cells.text',
             title: WORDS.toText,
             words: WORDS.also.text,
             key: 'm',
-            act: of((view) => does.turn(view, 'markdown')),
+            act: of((view) => does.convert(view, 'markdown')),
         }),
-        key({ id: 'cells.code', title: WORDS.toCode, key: 'y', act: of((view) => does.turn(view, 'code')) }),
+        key({
+            id: 'cells.code',
+            title: WORDS.toCode,
+            key: 'y',
+            act: of((view) => does.convert(view, 'code')),
+        }),
         ...[1, 2, 3, 4, 5, 6].map((level) =>
             key({
                 id: `cells.heading.${level}`,
@@ -303,7 +308,7 @@ function cells(does) {
                 sheet: WORDS.toAnyHeading,
                 key: String(level),
                 isQuiet: level > 3,
-                act: of((view) => does.heading(view, level)),
+                act: of((view) => does.convertToHeading(view, level)),
             }),
         ),
         key({
@@ -397,7 +402,7 @@ function writing(does) {
             id: 'write.erase',
             title: WORDS.erase,
             key: 'Backspace',
-            act: ({ view }) => view !== null && does.acts.eraseEmpty(view),
+            act: ({ view }) => view !== null && does.controller.eraseEmpty(view),
         }),
         {
             id: 'write.numbers',
@@ -489,7 +494,7 @@ function whole(does) {
             id: 'all.theme',
             title: WORDS.theme,
             words: WORDS.also.theme,
-            act: () => (nextTheme(), page.around.changed()),
+            act: () => (nextTheme(), page.host.changed()),
         },
         {
             id: 'all.restart',

@@ -9,11 +9,11 @@ import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
 import { askName, forgetEverything, mayForget } from '../notebook/header.js';
 import { withPart } from '../shell/lazy-parts.js';
-import { offered } from '../ui/menu.js';
+import { availableActions } from '../ui/menu.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
 /** @typedef {import('./commands.js').Place} Place */
-/** @typedef {import('../cell/command-mode.js').Gestures} Gestures */
+/** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
 
 const { also } = EDITOR_WORDS;
 
@@ -35,7 +35,7 @@ export function header(does) {
             when: () => page.scope === 'owner',
             act: () => void withPart('share', page, ({ showShare }) => showShare(page)),
         },
-        ...offered(downloadsOf(page)).map(({ text, act }) => ({
+        ...availableActions(downloadsOf(page)).map(({ text, act }) => ({
             id: `page.${text}`,
             title: text,
             words: also.download,
@@ -65,13 +65,14 @@ export const cellMenus =
     ({ view }) => {
         if (!does.page.mayRun) return [];
         const here = does.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
-        const own = view && view.props.cell.kind !== 'draft' ? view : does.acts.views.get(here?.key ?? '');
+        const own =
+            view && view.props.cell.kind !== 'draft' ? view : does.controller.views.get(here?.key ?? '');
         const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
         const of = (
             /** @type {import('../cell/cell.js').Cell | null | undefined} */ one,
             /** @type {'cells' | 'graph'} */ group,
         ) =>
-            (one ? offered(does.acts.menuOf(one)) : [])
+            (one ? availableActions(does.controller.menuOf(one)) : [])
                 // The palette compares in words of its own.
                 .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
                 .map(({ text, act }) => ({

@@ -25,10 +25,10 @@ const used = (id) =>
         JSON.stringify([id, ...recent().filter((other) => other !== id)].slice(0, RECENT)),
     );
 
-/** Lets choose a command, and does it in the cell that had the focus. @param {Place} place */
-export async function showPalette(place) {
+/** Lets choose a command, and does it in the cell that had the focus. @param {Place} target */
+export async function showPalette(target) {
     const last = recent();
-    const entries = choosable(place, last);
+    const entries = choosable(target, last);
     const chosen = await show(
         (done) => html`<${Palette} entries=${entries} recent=${last.length} choose=${done} />`,
         'palette',
@@ -36,7 +36,7 @@ export async function showPalette(place) {
     const entry = entries.find(({ id }) => id === chosen);
     if (!entry) return;
     used(entry.id);
-    entry.act(place);
+    entry.act(target);
 }
 
 /** @extends {Component<{entries: Entry[], recent: number, choose: (id: string | null) => void}, {typed: string, at: number}>} */

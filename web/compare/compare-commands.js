@@ -8,7 +8,7 @@ import { withPart } from '../shell/lazy-parts.js';
 export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
 
 /** @param {{page: import('../notebook/page.js').Page}} does @returns {import('../commands/commands.js').Entry[]} */
-export function comparing({ page }) {
+export function compareCommands({ page }) {
     const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) =>
         view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null;
     return [
@@ -24,15 +24,15 @@ export function comparing({ page }) {
             id: 'compare.swap',
             title: SAY.swapCommand,
             group: 'graph',
-            when: () => page.comparing.pair !== null,
-            act: () => page.comparing.swap(),
+            when: () => page.comparison.pair !== null,
+            act: () => page.comparison.swap(),
         },
         {
             id: 'compare.close',
             title: SAY.closeCommand,
             group: 'graph',
-            when: () => page.comparing.pair !== null,
-            act: () => page.comparing.close(),
+            when: () => page.comparison.pair !== null,
+            act: () => page.comparison.close(),
         },
     ];
 }

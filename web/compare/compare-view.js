@@ -6,7 +6,7 @@ import { missingOf, lacksNames } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
-import { Beside } from './outputs-side-by-side.js';
+import { OutputsSideBySide } from './outputs-side-by-side.js';
 import { ComparedVariables } from './variable-differences.js';
 import { Diff, Sign } from './diff-view.js';
 
@@ -14,7 +14,7 @@ import { Diff, Sign } from './diff-view.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {'a' | 'b'} Side */
 
-/** @extends {Component<{page: Page, acts: import('../cell/cell-controller.js').Acts, back: Element | null, rev: number}, {}>} */
+/** @extends {Component<{page: Page, controller: import('../cell/cell-controller.js').CellController, back: Element | null, rev: number}, {}>} */
 export class Compare extends Component {
     /** @type {HTMLElement | null} */
     title = null;
@@ -28,7 +28,7 @@ export class Compare extends Component {
     }
 
     componentDidUpdate() {
-        this.props.page.comparing.look();
+        this.props.page.comparison.fetchVariables();
     }
 
     componentWillUnmount() {
@@ -47,12 +47,12 @@ export class Compare extends Component {
     #key(event) {
         if (event.key !== 'Escape' || event.defaultPrevented) return;
         event.preventDefault();
-        this.props.page.comparing.close();
+        this.props.page.comparison.close();
     }
 
-    /** @param {{page: Page, acts: import('../cell/cell-controller.js').Acts, back: Element | null, rev: number}} props */
+    /** @param {{page: Page, controller: import('../cell/cell-controller.js').CellController, back: Element | null, rev: number}} props */
     render({ page }) {
-        const { pair } = page.comparing;
+        const { pair } = page.comparison;
         const a = page.model.states.get(pair?.a ?? '');
         const b = page.model.states.get(pair?.b ?? '');
         if (!pair || !a || !b) return null;
@@ -61,10 +61,10 @@ export class Compare extends Component {
                 <div class="compare-page">
                     <div class="compare-top">
                         <h2 tabindex="-1" ref=${(/** @type {HTMLElement | null} */ title) => (this.title = title)}>${SAY.title}</h2>
-                        <button class="button" data-frame onClick=${() => page.comparing.swap()}>${SAY.swap}</button>
-                        <button class="button" data-frame title=${SAY.closeHint} onClick=${() => page.comparing.close()}>${SAY.close}</button>
+                        <button class="button" data-frame onClick=${() => page.comparison.swap()}>${SAY.swap}</button>
+                        <button class="button" data-frame title=${SAY.closeHint} onClick=${() => page.comparison.close()}>${SAY.close}</button>
                     </div>
-                    <div class="sides"><${Card} page=${page} side="a" state=${a} other=${b} /><${Card} page=${page} side="b" state=${b} other=${a} /></div>
+                    <div class="sides"><${ComparedState} page=${page} side="a" state=${a} other=${b} /><${ComparedState} page=${page} side="b" state=${b} other=${a} /></div>
                     ${this.#sections(page, pair, a, b)}
                 </div>
             </main>`;
@@ -77,7 +77,7 @@ export class Compare extends Component {
             state.id,
             state.living,
             page.model.runOf(state)?.rev,
-            page.keeping.progressOf(state.id),
+            page.checkpoints.progressOf(state.id),
         ];
         const stamp = JSON.stringify([
             told(a),
@@ -93,9 +93,9 @@ export class Compare extends Component {
             this.stamp = stamp;
             const found = compareCells(page.model, pair);
             this.content = [
-                html`<${Code} key="code" page=${page} ...${found} />`,
-                html`<${Values} key=${`variables ${pair.a} ${pair.b}`} page=${page} a=${a} b=${b} before=${before} after=${after} />`,
-                html`<${Shown} key="outputs" acts=${this.props.acts} pairs=${compareOutputs(page.model, pair, found.cells)} />`,
+                html`<${CodeSection} key="code" page=${page} ...${found} />`,
+                html`<${VariablesSection} key=${`variables ${pair.a} ${pair.b}`} page=${page} a=${a} b=${b} before=${before} after=${after} />`,
+                html`<${OutputsSection} key="outputs" controller=${this.props.controller} pairs=${compareOutputs(page.model, pair, found.cells)} />`,
             ];
         }
         return this.content;
@@ -103,7 +103,7 @@ export class Compare extends Component {
 }
 
 /** Which state it is. @param {{page: Page, side: Side, state: State, other: State}} props */
-function Card({ page, side, state, other }) {
+function ComparedState({ page, side, state, other }) {
     const go = () => page.goTo(state.id);
     return html`
         <div class="side-card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
@@ -120,7 +120,7 @@ function Card({ page, side, state, other }) {
 const when = (time) => new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** @param {{page: Page, ancestor: State | null, shared: number, cells: import('./differences.js').CellPair[]}} props */
-function Code({ page, ancestor, shared, cells }) {
+function CodeSection({ page, ancestor, shared, cells }) {
     const differing = cells.filter(({ sign }) => sign !== '=');
     return html`
         <section>
@@ -171,9 +171,11 @@ function CellDiff({ cell }) {
 }
 
 /** @param {{page: Page, a: State, b: State, before: any, after: any}} props */
-function Values({ page, a, b, before, after }) {
+function VariablesSection({ page, a, b, before, after }) {
     const isThere = Array.isArray(before) && Array.isArray(after);
-    const obstacles = [obstacleOf(page, 'a', a, before), obstacleOf(page, 'b', b, after)].filter(Boolean);
+    const obstacles = [whyNoVariables(page, 'a', a, before), whyNoVariables(page, 'b', b, after)].filter(
+        Boolean,
+    );
     return html`
         <section>
             <h3>${SAY.variables}</h3>
@@ -183,20 +185,20 @@ function Values({ page, a, b, before, after }) {
 }
 
 /** Why the variables of a side are not there, or not all of them. @param {Page} page @param {Side} side @param {State} state @param {import('../shell/protocol.js').Variable[] | string | null | undefined} known */
-function obstacleOf(page, side, state, known) {
+function whyNoVariables(page, side, state, known) {
     const name = SAY.side[side];
     if (state.living === 'deleted') return html`<p class="hint">${SAY.isGone(name)}</p>`;
     if (!canRun(state.living)) {
-        const isComing = page.keeping.progressOf(state.id);
-        return html`<p class="hint">${isComing ? SAY.looking(name) : SAY.needsReplay(name)} ${page.mayRun && !isComing && html`<button class="button" data-frame onClick=${() => page.keeping.replay(state.id)}>${SAY.replay(name)}</button>`}</p>`;
+        const isComing = page.checkpoints.progressOf(state.id);
+        return html`<p class="hint">${isComing ? SAY.looking(name) : SAY.needsReplay(name)} ${page.mayRun && !isComing && html`<button class="button" data-frame onClick=${() => page.checkpoints.replay(state.id)}>${SAY.replay(name)}</button>`}</p>`;
     }
     if (typeof known === 'string') return html`<p class="hint">${SAY.failed(name, known)}</p>`;
     if (!known) return html`<p class="hint">${SAY.looking(name)}</p>`;
     return lacksNames(state) && html`<p class="hint">${SAY.lacks(name, missingOf(state).length)}</p>`;
 }
 
-/** @param {{acts: import('../cell/cell-controller.js').Acts, pairs: import('./differences.js').OutputPair[]}} props */
-function Shown({ acts, pairs }) {
+/** @param {{controller: import('../cell/cell-controller.js').CellController, pairs: import('./differences.js').OutputPair[]}} props */
+function OutputsSection({ controller, pairs }) {
     return html`
         <section>
             <h3>${SAY.outputs}</h3>
@@ -207,7 +209,7 @@ function Shown({ acts, pairs }) {
                     ${
                         pair.rows
                             ? html`<${Diff} rows=${pair.rows} label=${`${SAY.outputs}, ${title}`} />${pair.isCut && html`<p class="hint">${SAY.cutShort(MOST_LINES)}</p>`}`
-                            : html`<${Beside} pair=${pair} acts=${acts} />`
+                            : html`<${OutputsSideBySide} pair=${pair} controller=${controller} />`
                     }
                 </div>`;
             })}

@@ -17,7 +17,7 @@ import { Terminal } from '../text/terminal.js';
 /** @typedef {import('../shell/protocol.js').Stats} Stats */
 /** @typedef {Extract<import('../shell/protocol.js').Summary, {kind: 'frame'}>} Frame */
 /** @typedef {import('../text/diff.js').Row} Row */
-/** @typedef {import('./compared-pair.js').Pair} Pair */
+/** @typedef {import('./comparison.js').Pair} Pair */
 
 /** Two cells that share less than this were not one that changed. */
 const ALIKE = 0.35;

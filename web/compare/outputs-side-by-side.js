@@ -5,27 +5,27 @@ import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { Outputs } from '../outputs/outputs.js';
 
-/** @extends {Component<{pair: import('./differences.js').OutputPair, acts: import('../cell/cell-controller.js').Acts}, {}>} */
-export class Beside extends Component {
+/** @extends {Component<{pair: import('./differences.js').OutputPair, controller: import('../cell/cell-controller.js').CellController}, {}>} */
+export class OutputsSideBySide extends Component {
     /** @type {HTMLElement | null} */
-    place = null;
-    fit = () => fit(this.place);
+    element = null;
+    fit = () => fit(this.element);
 
     componentDidMount() {
-        if (!this.place) return;
+        if (!this.element) return;
         this.watch = new ResizeObserver(this.fit);
-        this.watch.observe(this.place);
+        this.watch.observe(this.element);
         // The event of a picture does not bubble.
-        this.place.addEventListener('load', this.fit, true);
+        this.element.addEventListener('load', this.fit, true);
     }
 
     componentWillUnmount() {
         this.watch?.disconnect();
     }
 
-    /** @param {{pair: import('./differences.js').OutputPair, acts: import('../cell/cell-controller.js').Acts}} props */
-    render({ pair: { runA, runB, isSame }, acts }) {
-        const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
+    /** @param {{pair: import('./differences.js').OutputPair, controller: import('../cell/cell-controller.js').CellController}} props */
+    render({ pair: { runA, runB, isSame }, controller }) {
+        const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         if (isSame && !runB?.outputs.length) return html`<p class="hint">${SAY.noOutput}</p>`;
         const column = (
             /** @type {'a' | 'b'} */ side,
@@ -33,7 +33,7 @@ export class Beside extends Component {
         ) => html`
             <div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
                 <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
-                ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} acts=${acts} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
+                ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
             </div>`;
         if (isSame)
             return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="beside" data-one ref=${keep}>${column('b', runB)}</div>`;
@@ -41,9 +41,9 @@ export class Beside extends Component {
     }
 }
 
-/** One scale for all pictures of a pair: that at which the widest fits into its column. @param {HTMLElement | null} place */
-function fit(place) {
-    const images = [...(place?.querySelectorAll('img') ?? [])].filter((image) => image.naturalWidth > 0);
+/** One scale for all pictures of a pair: that at which the widest fits into its column. @param {HTMLElement | null} element */
+function fit(element) {
+    const images = [...(element?.querySelectorAll('img') ?? [])].filter((image) => image.naturalWidth > 0);
     // A program may ask for another size than the picture has.
     const width = (/** @type {HTMLImageElement} */ image) =>
         Number(image.getAttribute('width')) || image.naturalWidth;

@@ -17,7 +17,7 @@ const LISTED = 50;
 export async function compareWith(page, id) {
     const state = page.model.states.get(id);
     if (!state) return;
-    const other = await show((done) => html`<${Picker} page=${page} than=${state} done=${done} />`);
+    const other = await show((done) => html`<${StatePicker} page=${page} than=${state} done=${done} />`);
     if (other === null) return;
     const order = [...page.model.states.keys()];
     const [a, b] = order.indexOf(other) < order.indexOf(id) ? [other, id] : [id, other];
@@ -25,10 +25,10 @@ export async function compareWith(page, id) {
 }
 
 /** @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text: string}>} */
-class Picker extends Component {
+class StatePicker extends Component {
     state = { text: '' };
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
 
     /** What grew from the same state comes first: that is what one mostly wants. */
     #found() {
@@ -52,11 +52,11 @@ class Picker extends Component {
     /** @param {KeyboardEvent} event */
     #key(event) {
         const buttons = /** @type {HTMLElement[]} */ ([
-            ...(this.place?.querySelectorAll('.picks button') ?? []),
+            ...(this.element?.querySelectorAll('.picks button') ?? []),
         ]);
         const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
         if (event.key === 'ArrowDown') buttons[Math.min(at + 1, buttons.length - 1)]?.focus();
-        else if (event.key === 'ArrowUp' && at === 0) this.place?.querySelector('input')?.focus();
+        else if (event.key === 'ArrowUp' && at === 0) this.element?.querySelector('input')?.focus();
         else if (event.key === 'ArrowUp') buttons[at - 1]?.focus();
         else if (event.key === 'Enter' && at < 0 && !event.isComposing && buttons[0]) buttons[0].click();
         else return;
@@ -67,7 +67,7 @@ class Picker extends Component {
     render({ page, than, done }) {
         const found = this.#found();
         return html`
-            <div class="picker" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <div class="picker" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <h2>${SAY.pick(nameOf(page.model, than))}</h2>
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />

@@ -14,7 +14,7 @@ const QUICK_MS = 400;
 /** After this, slow answers are forgotten and asked for again. In milliseconds. */
 const FORGIVEN_MS = 20_000;
 
-export class Asking {
+export class CodeAssist {
     /** @param {import('../notebook/page.js').Page} page @param {() => number} clock in milliseconds */
     constructor(page, clock) {
         this.page = page;
@@ -47,7 +47,7 @@ export class Asking {
             this.page.connection === 'open' && this.page.mayRun ? stateBehind(this.page, key) : undefined;
         if (state === undefined) return null;
         const began = this.clock();
-        const reply = await this.page.around.send({ do: what, state, code, cursor: toPoints(code, cursor) });
+        const reply = await this.page.host.send({ do: what, state, code, cursor: toPoints(code, cursor) });
         if (this.clock() - began > QUICK_MS) this.slowAt = this.clock();
         else if (reply.kind !== 'refused') this.slowAt = -Infinity;
         return reply;
@@ -70,8 +70,8 @@ export function stateBehind(page, key) {
 }
 
 /** @param {import('../notebook/page.js').Page} page @param {Cell[]} cells @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string | undefined} */
-function baseUnder({ model, asked }, cells, cell) {
-    const first = runToWaitFor(cells, cell.key, asked);
+function baseUnder({ model, requestedRuns }, cells, cell) {
+    const first = runToWaitFor(cells, cell.key, requestedRuns);
     if (first === undefined) return cell.draft.on;
     for (
         let run = model.runs.get(first);

@@ -54,14 +54,14 @@ const fromOutside = Annotation.define();
 /** @extends {Component<EditorProps, {}>} */
 export class Editor extends Component {
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
     /** @type {EditorView | null} */
     view = null;
     editable = new Compartment();
     unnumbered = () => {};
 
     componentDidMount() {
-        if (this.place) whenNear(this.place, () => this.make());
+        if (this.element) whenNear(this.element, () => this.make());
         this.props.held(this);
     }
 
@@ -73,7 +73,7 @@ export class Editor extends Component {
     componentWillReceiveProps(next) {
         const before = this.props;
         if (!this.view) {
-            if (this.place && before.text !== next.text) this.place.textContent = next.text;
+            if (this.element && before.text !== next.text) this.element.textContent = next.text;
             return;
         }
         const own = this.view.state.doc.toString();
@@ -99,10 +99,10 @@ export class Editor extends Component {
 
     /** Makes the editor, unless it is there. */
     make() {
-        if (this.view || !this.place) return;
-        this.place.textContent = '';
+        if (this.view || !this.element) return;
+        this.element.textContent = '';
         this.view = new EditorView({
-            parent: this.place,
+            parent: this.element,
             state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }),
         });
         this.unnumbered = numbered(this.view);
@@ -163,9 +163,9 @@ export class Editor extends Component {
     }
 
     #scrollBack() {
-        if (!this.view || !this.place || document.activeElement === this.view.contentDOM) return;
+        if (!this.view || !this.element || document.activeElement === this.view.contentDOM) return;
         this.view.scrollDOM.scrollLeft = 0;
-        this.place.scrollLeft = 0;
+        this.element.scrollLeft = 0;
     }
 
     /** @param {KeyboardEvent} event */
@@ -195,7 +195,7 @@ export class Editor extends Component {
     }
 
     render() {
-        return html`<div class="editor" onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
+        return html`<div class="editor" onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>${this.props.text}</div>`;
     }
 }
 

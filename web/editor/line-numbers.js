@@ -4,7 +4,7 @@
 import { Compartment, lineNumbers } from '../vendor/codemirror.js';
 
 const KEY = 'ratoon.lineNumbers';
-const place = new Compartment();
+const compartment = new Compartment();
 /** @type {Set<import('../vendor/codemirror.js').EditorView>} */
 const editors = new Set();
 
@@ -12,7 +12,7 @@ const isWanted = () => localStorage.getItem(KEY) === 'yes';
 const wanted = () => (isWanted() ? lineNumbers() : []);
 
 /** For one editor, which tells when it is there and when it goes. */
-export const numbers = () => place.of(wanted());
+export const numbers = () => compartment.of(wanted());
 
 /** @param {import('../vendor/codemirror.js').EditorView} view @returns {() => void} ends it */
 export function numbered(view) {
@@ -23,5 +23,5 @@ export function numbered(view) {
 export function toggleNumbers() {
     if (isWanted()) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, 'yes');
-    for (const view of editors) view.dispatch({ effects: place.reconfigure(wanted()) });
+    for (const view of editors) view.dispatch({ effects: compartment.reconfigure(wanted()) });
 }

@@ -2,7 +2,7 @@
 // Find and replace across all cells: what is found, where one stands in it, and the panel.
 
 import { textOf } from '../notebook/cell-list.js';
-import { patternOf, placeFrom, placesIn, replaceIn } from './matches.js';
+import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { mark } from './match-highlights.js';
@@ -15,9 +15,9 @@ import { CloseIcon, DownIcon, OnIcon, UpIcon } from '../ui/icons.js';
 const LONGEST_SEED = 200;
 
 export class Finder {
-    /** @param {import('../cell/cell-controller.js').Acts} acts @param {import('../cell/cell-edits.js').Editing} editing */
-    constructor(acts, editing) {
-        this.acts = acts;
+    /** @param {import('../cell/cell-controller.js').CellController} controller @param {import('../cell/cell-operations.js').CellOperations} editing */
+    constructor(controller, editing) {
+        this.controller = controller;
         this.editing = editing;
         this.isOpen = false;
         this.replaces = false;
@@ -30,12 +30,12 @@ export class Finder {
         /** Which of them one stands on; -1 for none. */
         this.at = -1;
         /** Where the search goes on from. */
-        this.here = { cell: 0, at: 0 };
+        this.origin = { cell: 0, at: 0 };
     }
 
     /** @param {boolean} replaces */
     open(replaces) {
-        const { view } = this.acts.gestures.place();
+        const { view } = this.controller.commands.target();
         const editor = view?.editor?.view;
         const own =
             editor && document.activeElement === editor.contentDOM
@@ -49,8 +49,8 @@ export class Finder {
         )
             this.query = { ...this.query, text: own };
         if (!this.isOpen) {
-            const cells = this.acts.page.cells();
-            this.here = {
+            const cells = this.controller.page.cells();
+            this.origin = {
                 cell: Math.max(
                     0,
                     cells.findIndex((cell) => cell.key === view?.props.cell.key),
@@ -63,8 +63,8 @@ export class Finder {
         }
         this.isOpen = true;
         this.replaces = replaces || this.replaces;
-        this.look(this.query);
-        this.acts.page.around.now();
+        this.search(this.query);
+        this.controller.page.host.now();
         const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.finder input'));
         field?.focus();
         field?.select();
@@ -73,7 +73,7 @@ export class Finder {
     /** Shows or hides what replaces, and leads to where one types next. */
     toggleReplace() {
         this.replaces = !this.replaces;
-        this.acts.page.around.now();
+        this.controller.page.host.now();
         /** @type {HTMLElement | null} */ (
             document.querySelector(this.replaces ? '.find-by' : '.find-text')
         )?.focus();
@@ -85,33 +85,33 @@ export class Finder {
         this.replaces = false;
         mark(null);
         this.#outline(null);
-        this.acts.page.around.now();
-        const key = here?.key ?? this.acts.focused?.key ?? '';
-        const view = this.acts.views.get(key);
+        this.controller.page.host.now();
+        const key = here?.key ?? this.controller.lastFocus?.key ?? '';
+        const view = this.controller.views.get(key);
         if (here && here.prose === null && view?.editor?.view) view.focus();
-        else this.acts.focusCell(key);
+        else this.controller.focusCell(key);
     }
 
     /** Looks for something, from where one was. @param {Finder['query']} query */
-    look(query) {
+    search(query) {
         this.query = query;
         this.pattern = patternOf(query);
-        this.#find(this.acts.page.cells());
-        this.at = placeFrom(this.found, this.here, 1);
+        this.#find(this.controller.page.cells());
+        this.at = nextMatch(this.found, this.origin, 1);
         this.#reveal();
-        this.acts.page.around.changed();
+        this.controller.page.host.changed();
     }
 
     /** @param {1 | -1} step */
     go(step) {
         const now = this.found[this.at];
-        this.at = placeFrom(
+        this.at = nextMatch(
             this.found,
-            now ? { cell: now.cell, at: step === 1 ? now.from + 1 : now.from } : this.here,
+            now ? { cell: now.cell, at: step === 1 ? now.from + 1 : now.from } : this.origin,
             step,
         );
         this.#reveal();
-        this.acts.page.around.changed();
+        this.controller.page.host.changed();
     }
 
     /** @param {CellData[]} cells */
@@ -121,14 +121,19 @@ export class Finder {
             pattern instanceof RegExp
                 ? cells.flatMap((cell, i) =>
                       textsOf(cell).flatMap(({ text, prose }) =>
-                          placesIn(text, pattern).map((span) => ({ ...span, cell: i, key: cell.key, prose })),
+                          matchesIn(text, pattern).map((span) => ({
+                              ...span,
+                              cell: i,
+                              key: cell.key,
+                              prose,
+                          })),
                       ),
                   )
                 : [];
     }
 
     /** After each paint: what is found may have changed. @param {CellData[]} cells */
-    painted(cells) {
+    onPainted(cells) {
         if (!this.isOpen) return;
         const now = this.found[this.at];
         const count = this.found.length;
@@ -139,12 +144,12 @@ export class Finder {
               )
             : -1;
         this.#mark();
-        if (this.found.length !== count) this.acts.page.around.changed();
+        if (this.found.length !== count) this.controller.page.host.changed();
     }
 
     #mark() {
         const now = this.found[this.at];
-        const view = now?.prose === null ? (this.acts.views.get(now.key)?.editor?.view ?? null) : null;
+        const view = now?.prose === null ? (this.controller.views.get(now.key)?.editor?.view ?? null) : null;
         mark(this.pattern instanceof RegExp ? this.pattern : null, view, now?.from);
         this.#outline(now && !view ? now.key : null);
     }
@@ -158,17 +163,17 @@ export class Finder {
     #reveal() {
         const now = this.found[this.at];
         if (now) {
-            this.here = { cell: now.cell, at: now.from };
-            const editor = this.acts.views.get(now.key)?.editor;
+            this.origin = { cell: now.cell, at: now.from };
+            const editor = this.controller.views.get(now.key)?.editor;
             if (now.prose === null) editor?.make();
             const view = now.prose === null ? editor?.view : null;
             if (view && now.to <= view.state.doc.length)
                 view.dispatch({ selection: { anchor: now.from, head: now.to } });
             this.#mark();
-            const place = `[data-cell="${CSS.escape(now.key)}"]`;
+            const selector = `[data-cell="${CSS.escape(now.key)}"]`;
             (view
                 ? (view.dom.querySelector('.found-here') ?? view.dom)
-                : document.querySelector(place)
+                : document.querySelector(selector)
             )?.scrollIntoView({ block: 'nearest' });
         } else this.#mark();
     }
@@ -178,10 +183,10 @@ export class Finder {
         const now = this.found[this.at];
         if (!now || !(this.pattern instanceof RegExp)) return;
         this.#rewrite([now.key], false, now);
-        this.here = { cell: now.cell, at: now.from + this.by.length };
-        this.#find(this.acts.page.cells());
-        this.at = placeFrom(this.found, this.here, 1);
-        this.acts.page.around.now();
+        this.origin = { cell: now.cell, at: now.from + this.by.length };
+        this.#find(this.controller.page.cells());
+        this.at = nextMatch(this.found, this.origin, 1);
+        this.controller.page.host.now();
         this.#reveal();
     }
 
@@ -197,8 +202,8 @@ export class Finder {
         const pattern = /** @type {RegExp} */ (this.pattern);
         const change = (/** @type {string} */ text, /** @type {number | null} */ prose) =>
             only && only.prose !== prose ? text : replaceIn(text, pattern, by, query.isRegex, only?.from);
-        const cells = this.acts.page.cells().filter(({ key }) => keys.includes(key));
-        this.editing.rewrite(
+        const cells = this.controller.page.cells().filter(({ key }) => keys.includes(key));
+        this.editing.replaceTexts(
             cells.map((cell) => ({
                 key: cell.key,
                 text: change(textOf(cell), null),
@@ -226,7 +231,7 @@ export class FindPanel extends Component {
         const toggle = event.altKey && { KeyC: 'isCase', KeyW: 'isWord', KeyR: 'isRegex' }[event.code];
         if (event.isComposing) return;
         if (event.key === 'Escape') finder.close();
-        else if (toggle) finder.look({ ...query, [toggle]: !query[/** @type {'isCase'} */ (toggle)] });
+        else if (toggle) finder.search({ ...query, [toggle]: !query[/** @type {'isCase'} */ (toggle)] });
         else if (event.key === 'Enter' && isField) finder.go(event.shiftKey ? -1 : 1);
         else if (event.key === 'Enter' && isBy)
             event.ctrlKey || event.metaKey ? finder.replaceAll() : finder.replaceOne();
@@ -238,7 +243,7 @@ export class FindPanel extends Component {
     render() {
         const { finder } = this.props;
         if (!finder.isOpen) return null;
-        const { query, pattern, found, at, replaces, acts } = finder;
+        const { query, pattern, found, at, replaces, controller } = finder;
         const isWrong = typeof pattern === 'string';
         const count = isWrong
             ? WORDS.wrongPattern
@@ -247,18 +252,18 @@ export class FindPanel extends Component {
               : found.length
                 ? WORDS.matchOf(at + 1, found.length)
                 : WORDS.noMatch;
-        const typed = (/** @type {any} */ event) => finder.look({ ...query, text: event.target.value });
+        const typed = (/** @type {any} */ event) => finder.search({ ...query, text: event.target.value });
         const toggle = (
             /** @type {'isCase' | 'isWord' | 'isRegex'} */ which,
             /** @type {string} */ face,
             /** @type {string} */ hint,
         ) => html`
-            <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.look({ ...query, [which]: !query[which] })}>${face}</button>`;
+            <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>${face}</button>`;
         const none = found.length === 0;
         return html`
             <div class="finder" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="find-row">
-                    ${acts.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
+                    ${controller.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
                     <input class="field find-text" type="text" value=${query.text} aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel} aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null} spellcheck="false" autocomplete="off" onInput=${typed} />
                     <span class="find-how">${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle('isWord', 'ab', WORDS.wordHint)}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
                     <span class="find-count" role="status">${count}</span>
@@ -268,7 +273,7 @@ export class FindPanel extends Component {
                 </div>
                 ${
                     replaces &&
-                    acts.page.mayRun &&
+                    controller.page.mayRun &&
                     html`<div class="find-row" data-by>
                     <input class="field find-by" type="text" value=${finder.by} aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false" autocomplete="off" onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
                     <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>

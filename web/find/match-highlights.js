@@ -9,7 +9,7 @@ import {
     StateField,
     ViewPlugin,
 } from '../vendor/codemirror.js';
-import { placesIn } from './matches.js';
+import { matchesIn } from './matches.js';
 
 /** @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that one stands on. */
 
@@ -27,7 +27,7 @@ function paint(text, marks) {
     /** @type {RangeSetBuilder<Decoration>} */
     const builder = new RangeSetBuilder();
     if (marks.pattern)
-        for (const { from, to } of placesIn(text, marks.pattern))
+        for (const { from, to } of matchesIn(text, marks.pattern))
             builder.add(from, to, from === marks.at ? current : found);
     return builder.finish();
 }

@@ -20,7 +20,7 @@ export function patternOf({ text, isCase, isWord, isRegex }) {
 }
 
 /** @param {string} text @param {RegExp} pattern @param {number} [most] @returns {Span[]} */
-export function placesIn(text, pattern, most = MOST) {
+export function matchesIn(text, pattern, most = MOST) {
     /** @type {Span[]} */
     const places = [];
     for (const found of text.matchAll(pattern)) {
@@ -61,15 +61,15 @@ function filled(by, found) {
 }
 
 /** The place to go to: the first behind (or, backwards, the last before) where one is; round at the ends. @template {{cell: number, from: number}} P @param {P[]} places in order @param {{cell: number, at: number}} here @param {1 | -1} step @returns {number} its number, -1 without any */
-export function placeFrom(places, { cell, at }, step) {
+export function nextMatch(places, { cell, at }, step) {
     if (step === 1) {
         const next = places.findIndex(
-            (place) => place.cell > cell || (place.cell === cell && place.from >= at),
+            (match) => match.cell > cell || (match.cell === cell && match.from >= at),
         );
         return next < 0 && places.length ? 0 : next;
     }
     const before = places.findLastIndex(
-        (place) => place.cell < cell || (place.cell === cell && place.from < at),
+        (match) => match.cell < cell || (match.cell === cell && match.from < at),
     );
     return before < 0 ? places.length - 1 : before;
 }

@@ -16,7 +16,7 @@ const KINDS = {
 };
 
 /** @param {string} code */
-export function coloured(code) {
+export function highlighted(code) {
     const parts = [];
     let done = 0;
     pythonLanguage.parser.parse(code).iterate({

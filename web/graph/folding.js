@@ -1,7 +1,7 @@
 // @ts-check
 // Which states of the graph are folded away: runs of four or more on a straight line with nothing special about them. Pure.
 
-import { signOf } from '../checkpoints/residency.js';
+import { residencyMark } from '../checkpoints/residency.js';
 import { pictureOf } from '../outputs/mime.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
@@ -39,7 +39,7 @@ function isTrivial({ state, run, children, from }, parent) {
         !partial &&
         warnings.every((warning) => parent?.state?.warnings.includes(warning)) &&
         (living === 'memory' || living === 'disk' || living === 'freezing') &&
-        signOf(state) !== 'failed' &&
+        residencyMark(state) !== 'failed' &&
         !(run && pictureOf(run.outputs))
     );
 }

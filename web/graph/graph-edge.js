@@ -12,10 +12,10 @@ const STEP = 16;
 const MOST = 0.6;
 
 /** @extends {Component<{}, {width: number}>} */
-export class Grip extends Component {
+export class GraphEdge extends Component {
     state = { width: Number(localStorage.getItem(KEY)) || 0 };
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
 
     componentDidMount() {
         if (this.state.width) this.#paint(this.state.width);
@@ -23,7 +23,7 @@ export class Grip extends Component {
     }
 
     #panel() {
-        return this.place?.parentElement ?? null;
+        return this.element?.parentElement ?? null;
     }
 
     /** @param {number} width */
@@ -47,7 +47,7 @@ export class Grip extends Component {
 
     /** @param {PointerEvent} event */
     #drag(event) {
-        if (!this.place?.hasPointerCapture(event.pointerId)) return;
+        if (!this.element?.hasPointerCapture(event.pointerId)) return;
         this.#set(event.clientX - (this.#panel()?.getBoundingClientRect().left ?? 0));
     }
 
@@ -64,7 +64,7 @@ export class Grip extends Component {
 
     render() {
         return html`<div class="graph-grip" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
-            ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onDblClick=${() => this.#reset()}
-            onPointerDown=${(/** @type {PointerEvent} */ event) => (event.preventDefault(), this.place?.setPointerCapture(event.pointerId))} onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onDblClick=${() => this.#reset()}
+            onPointerDown=${(/** @type {PointerEvent} */ event) => (event.preventDefault(), this.element?.setPointerCapture(event.pointerId))} onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
     }
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // What the keys do while the graph has the focus.
 
-import { compareWithHere, goOn, label, look, remove, select, togglePin } from './node-actions.js';
+import { compareWithHere, continueFrom, label, goTo, remove, select, togglePin } from './node-actions.js';
 
 /** @typedef {import('./graph.js').Graph} Graph */
 /** @typedef {import('./scene.js').Row} Row */
@@ -10,7 +10,7 @@ import { compareWithHere, goOn, label, look, remove, select, togglePin } from '.
 const PAGE = 10;
 
 /** @param {Graph} graph @param {KeyboardEvent} event @returns {boolean} whether it meant something */
-export function pressed(graph, event) {
+export function onKey(graph, event) {
     if (event.ctrlKey || event.metaKey) return false;
     const { rows } = graph.scene;
     const at = graph.cursorRow();
@@ -56,20 +56,20 @@ function walks(rows, graph, at) {
 
 /** @param {Graph} graph @param {Row} row @returns {Record<string, () => void>} */
 function deeds(graph, row) {
-    const { hands } = graph;
+    const { actionContext } = graph;
     const { node, fold } = row;
     const general = { '/': () => graph.head?.focus(), Escape: () => graph.hideCard() };
     if (fold) return { ...general, Enter: () => graph.unfold(row), ' ': () => graph.unfold(row) };
-    const isHere = node.id === (hands.page.attempt ?? hands.page.here);
+    const isHere = node.id === (actionContext.page.attempt ?? actionContext.page.here);
     return {
         ...general,
         Enter: () => enter(graph, node, isHere),
-        'Shift-Enter': () => compareWithHere(hands, node),
+        'Shift-Enter': () => compareWithHere(actionContext, node),
         ' ': () => graph.showCard(row.place.row, true),
-        Delete: () => remove(hands, node),
-        Backspace: () => remove(hands, node),
-        p: () => togglePin(hands, node),
-        l: () => label(hands, node),
+        Delete: () => remove(actionContext, node),
+        Backspace: () => remove(actionContext, node),
+        p: () => togglePin(actionContext, node),
+        l: () => label(actionContext, node),
         'Shift-F10': () => graph.showMenu(row.place.row),
         ContextMenu: () => graph.showMenu(row.place.row),
     };
@@ -77,10 +77,10 @@ function deeds(graph, row) {
 
 /** The first Enter stands on a state, the second goes on from it: so it is also where one stood already. @param {Graph} graph @param {Row['node']} node @param {boolean} isHere */
 function enter(graph, node, isHere) {
-    const { hands } = graph;
+    const { actionContext } = graph;
     const isSecond = graph.entered === node.id;
     graph.entered = isHere ? null : node.id;
-    if (!isHere) look(hands, node);
-    else if (isSecond) goOn(hands, node);
-    else select(hands, node);
+    if (!isHere) goTo(actionContext, node);
+    else if (isSecond) continueFrom(actionContext, node);
+    else select(actionContext, node);
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // One row of the graph: what a state is called, and what of it one should see at a glance.
 
-import { isInMemory, saidOf, signOf } from '../checkpoints/residency.js';
+import { isInMemory, residencyText, residencyMark } from '../checkpoints/residency.js';
 import { bytes, duration } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -102,7 +102,7 @@ export class GraphRow extends Component {
         const { row, model, isHere, isCompared, people, changes } = this.props;
         const { state } = row.node;
         const where = state
-            ? saidOf(
+            ? residencyText(
                   state,
                   model.replays.get(row.node.id),
                   model.trouble !== null && model.unsaved.has(state.id),
@@ -130,7 +130,7 @@ export class GraphRow extends Component {
 /** Nothing that anyone has to be told. @param {import('../shell/protocol.js').State} state */
 const isPlain = (state) =>
     (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') &&
-    signOf(state) === null &&
+    residencyMark(state) === null &&
     !state.pinned;
 
 /** What a cell cost, if that is worth knowing: time, memory. @param {import('./nodes.js').Node} node @returns {string[]} */

@@ -7,14 +7,14 @@ import { search } from './node-search.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import { actionsOf, compareWithHere, goOn, look, shortActionsOf } from './node-actions.js';
-import { Card } from './state-card.js';
-import { Grip } from './graph-edge.js';
-import { Head } from './graph-header.js';
-import { pressed } from './graph-keys.js';
-import { comparedIn, standingOf } from './row-annotations.js';
-import { pictureOf } from './rows.js';
-import { Pointing } from './hover.js';
+import { actionsOf, compareWithHere, continueFrom, goTo, shortActionsOf } from './node-actions.js';
+import { StateCard } from './state-card.js';
+import { GraphEdge } from './graph-edge.js';
+import { GraphHeader } from './graph-header.js';
+import { onKey } from './graph-keys.js';
+import { comparedIn, othersByState } from './row-annotations.js';
+import { renderRows } from './rows.js';
+import { HoverTracker } from './hover.js';
 import { rowId, titleOf } from './graph-row.js';
 import { ROW } from './geometry.js';
 import { List } from '../ui/menu.js';
@@ -28,7 +28,7 @@ const NEW = 1200;
 const SLIDE = 300;
 
 /** @typedef {import('./scene.js').Row} Row */
-/** @typedef {{page: import('../notebook/page.js').Page, acts: import('../cell/cell-controller.js').Acts, stamp: string}} GraphProps */
+/** @typedef {{page: import('../notebook/page.js').Page, controller: import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps */
 /** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
 
 /** Changes with whatever the graph shows. @param {import('../notebook/page.js').Page} page */
@@ -39,7 +39,7 @@ export const graphStamp = (page) =>
         page.attempt,
         page.mayRun,
         page.presence.id,
-        [...page.going],
+        [...page.pendingDeletion],
         comparedIn(page),
     ].join(' ');
 
@@ -48,17 +48,17 @@ export class Graph extends Component {
     /** @type {GraphState} */
     state = { cursor: null, card: null, menu: null, query: '', hit: 0 };
     scene = new Scene({
-        isWhole: this.props.page.around.recall('graphWhole') ?? false,
-        opened: this.props.page.around.recall('graphOpened') ?? [],
+        isWhole: this.props.page.host.recall('graphWhole') ?? false,
+        opened: this.props.page.host.recall('graphOpened') ?? [],
     });
-    pointing = new Pointing({
+    hover = new HoverTracker({
         show: (row) => this.showCard(row),
         hide: () => this.hideCard(),
         isShown: () => this.state.card !== null,
     });
     /** @type {HTMLElement | null} */
     box = null;
-    /** @type {Head | null} */
+    /** @type {GraphHeader | null} */
     head = null;
     top = 0;
     /** Where the box has to be scrolled to with the next picture. @type {number | undefined} */
@@ -72,11 +72,11 @@ export class Graph extends Component {
     /** @type {import('./node-search.js').Hit[]} */
     hits = [];
     /** When nodes that have just come did so, by their runs. @type {Map<string, number>} */
-    born = new Map();
+    addedAt = new Map();
     slidAt = -SLIDE;
-    said = '';
+    announced = '';
     /** What the next picture has to bring into sight: a row, or the end. @type {number | 'end' | null} */
-    wanted = null;
+    scrollTarget = null;
     /** @type {string | null} */
     shownHere = null;
     /** The node on which Enter was pressed last: pressed again, it leads on. @type {string | null} */
@@ -84,8 +84,8 @@ export class Graph extends Component {
     /** Whether the next picture's card takes the focus. */
     wantsCard = false;
 
-    get hands() {
-        return { page: this.props.page, acts: this.props.acts };
+    get actionContext() {
+        return { page: this.props.page, controller: this.props.controller };
     }
 
     componentDidMount() {
@@ -106,7 +106,7 @@ export class Graph extends Component {
 
     componentWillUnmount() {
         this.resized?.disconnect();
-        this.pointing.stop();
+        this.hover.stop();
     }
 
     /** @param {GraphProps} next @param {GraphState} state */
@@ -125,7 +125,7 @@ export class Graph extends Component {
         const anchor = this.#anchor();
         const change = this.scene.update(model, {
             here,
-            standing: standingOf(page).keys(),
+            standing: othersByState(page).keys(),
             seen: this.#seen(),
         });
         this.rev = model.graphRev;
@@ -136,20 +136,20 @@ export class Graph extends Component {
         if (isFirst) return;
         for (const { node } of this.scene.rows.slice(change.from)) {
             if (!node.run) continue;
-            this.born.set(node.run.exec_id, performance.now());
+            this.addedAt.set(node.run.exec_id, performance.now());
             // A quick one began and ended between two pictures.
-            this.#tell(node);
-            if (this.isAtEnd && page.mine.has(node.run.exec_id)) this.wanted = 'end';
+            this.#announce(node);
+            if (this.isAtEnd && page.ownRuns.has(node.run.exec_id)) this.scrollTarget = 'end';
         }
-        if (change.followed && this.isAtEnd) this.wanted = 'end';
-        for (const node of change.ended) this.#tell(node);
+        if (change.followed && this.isAtEnd) this.scrollTarget = 'end';
+        for (const node of change.ended) this.#announce(node);
     }
 
     /** A branch is told of; what goes straight on is not. @param {Row['node']} node */
-    #tell(node) {
+    #announce(node) {
         const parent = this.scene.nodes.list[node.from];
         if (node.state && parent && parent.children.length > 1)
-            this.said = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
+            this.announced = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
     }
 
     /** The row at the upper edge, and how far it is scrolled. @returns {{id: string, by: number} | null} */
@@ -186,14 +186,14 @@ export class Graph extends Component {
             this.shownHere = at;
             this.#seeHere();
         }
-        const { wanted } = this;
-        this.wanted = null;
-        if (wanted === 'end') box.scrollTop = box.scrollHeight;
-        else if (wanted !== null) this.#reveal(wanted);
+        const { scrollTarget } = this;
+        this.scrollTarget = null;
+        if (scrollTarget === 'end') box.scrollTop = box.scrollHeight;
+        else if (scrollTarget !== null) this.#reveal(scrollTarget);
     }
 
     #seeHere() {
-        this.wanted = this.scene.rowAt(this.props.page.attempt ?? this.props.page.here);
+        this.scrollTarget = this.scene.rowAt(this.props.page.attempt ?? this.props.page.here);
     }
 
     /** @param {number} row */
@@ -230,7 +230,7 @@ export class Graph extends Component {
         this.entered = null;
         this.setState({ cursor: this.scene.rows[row].node.id });
         this.#reveal(row);
-        this.pointing.walked(row);
+        this.hover.walked(row);
     }
 
     /** @param {number} row @param {boolean} [takesFocus] */
@@ -249,7 +249,7 @@ export class Graph extends Component {
 
     /** @param {boolean} [takesFocus] */
     hideCard(takesFocus = false) {
-        this.pointing.stop();
+        this.hover.stop();
         if (this.state.card) this.setState({ card: null });
         if (takesFocus) this.box?.focus();
     }
@@ -278,18 +278,18 @@ export class Graph extends Component {
     }
 
     /** @param {MouseEvent} event */
-    #click(event) {
+    #onClick(event) {
         const row = this.scene.rows[this.#rowOf(event)];
-        if (!row || this.pointing.isHeld) return;
-        this.pointing.clicked(row.place.row);
+        if (!row || this.hover.isHeld) return;
+        this.hover.clicked(row.place.row);
         this.setState({ cursor: null });
         if (row.fold) this.unfold(row);
-        else if (event.shiftKey) compareWithHere(this.hands, row.node);
-        else look(this.hands, row.node);
+        else if (event.shiftKey) compareWithHere(this.actionContext, row.node);
+        else goTo(this.actionContext, row.node);
     }
 
     /** @param {PointerEvent} event */
-    #context(event) {
+    #onContextMenu(event) {
         const row = this.#rowOf(event);
         if (row < 0) return;
         event.preventDefault();
@@ -301,7 +301,7 @@ export class Graph extends Component {
         const { id } = row.node;
         const anchor = this.#anchor();
         this.scene.open(row.fold ?? []);
-        this.props.page.around.remember('graphOpened', [...this.scene.opened]);
+        this.props.page.host.remember('graphOpened', [...this.scene.opened]);
         this.#restore(anchor);
         this.setState({ cursor: id, card: null });
     }
@@ -311,8 +311,8 @@ export class Graph extends Component {
         const anchor = { id: page.attempt ?? page.here, by: 0 };
         anchor.by = this.#scroll() - this.scene.rowAt(anchor.id) * ROW;
         this.scene.showAll(!this.scene.isWhole);
-        page.around.remember('graphWhole', this.scene.isWhole);
-        page.around.remember('graphOpened', [...this.scene.opened]);
+        page.host.remember('graphWhole', this.scene.isWhole);
+        page.host.remember('graphOpened', [...this.scene.opened]);
         this.#restore(anchor);
         this.forceUpdate();
     }
@@ -320,12 +320,12 @@ export class Graph extends Component {
     // What is searched for
 
     /** @param {string} query */
-    #ask(query) {
+    #onQuery(query) {
         this.setState({ query, hit: 0 });
         this.#find(query);
         const [first] = this.hits;
         if (first) this.setState({ cursor: this.scene.nodes.list[first.at].id });
-        this.wanted = first ? this.scene.rowOf[first.at] : null;
+        this.scrollTarget = first ? this.scene.rowOf[first.at] : null;
     }
 
     /** Finds again if anything has changed. @param {string} query */
@@ -345,7 +345,7 @@ export class Graph extends Component {
         if (hits.length === 0) return;
         const hit = (this.state.hit + step + hits.length) % hits.length;
         this.setState({ hit, cursor: this.scene.nodes.list[hits[hit].at].id });
-        this.wanted = this.scene.rowOf[hits[hit].at];
+        this.scrollTarget = this.scene.rowOf[hits[hit].at];
     }
 
     render() {
@@ -360,21 +360,21 @@ export class Graph extends Component {
         const now = performance.now();
         const isPainted = cursorAt >= first && cursorAt <= last;
         return html`
-            <${Head} held=${(/** @type {Head} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
-                onQuery=${(/** @type {string} */ text) => this.#ask(text)} onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()} onWhole=${() => this.#showAll()} />
+            <${GraphHeader} held=${(/** @type {GraphHeader} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
+                onQuery=${(/** @type {string} */ text) => this.#onQuery(text)} onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()} onWhole=${() => this.#showAll()} />
             <div class="graph" id="graph" role="tree" tabindex="0" aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`} aria-busy=${rows.length === 0 ? 'true' : null}
                 aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
-                onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => pressed(this, event) && event.preventDefault()}
+                onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => onKey(this, event) && event.preventDefault()}
                 onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })} onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
-                onPointerMove=${(/** @type {PointerEvent} */ event) => this.pointing.moved(event, this.#rowOf(event))} onPointerLeave=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)}
-                onPointerDown=${(/** @type {PointerEvent} */ event) => this.pointing.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.pointing.released(event)}
-                onClick=${(/** @type {MouseEvent} */ event) => this.#click(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#twice(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#context(event)}>
-                ${pictureOf({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.born.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
+                onPointerMove=${(/** @type {PointerEvent} */ event) => this.hover.moved(event, this.#rowOf(event))} onPointerLeave=${(/** @type {PointerEvent} */ event) => this.hover.left(event)}
+                onPointerDown=${(/** @type {PointerEvent} */ event) => this.hover.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.hover.released(event)}
+                onClick=${(/** @type {MouseEvent} */ event) => this.#onClick(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#onDoubleClick(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#onContextMenu(event)}>
+                ${renderRows({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
             </div>
-            <span class="unseen" role="status">${this.said}</span>
+            <span class="unseen" role="status">${this.announced}</span>
             ${card && this.#card(card)}
             ${menu && this.#menu(menu)}
-            <${Grip} />`;
+            <${GraphEdge} />`;
     }
 
     /** @param {{id: string, right: number, top: number}} card */
@@ -384,8 +384,8 @@ export class Graph extends Component {
         return (
             row &&
             !row.fold &&
-            html`<${Card} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${standingOf(page).get(id) ?? []} actions=${shortActionsOf(this.hands, row.node)}
-            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.pointing.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.pointing.left(event)} />`
+            html`<${StateCard} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${othersByState(page).get(id) ?? []} actions=${shortActionsOf(this.actionContext, row.node)}
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.hover.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.hover.left(event)} />`
         );
     }
 
@@ -400,14 +400,14 @@ export class Graph extends Component {
             ) && this.#hideMenu(false);
         return (
             row &&
-            html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.hands, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
+            html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.actionContext, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
         );
     }
 
     /** @param {MouseEvent} event */
-    #twice(event) {
+    #onDoubleClick(event) {
         const row = this.scene.rows[this.#rowOf(event)];
-        if (row && !row.fold) goOn(this.hands, row.node);
+        if (row && !row.fold) continueFrom(this.actionContext, row.node);
     }
 
     /** The cursor stays while the focus is in what belongs to the graph. @param {FocusEvent} event */

@@ -8,10 +8,10 @@ const LEAVE = 220;
 const HOLD = 500;
 const CURSOR = 700;
 
-export class Pointing {
-    /** @param {{show: (row: number) => void, hide: () => void, isShown: () => boolean}} around */
-    constructor(around) {
-        this.around = around;
+export class HoverTracker {
+    /** @param {{show: (row: number) => void, hide: () => void, isShown: () => boolean}} card */
+    constructor(card) {
+        this.card = card;
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
         this.row = -1;
@@ -43,7 +43,7 @@ export class Pointing {
         if (row !== this.hushed) this.hushed = -1;
         if (row < 0) this.left(event);
         else if (row !== this.hushed)
-            this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : REST);
+            this.#later(() => this.card.show(row), this.card.isShown() ? NEXT : REST);
     }
 
     /** @param {string} at */
@@ -55,7 +55,7 @@ export class Pointing {
     left(event) {
         if (event.pointerType === 'touch') return;
         this.row = -1;
-        this.#later(() => this.around.hide(), LEAVE);
+        this.#later(() => this.card.hide(), LEAVE);
     }
 
     /** It is in the card. From there it may come back to the very place where it left its row. @param {PointerEvent} event */
@@ -68,7 +68,7 @@ export class Pointing {
     clicked(row) {
         this.stop();
         this.hushed = row;
-        this.around.hide();
+        this.card.hide();
     }
 
     /** A finger came down. @param {PointerEvent} event @param {number} row */
@@ -78,7 +78,7 @@ export class Pointing {
         this.at = placeOf(event);
         this.#later(() => {
             this.isHeld = true;
-            this.around.show(row);
+            this.card.show(row);
         }, HOLD);
     }
 
@@ -89,7 +89,7 @@ export class Pointing {
 
     /** The keyboard stands on a row. @param {number} row */
     walked(row) {
-        this.#later(() => this.around.show(row), this.around.isShown() ? NEXT : CURSOR);
+        this.#later(() => this.card.show(row), this.card.isShown() ? NEXT : CURSOR);
     }
 }
 

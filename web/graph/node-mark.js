@@ -2,7 +2,7 @@
 // A node's mark: its status, where its state lives and how that is saved can be read from its shape: filled in memory, hollow
 // on disk, dashed when its cells have to run again; an arc while it is written or replayed.
 
-import { signOf } from '../checkpoints/residency.js';
+import { residencyMark } from '../checkpoints/residency.js';
 import { html } from '../vendor/preact.js';
 import { spot } from './geometry.js';
 
@@ -26,7 +26,7 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
     const status = statusOf(row.node);
     const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
     const saving = state?.saving;
-    const sign = state && signOf(state);
+    const sign = state && residencyMark(state);
     const arc = progress
         ? progress.done / progress.total
         : saving?.now === 'writing'

@@ -132,10 +132,10 @@ export class Nodes {
         let isRevived = false;
         for (; this.takenStates < model.states.size; this.takenStates += 1) {
             const state = /** @type {State} */ (this.states?.next().value);
-            const bud = this.get(state.exec_id);
-            if (bud?.bud) {
-                this.#become(bud, state);
-                bud.bud = false;
+            const failedLeaf = this.get(state.exec_id);
+            if (failedLeaf?.bud) {
+                this.#become(failedLeaf, state);
+                failedLeaf.bud = false;
                 isRevived = true;
             }
             if (this.index.has(state.id) || this.index.has(state.exec_id ?? '')) continue;

@@ -5,11 +5,11 @@
 /** @typedef {import('../presence/presence.js').Other} Other */
 
 /** Who stands at which state. @param {Page} page @returns {Map<string, Other[]>} */
-export function standingOf(page) {
+export function othersByState(page) {
     const standing = new Map();
     for (const one of page.others()) standing.set(one.state, [...(standing.get(one.state) ?? []), one]);
     return standing;
 }
 
 /** The two states that are compared now, if any. @param {Page} page @returns {string[]} */
-export const comparedIn = (page) => Object.values(page.comparing.pair ?? {});
+export const comparedIn = (page) => Object.values(page.comparison.pair ?? {});

@@ -4,7 +4,7 @@
 import { html } from '../vendor/preact.js';
 import { edgesOf } from './edges.js';
 import { Mark } from './node-mark.js';
-import { comparedIn, standingOf } from './row-annotations.js';
+import { comparedIn, othersByState } from './row-annotations.js';
 import { GraphRow } from './graph-row.js';
 import { ROW, textLeft } from './geometry.js';
 
@@ -23,13 +23,13 @@ import { ROW, textLeft } from './geometry.js';
  */
 
 /** @param {Seen} seen */
-export function pictureOf({ scene, page, hits, first, last, cursorAt, isNew, slides }) {
+export function renderRows({ scene, page, hits, first, last, cursorAt, isNew, slides }) {
     const { model } = page;
     const { rows } = scene;
     const at = page.attempt ?? page.here;
     const line = lineOf(scene, at);
     const left = textLeft(scene.layout.lanes.count);
-    const [standing, going, compared] = [standingOf(page), page.going, comparedIn(page)];
+    const [standing, going, compared] = [othersByState(page), page.pendingDeletion, comparedIn(page)];
     const found = hits && new Map(hits.map((hit) => [hit.at, hit]));
     const shown = rows.slice(first, last + 1);
     const isOnLine = (/** @type {Row} */ row) => line.has(row.node.at);

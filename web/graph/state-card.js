@@ -2,15 +2,15 @@
 // The card beside a row: all that is known of a state, and what can be done with it. It lies beside the graph, never on it, and
 // stays while the pointer or the focus is in it; where there is no room beside, it is a sheet at the bottom.
 
-import { partialOf, partsOf } from '../checkpoints/residency.js';
+import { partialText, residencyParts } from '../checkpoints/residency.js';
 import { ago, duration } from '../text/format.js';
 import { addressOf, pictureOf } from '../outputs/mime.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { CloseIcon, WarningIcon } from '../ui/icons.js';
-import { offered } from '../ui/menu.js';
-import { coloured } from './code-snippet.js';
+import { availableActions } from '../ui/menu.js';
+import { highlighted } from './code-snippet.js';
 import { statusOf } from './node-mark.js';
 import { titleOf } from './graph-row.js';
 
@@ -26,16 +26,16 @@ const WIDTH = 380;
 const GAP = 6;
 
 /** @extends {Component<CardProps, {}>} */
-export class Card extends Component {
+export class StateCard extends Component {
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
 
     componentDidMount() {
         this.#stand();
         this.#focus();
         // A picture in it makes it higher.
         this.grown = new ResizeObserver(() => this.#stand());
-        if (this.place) this.grown.observe(this.place);
+        if (this.element) this.grown.observe(this.element);
         document.addEventListener('pointerdown', this.elsewhere, true);
     }
 
@@ -46,10 +46,10 @@ export class Card extends Component {
 
     /** Leads the keyboard into it, to the first thing that can be done. */
     #focus() {
-        const { place, props } = this;
-        if (!props.takesFocus || !place || place.contains(document.activeElement)) return;
+        const { element, props } = this;
+        if (!props.takesFocus || !element || element.contains(document.activeElement)) return;
         /** @type {HTMLElement | null} */ (
-            place.querySelector('.node-acts button') ?? place.querySelector('button')
+            element.querySelector('.node-acts button') ?? element.querySelector('button')
         )?.focus();
     }
 
@@ -60,20 +60,20 @@ export class Card extends Component {
 
     /** Who points at something else is done with it. @param {Event} event */
     elsewhere = (event) => {
-        if (!this.place?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
+        if (!this.element?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
     };
 
     /** Beside the row, and within the window. */
     #stand() {
-        const { place } = this;
+        const { element } = this;
         const { right, top } = this.props.anchor;
-        if (!place) return;
+        if (!element) return;
         const isSheet = right + GAP + WIDTH + GAP > innerWidth;
-        place.toggleAttribute('data-sheet', isSheet);
-        place.style.left = isSheet ? '' : `${right + GAP}px`;
-        place.style.top = isSheet
+        element.toggleAttribute('data-sheet', isSheet);
+        element.style.left = isSheet ? '' : `${right + GAP}px`;
+        element.style.top = isSheet
             ? ''
-            : `${Math.max(GAP, Math.min(top - 10, innerHeight - place.offsetHeight - GAP))}px`;
+            : `${Math.max(GAP, Math.min(top - 10, innerHeight - element.offsetHeight - GAP))}px`;
     }
 
     /** @param {KeyboardEvent} event */
@@ -87,7 +87,7 @@ export class Card extends Component {
     /** @param {FocusEvent} event */
     #left(event) {
         const to = /** @type {Node | null} */ (event.relatedTarget);
-        if (to && !this.place?.contains(to) && !(/** @type {Element} */ (to).closest?.('dialog, .graph')))
+        if (to && !this.element?.contains(to) && !(/** @type {Element} */ (to).closest?.('dialog, .graph')))
             this.props.close(false);
     }
 
@@ -96,9 +96,9 @@ export class Card extends Component {
         const { state, run } = row.node;
         const name = titleOf(row);
         const picture = run && pictureOf(run.outputs);
-        const done = offered(actions);
+        const done = availableActions(actions);
         return html`
-            <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onPointerEnter=${onIn} onPointerLeave=${onOut}
+            <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onPointerEnter=${onIn} onPointerLeave=${onOut}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
                 <div class="node-head">
                     <b>${state?.label ?? (state?.exec_count ? GRAPH_WORDS.cell(state.exec_count) : row.node.from < 0 ? name : GRAPH_WORDS.attempt)}</b>
@@ -109,10 +109,10 @@ export class Card extends Component {
                 <div class="node-body">
                     ${run ? code(run.code) : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`}
                     ${run?.error && html`<p class="bad">${run.error.ename}${run.error.evalue ? `: ${run.error.evalue}` : ''}</p>`}
-                    ${state?.partial && html`<p>${partialOf(state, run)}</p>`}
+                    ${state?.partial && html`<p>${partialText(state, run)}</p>`}
                     ${picture && html`<img class="node-picture" alt=${GRAPH_WORDS.picture} src=${addressOf(picture)} />`}
                     ${state?.changes && html`<${ChangesOf} changes=${state.changes} />`}
-                    ${state && partsOf(state).length > 0 && html`<p class="soft">${partsOf(state).join(' · ')}</p>`}
+                    ${state && residencyParts(state).length > 0 && html`<p class="soft">${residencyParts(state).join(' · ')}</p>`}
                     ${state?.warnings.map((text) => html`<p class="warning"><${WarningIcon} /><span>${text}</span></p>`)}
                     ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
                 </div>
@@ -131,7 +131,7 @@ export class Card extends Component {
 function code(code) {
     const lines = code.trimEnd().split('\n');
     const more = lines.length - LINES;
-    return html`<pre class="node-code">${coloured(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
+    return html`<pre class="node-code">${highlighted(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
 }
 
 /** What its cell did to the variables. @param {{changes: Changes}} props */

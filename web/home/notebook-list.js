@@ -7,7 +7,7 @@ import * as notebooks from './notebooks-api.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from './home-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
-import { catchDrops, Over } from '../ui/file-drop.js';
+import { watchDrops, DropOverlay } from '../ui/file-drop.js';
 import { MoreIcon, Sprout } from '../ui/icons.js';
 import { Menu } from '../ui/menu.js';
 
@@ -33,7 +33,7 @@ export class Home extends Component {
         const hover = (/** @type {boolean} */ isOver) =>
             this.state.isOver !== isOver && this.setState({ isOver });
         // Who may not import drops nothing, and the page stays all the same.
-        catchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
+        watchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
         if (isOwner) this.#refreshTrash();
     }
 
@@ -263,6 +263,6 @@ export class Home extends Component {
             }
             ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
             ${trash.length > 0 && this.#trash(trash)}
-            ${isOver && html`<${Over} hint=${HOME_WORDS.dropHint} />`}`;
+            ${isOver && html`<${DropOverlay} hint=${HOME_WORDS.dropHint} />`}`;
     }
 }

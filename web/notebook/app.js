@@ -9,13 +9,13 @@ import { HOME_WORDS } from '../home/home-words.js';
 import { WORDS } from '../shell/words.js';
 import { Cell, stampOf } from '../cell/cell.js';
 import { copyText } from '../ui/copy.js';
-import { Dragging } from '../cell/cell-drag.js';
-import { catchDrops, offerImport, Over } from '../ui/file-drop.js';
-import { Follow } from './follow-output.js';
+import { CellDrag } from '../cell/cell-drag.js';
+import { watchDrops, offerImport, DropOverlay } from '../ui/file-drop.js';
+import { FollowOutput } from './follow-output.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
-import { Left } from './notebook-gone.js';
-import { Acts } from '../cell/cell-controller.js';
+import { NotebookGone } from './notebook-gone.js';
+import { CellController } from '../cell/cell-controller.js';
 import { LazyPart, preloadParts } from '../shell/lazy-parts.js';
 
 /** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
@@ -34,12 +34,12 @@ const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variabl
 /** @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver: boolean}>} */
 export class App extends Component {
     state = {
-        showsGraph: this.props.page.around.recall('showsGraph') ?? !matchMedia(NARROW).matches,
+        showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
         isOver: false,
     };
     /** Whoever opened a link, or comes back, wants to look first. */
     wantsToType = location.hash === '';
-    acts = new Acts(this.props.page);
+    controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
     cells = [];
     /** @type {string | null} */
@@ -54,23 +54,23 @@ export class App extends Component {
     noticed = null;
 
     componentDidMount() {
-        document.addEventListener('keydown', (event) => this.acts.anywhere(event));
-        this.acts.listen();
-        this.acts.gestures.panes = {
+        document.addEventListener('keydown', (event) => this.controller.onGlobalKey(event));
+        this.controller.watchFocus();
+        this.controller.commands.panes = {
             graph: () => this.#showGraph(!this.state.showsGraph),
             variables: () => this.#showVariables(!this.props.page.variables.isShown),
         };
         const notebook = this.main?.querySelector('.notebook');
         if (notebook)
             new ResizeObserver(() => {
-                this.acts.follow();
+                this.controller.follow();
                 this.#settle();
             }).observe(notebook);
         this.main?.addEventListener('focusin', (event) =>
-            this.acts.gestures.focusCame(/** @type {Element} */ (event.target)),
+            this.controller.commands.onFocusIn(/** @type {Element} */ (event.target)),
         );
-        if (this.main) new Dragging(this.main, this.acts);
-        catchDrops(
+        if (this.main) new CellDrag(this.main, this.controller);
+        watchDrops(
             (isOver) => this.state.isOver !== isOver && this.setState({ isOver }),
             (files) => offerImport(this.props.page, files),
         );
@@ -82,7 +82,7 @@ export class App extends Component {
 
     componentDidUpdate() {
         this.#uncover();
-        this.acts.painted(this.cells);
+        this.controller.onPainted(this.cells);
         this.#follow();
         this.#begin();
     }
@@ -93,15 +93,15 @@ export class App extends Component {
         this.wantsToType = false;
         if (document.activeElement !== document.body) return;
         const isUnread = this.cells.length > 1 && this.cells.every(({ kind }) => kind === 'draft');
-        if (isUnread) this.acts.focusCell(this.cells[0].key);
-        else this.acts.focusFresh();
+        if (isUnread) this.controller.focusCell(this.cells[0].key);
+        else this.controller.focusFresh();
     }
 
     /** @param {boolean} showsGraph */
     #showGraph(showsGraph) {
         const { page } = this.props;
         if (showsGraph && matchMedia(NARROW).matches && page.variables.isShown) page.variables.show(false);
-        page.around.remember('showsGraph', showsGraph);
+        page.host.remember('showsGraph', showsGraph);
         this.setState({ showsGraph });
     }
 
@@ -155,21 +155,21 @@ export class App extends Component {
     /** The user looks somewhere else. */
     #leave() {
         this.arrived = null;
-        this.acts.unfollow();
+        this.controller.unfollow();
     }
 
     render() {
         const { page, rev } = this.props;
         const { showsGraph, isOver } = this.state;
-        const { finder } = this.acts.gestures;
+        const { finder } = this.controller.commands;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable() : [];
         // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
-        this.beforeComparing = page.comparing.pair ? (this.beforeComparing ?? document.activeElement) : null;
+        this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
-                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.acts.gestures.showPalette()} onRestart=${() => this.acts.gestures.restart()} />
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.controller.commands.showPalette()} onRestart=${() => this.controller.commands.restart()} />
                 <${Banner} page=${page} code=${() =>
                     this.cells
                         .map(textOf)
@@ -178,34 +178,34 @@ export class App extends Component {
                 ${
                     showsGraph &&
                     html`<nav class="side left" aria-label=${WORDS.graph}>
-                    <${Graph} page=${page} acts=${this.acts} stamp=${graphStamp(page)} />
+                    <${Graph} page=${page} controller=${this.controller} stamp=${graphStamp(page)} />
                 </nav>`
                 }
-                <main class="middle" inert=${page.comparing.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.acts.key(event)}>
+                <main class="middle" inert=${page.comparison.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
-                        <${After} page=${page} acts=${this.acts} />
+                        <${After} page=${page} controller=${this.controller} />
                     </div>
                     <div id="tips"></div>
                     <div id="said" class="unseen" role="status"></div>
-                    <${Follow} />
+                    <${FollowOutput} />
                 </main>
-                ${page.comparing.pair && html`<${LazyPart} key="compare" of="compare" view=${compare} onFailed=${() => page.comparing.close()} page=${page} acts=${this.acts} back=${this.beforeComparing} rev=${rev} />`}
+                ${page.comparison.pair && html`<${LazyPart} key="compare" of="compare" view=${compare} onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller} back=${this.beforeComparing} rev=${rev} />`}
                 ${finder?.isOpen && html`<${LazyPart} key="finder" of="finder" view=${findPanel} onFailed=${() => {}} page=${page} finder=${finder} />`}
                 ${page.variables.isShown && html`<${LazyPart} key="variables" of="variables" view=${variablesPane} onFailed=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
                 <${Notice} page=${page} />
-                ${isOver && html`<${Over} hint=${HOME_WORDS.dropHintHere} />`}
+                ${isOver && html`<${DropOverlay} hint=${HOME_WORDS.dropHintHere} />`}
             </div>`;
     }
 
     /** One flat list, so that each cell stays the same element wherever it goes. @param {import('./cell-list.js').Cell[]} waiting */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
-        const rest = this.acts.gestures.restHere();
+        const rest = this.controller.commands.restCount();
         if (waiting.length < 2 && !rest) return column;
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
         const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
-            onClick=${() => this.acts.runAll(waiting)}>${text}</button></div>`;
+            onClick=${() => this.controller.runAll(waiting)}>${text}</button></div>`;
         column.splice(
             this.cells.findIndex((cell) => cell.key === waiting[0].key),
             0,
@@ -217,19 +217,19 @@ export class App extends Component {
     /** @param {import('./cell-list.js').Cell} cell */
     #cell(cell) {
         const { page } = this.props;
-        const isStopping = page.stopping.has(runOf(cell)?.exec_id ?? '');
+        const isStopping = page.stoppingRuns.has(runOf(cell)?.exec_id ?? '');
         const stamp = stampOf(cell, page.mayRun, isStopping);
-        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} acts=${this.acts} />`;
+        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
     }
 }
 
-/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('./page.js').Page, acts: Acts}} props */
-function After({ page, acts }) {
+/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('./page.js').Page, controller: CellController}} props */
+function After({ page, controller }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
     const next = page.model
         .childrenOf(state.id)
-        .filter((child) => child.living !== 'deleted' && !page.going.has(child.id));
+        .filter((child) => child.living !== 'deleted' && !page.pendingDeletion.has(child.id));
     const name = (/** @type {typeof state} */ child) =>
         child.label ?? firstLine(page.model.runOf(child)?.code ?? '');
     return html`
@@ -238,7 +238,7 @@ function After({ page, acts }) {
             ${
                 next.length > 0 &&
                 html`<p class="onward"><span>${WORDS.goesOn}</span>
-                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => acts.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`
+                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`
             }
         </div>`;
 }
@@ -258,7 +258,7 @@ function Banner({ page, code }) {
     return html`
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
-            ${connection === 'left' && html`<${Left} page=${page} copy=${copy} />`}
+            ${connection === 'left' && html`<${NotebookGone} page=${page} copy=${copy} />`}
             ${isOver && html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`}
         </div>`;
 }
@@ -270,7 +270,7 @@ function Notice({ page }) {
         ${
             notice &&
             html`<span>${notice.text}</span>
-            ${notice.act && html`<button class="quiet" onClick=${() => (page.hush(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.hush()}>${WORDS.close}</button>`
+            ${notice.act && html`<button class="quiet" onClick=${() => (page.dismissNotice(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.dismissNotice()}>${WORDS.close}</button>`
         }
     </div>`;
 }

@@ -24,11 +24,11 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
  * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
- * @property {Set<string>} begun drafts in the midst of the line that are shown even while they are empty
+ * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while they are empty
  * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined} progressOf how far a replay has come
- * @property {Map<string, string>} asked runs that the model does not know yet, by draft
+ * @property {Map<string, string>} requestedRuns runs that the model does not know yet, by draft
  * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a child of a state, or at the end of the line to it
- * @property {Set<string>} going runs that are about to be forgotten, among others
+ * @property {Set<string>} pendingDeletion runs that are about to be forgotten, among others
  */
 
 /** @param {Model} model @param {Look} look @returns {Cell[]} */
@@ -54,7 +54,7 @@ export function cellsOf(model, look) {
         }
         if (state.id === look.here) continue;
         for (const draft of look.draftsOn(state.id, line[i + 1].id)) {
-            if (draft.source.trim() || look.begun.has(draft.id))
+            if (draft.source.trim() || look.openedDrafts.has(draft.id))
                 cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), true));
         }
     }
@@ -76,7 +76,7 @@ export function cellsOf(model, look) {
 function ranCell(model, look, state, isOutdated) {
     const run = model.runOf(state);
     const known = look.edits.get(state.id);
-    const edit = known && look.going.has(known.run ?? '') ? { ...known, run: null } : known;
+    const edit = known && look.pendingDeletion.has(known.run ?? '') ? { ...known, run: null } : known;
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
     const isVersion = (/** @type {State} */ other) =>
         cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
@@ -111,7 +111,9 @@ function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
     // A draft that has moved on to another state leaves its earlier failures behind.
     const isOurs =
-        run && !look.going.has(run.exec_id) && (!hasEnded(run.status) || model.baseOf(run) === draft.on);
+        run &&
+        !look.pendingDeletion.has(run.exec_id) &&
+        (!hasEnded(run.status) || model.baseOf(run) === draft.on);
     const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
     return {
         kind: 'draft',
@@ -120,14 +122,15 @@ function draftCell(model, look, draft, key, isInside) {
         run: isOurs ? run : imported,
         isInside,
         isFresh: false,
-        isAsked: look.asked.has(draft.id),
+        isAsked: look.requestedRuns.has(draft.id),
     };
 }
 
 /** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */
 function attempts(model, look) {
     return [...model.runs.values()].filter((run) => {
-        if ((run.state !== null && model.states.has(run.state)) || look.going.has(run.exec_id)) return false;
+        if ((run.state !== null && model.states.has(run.state)) || look.pendingDeletion.has(run.exec_id))
+            return false;
         const isOpen = !hasEnded(run.status) && model.baseOf(run) === look.here;
         return isOpen || run.exec_id === look.attempt;
     });

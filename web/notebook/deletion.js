@@ -11,60 +11,60 @@ export const UNDO_MS = 8000;
 /** More states than this are not deleted without a question. */
 const MANY = 50;
 
-export class Deleting {
+export class Deletion {
     /**
-     * @param {import('./page.js').Page} page @param {import('./page.js').Around} around
-     * @param {{later: (what: () => void, ms: number) => unknown, notLater: (timer: any) => void}} time
+     * @param {import('./page.js').Page} page @param {import('./page.js').Host} host
+     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} time
      */
-    constructor(page, around, time) {
+    constructor(page, host, time) {
         this.page = page;
-        this.around = around;
+        this.host = host;
         this.time = time;
         /** The states, and the runs of attempts, that are shown as going. @type {Set<string>} */
-        this.going = new Set();
+        this.pendingIds = new Set();
         /** What waits to be sent. @type {{command: import('../shell/protocol.js').Command, stood: string | null, timer: unknown} | null} */
-        this.waiting = null;
+        this.pending = null;
         this.offer = { text: WORDS.undo, act: () => this.undo() };
     }
 
     /** Deletes a state, or it and all that grew from it. @param {string} state @param {boolean} subtree */
-    async begin(state, subtree) {
+    async deleteState(state, subtree) {
         const { model } = this.page;
         const parent = model.states.get(state)?.parent;
         if (!parent) return;
         const ids = subtree ? subtreeOf(model, state) : [state];
-        if (subtree && !(await this.#mayGo(ids))) return;
+        if (subtree && !(await this.#confirm(ids))) return;
         const { here } = this.page;
         const stood = ids.includes(here) ? here : null;
-        this.#wait({ do: 'delete_state', state, subtree }, ids, stood);
+        this.#schedule({ do: 'delete_state', state, subtree }, ids, stood);
         if (stood) this.page.goTo(parent, true);
         const count = ids.filter((id) => model.states.get(id)?.living !== 'deleted').length;
-        this.page.say(WORDS.deleted(count), false, { act: this.offer });
+        this.page.notify(WORDS.deleted(count), false, { act: this.offer });
     }
 
     /** Forgets a failed attempt. @param {string} exec_id */
-    forget(exec_id) {
-        if (this.going.has(exec_id)) return;
+    forgetAttempt(exec_id) {
+        if (this.pendingIds.has(exec_id)) return;
         const stood = this.page.attempt === exec_id ? exec_id : null;
-        this.#wait({ do: 'drop_attempt', exec_id }, [exec_id], stood);
+        this.#schedule({ do: 'drop_attempt', exec_id }, [exec_id], stood);
         if (stood) this.page.goTo(this.page.here, true);
-        this.page.say(WORDS.forgotten, false, { act: this.offer });
+        this.page.notify(WORDS.forgotten, false, { act: this.offer });
     }
 
     /** @param {import('../shell/protocol.js').Command} command @param {string[]} ids @param {string | null} stood */
-    #wait(command, ids, stood) {
+    #schedule(command, ids, stood) {
         this.commit();
-        this.going = new Set([...this.going, ...ids]);
-        this.waiting = { command, stood, timer: this.time.later(() => this.commit(), UNDO_MS) };
-        this.around.changed();
+        this.pendingIds = new Set([...this.pendingIds, ...ids]);
+        this.pending = { command, stood, timer: this.time.setTimer(() => this.commit(), UNDO_MS) };
+        this.host.changed();
     }
 
     /** @param {string[]} ids */
-    async #mayGo(ids) {
+    async #confirm(ids) {
         const { model } = this.page;
         const running = model.openRuns().filter((run) => ids.includes(model.baseOf(run) ?? '')).length;
         if (ids.length <= MANY && !running) return true;
-        return this.around.ask({
+        return this.host.ask({
             title: WORDS.deleteAsk(ids.length),
             why: WORDS.deleteWhy(running),
             act: WORDS.deleteDo(ids.length),
@@ -74,35 +74,35 @@ export class Deleting {
 
     /** Takes back what was not sent yet. */
     undo() {
-        const { waiting } = this;
-        if (!waiting) return;
-        this.time.notLater(waiting.timer);
-        this.waiting = null;
-        this.going = new Set();
-        if (waiting.stood) this.page.goTo(waiting.stood, true);
-        this.#hush();
-        this.around.changed();
+        const { pending } = this;
+        if (!pending) return;
+        this.time.clearTimer(pending.timer);
+        this.pending = null;
+        this.pendingIds = new Set();
+        if (pending.stood) this.page.goTo(pending.stood, true);
+        this.#dismissOffer();
+        this.host.changed();
     }
 
     /** Sends what waits: its moment is over, or the page is going. */
     async commit() {
-        const { waiting } = this;
-        if (!waiting) return;
-        this.time.notLater(waiting.timer);
-        this.waiting = null;
-        this.#hush();
-        const ids = [...this.going];
-        const reply = await this.around.send(waiting.command);
+        const { pending } = this;
+        if (!pending) return;
+        this.time.clearTimer(pending.timer);
+        this.pending = null;
+        this.#dismissOffer();
+        const ids = [...this.pendingIds];
+        const reply = await this.host.send(pending.command);
         // Others may be going by now.
-        this.going = new Set([...this.going].filter((id) => !ids.includes(id)));
+        this.pendingIds = new Set([...this.pendingIds].filter((id) => !ids.includes(id)));
         const isGone = reply.kind === 'refused' && reply.code === 'not_found';
-        if (!isGone) this.page.refused(reply);
-        this.around.changed();
+        if (!isGone) this.page.reportRefusal(reply);
+        this.host.changed();
     }
 
     /** The offer to take it back is over. */
-    #hush() {
-        if (this.page.notice?.act === this.offer) this.page.hush();
+    #dismissOffer() {
+        if (this.page.notice?.act === this.offer) this.page.dismissNotice();
     }
 }
 

@@ -7,7 +7,7 @@
 // `later`.
 
 import { difference } from '../text/format.js';
-import { edits, merge, placeAfter } from '../text/merge.js';
+import { edits, merge, offsetAfter } from '../text/merge.js';
 
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 
@@ -32,13 +32,13 @@ export class Drafts {
      * @param {import('../shell/model.js').Model} model
      * @param {(command: import('../shell/protocol.js').Command) => Promise<import('../shell/protocol.js').Reply>} send
      * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void, orphaned: (draft: Draft) => void,
-     *   later: (what: () => void, ms: number) => unknown, notLater: (timer: any) => void}} around
+     *   setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} host
      *   `orphaned`: what was typed into a draft that cannot be made again
      */
-    constructor(model, send, around) {
+    constructor(model, send, host) {
         this.model = model;
         this.send = send;
-        this.around = around;
+        this.host = host;
         /** @type {Map<string, Local>} */
         this.local = new Map();
         /** Drafts that were thrown away here, until the server says so too. @type {Set<string>} */
@@ -123,7 +123,7 @@ export class Drafts {
         if (source !== now) local.end = from + insert.length;
         local.draft = { ...draft, source };
         this.#send(local);
-        this.around.changed();
+        this.host.changed();
     }
 
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
@@ -146,14 +146,14 @@ export class Drafts {
     /** Has what a draft reads now sent soon. @param {Local} local */
     #send(local) {
         local.unsent = true;
-        local.timer ??= this.around.later(() => this.flush(local.draft.id), WAIT_MS);
+        local.timer ??= this.host.setTimer(() => this.flush(local.draft.id), WAIT_MS);
     }
 
     /** Sends now what was typed, unless something is under way. @param {string} id @param {boolean} [anyway] even then */
     flush(id, anyway = false) {
         const local = this.local.get(id);
         if (!local) return;
-        this.around.notLater(local.timer);
+        this.host.clearTimer(local.timer);
         local.timer = null;
         if (!local.unsent || (local.sending && !anyway)) return;
         local.unsent = false;
@@ -172,7 +172,7 @@ export class Drafts {
                 if (this.local.get(id) === local)
                     this.#answered(local, reply, { version: base + 1, ...sent });
                 this.#caughtUp();
-                this.around.changed();
+                this.host.changed();
             },
         );
     }
@@ -218,12 +218,12 @@ export class Drafts {
         } else if (reply.kind === 'refused' && reply.code !== 'disk') {
             // What cannot be kept as it is stays here, and is tried again when more is typed.
             local.unsent = true;
-            return this.around.refused(reply);
+            return this.host.refused(reply);
         } else {
             // Where no event told of it: nothing has changed, or it was told before the page was loaded anew.
             if (local.base === null)
                 local.base = { version: sent.version, kind: sent.kind, source: sent.source };
-            this.around.refused(reply);
+            this.host.refused(reply);
         }
         if (local.sending) return undefined;
         if (local.unsent) return this.flush(id);
@@ -239,11 +239,11 @@ export class Drafts {
     /** It has become a state, or where it hung is gone. @param {Local} local */
     #orphan(local) {
         this.forget(local.draft.id);
-        this.around.orphaned(local.draft);
+        this.host.orphaned(local.draft);
     }
 
     /** The server tells of drafts that have changed; the model does not know it yet. @param {{removed: string[], put: {draft: Draft}[]}} event */
-    hear({ removed, put }) {
+    applyServerDrafts({ removed, put }) {
         for (const id of removed) this.gone.delete(id);
         for (const { draft: theirs } of put) {
             const local = this.local.get(theirs.id);
@@ -257,7 +257,7 @@ export class Drafts {
         const end = this.ends.get(theirs.id);
         const before = this.model.draft(theirs.id);
         if (end !== undefined && before && before.source !== theirs.source)
-            this.ends.set(theirs.id, placeAfter(end, edits(before.source, theirs.source)));
+            this.ends.set(theirs.id, offsetAfter(end, edits(before.source, theirs.source)));
     }
 
     /** What the server has of a draft that is being changed here: our own text, or another's to be laid together with ours. @param {Local} local @param {Draft} theirs */
@@ -276,8 +276,8 @@ export class Drafts {
         const held = base ? (this.ends.get(draft.id) ?? -1) : -1;
         const source = merge(before.source, draft.source, now.source, held);
         const kind = draft.kind === before.kind ? now.kind : draft.kind;
-        local.end = placeAfter(local.end, edits(draft.source, source));
-        this.ends.set(draft.id, placeAfter(held, edits(before.source, now.source)));
+        local.end = offsetAfter(local.end, edits(draft.source, source));
+        this.ends.set(draft.id, offsetAfter(held, edits(before.source, now.source)));
         local.draft = { ...draft, kind, source };
         if (isSame(local.draft, now)) local.unsent = false;
         else this.#send(local);
@@ -332,17 +332,17 @@ export class Drafts {
             this.gone.add(id);
             this.send({ do: 'delete_draft', draft: id }).then((reply) => {
                 if (reply.kind === 'refused') this.gone.delete(id);
-                this.around.refused(reply);
+                this.host.refused(reply);
             });
         }
-        this.around.changed();
+        this.host.changed();
     }
 
     /** It has become a state: there is nothing left to send. @param {string} id */
     forget(id) {
         const local = this.local.get(id);
         if (!local) return;
-        this.around.notLater(local.timer);
+        this.host.clearTimer(local.timer);
         local.unsent = false;
         this.local.delete(id);
     }

@@ -8,10 +8,10 @@ import { OUTPUT_WORDS } from '../outputs/output-words.js';
 const FREE = 24;
 
 /** @extends {Component<{}, {isOffered: boolean}>} */
-export class Follow extends Component {
+export class FollowOutput extends Component {
     state = { isOffered: false };
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
     /** What scrolls. @type {HTMLElement | null} */
     main = null;
     /** The cell that runs. @type {HTMLElement | null} */
@@ -20,7 +20,7 @@ export class Follow extends Component {
     last = { top: 0, height: 0 };
 
     componentDidMount() {
-        this.main = this.place?.closest('main') ?? null;
+        this.main = this.element?.closest('main') ?? null;
         const notebook = this.main?.querySelector('.notebook');
         if (!this.main || !notebook) return;
         this.main.addEventListener('scroll', () => this.#scrolled(), { passive: true });
@@ -91,7 +91,7 @@ export class Follow extends Component {
             this.#scroll();
             this.#look();
         };
-        return html`<div class="follow" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>
+        return html`<div class="follow" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
             ${isOffered && html`<button class="button" data-frame title=${OUTPUT_WORDS.followHint} onClick=${go}>↓ ${OUTPUT_WORDS.follow}</button>`}
         </div>`;
     }

@@ -1,7 +1,7 @@
 // @ts-check
 // The top of the page: where we are, how it goes, and the few things that concern the whole notebook.
 
-import { calledBy, setCalled } from '../presence/display-name.js';
+import { displayName, setDisplayName } from '../presence/display-name.js';
 import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.js';
 import { chosenTheme, nextTheme } from '../ui/theme.js';
 import { html } from '../vendor/preact.js';
@@ -14,7 +14,7 @@ import { downloadsOf } from './download.js';
 import { CommandIcon, GraphIcon, LinkIcon, MoreIcon, Sprout, TableIcon } from '../ui/icons.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
-import { People } from '../presence/avatars.js';
+import { Avatars } from '../presence/avatars.js';
 
 /** @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void, onRestart: () => void}} props */
 export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
@@ -25,7 +25,7 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRe
             <h1>${model.name}</h1>
             <${Status} page=${page} />
             <div class="buttons">
-                <${People} page=${page} />
+                <${Avatars} page=${page} />
                 <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
                 ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => withPart('share', page, ({ showShare }) => showShare(page))}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
@@ -62,7 +62,7 @@ function Status({ page }) {
 
 /** @param {import('./page.js').Page} page @param {() => void} onPalette @param {() => void} onRestart @returns {import('../ui/menu.js').Action[]} */
 const moreOf = (page, onPalette, onRestart) => [
-    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.around.changed()) },
+    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.changed()) },
     { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
     ...downloadsOf(page),
@@ -83,7 +83,7 @@ export async function forgetEverything(page) {
         name: page.model.name,
     });
     if (!isSure || !(await page.reset())) return;
-    page.say(WORDS.forgotten, false, {
+    page.notify(WORDS.forgotten, false, {
         stays: true,
         act: { text: WORDS.restore, act: () => restoreForgotten(page) },
     });
@@ -94,9 +94,9 @@ async function restoreForgotten(page) {
     try {
         const copy = (await listTrash()).find(({ name, why }) => name === page.model.name && why === 'reset');
         if (copy) location.assign(notebookAt(await restore(copy.id)));
-        else page.say(WORDS.restoreFailed, true);
+        else page.notify(WORDS.restoreFailed, true);
     } catch (error) {
-        page.say(error instanceof Refusal ? error.message : HOME_WORDS.failed, true);
+        page.notify(error instanceof Refusal ? error.message : HOME_WORDS.failed, true);
     }
 }
 
@@ -106,10 +106,10 @@ export async function askName(page) {
         title: PEOPLE_WORDS.nameAsk,
         why: PEOPLE_WORDS.nameWhy,
         act: PEOPLE_WORDS.nameDo,
-        input: calledBy() ?? '',
+        input: displayName() ?? '',
         longest: 40,
     });
     if (name === null) return;
-    setCalled(name);
-    page.presence.moved();
+    setDisplayName(name);
+    page.presence.onMoved();
 }

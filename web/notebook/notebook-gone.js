@@ -6,9 +6,9 @@ import { HOME_WORDS } from '../home/home-words.js';
 import { WORDS } from '../shell/words.js';
 
 /** @param {{page: import('./page.js').Page, copy: () => void}} props */
-export function Left({ page, copy }) {
+export function NotebookGone({ page, copy }) {
     const to = page.model.movedTo;
-    const place = to ? `/n/${encodeURIComponent(to)}#${encodeURIComponent(page.here)}` : '/';
-    return html`<div class="banner" role="alert">${HOME_WORDS.left(to)} ${HOME_WORDS.leftHint} <a class="quiet" href=${place}>${to ? HOME_WORDS.leftGo(to) : HOME_WORDS.home}</a>${' '}
+    const url = to ? `/n/${encodeURIComponent(to)}#${encodeURIComponent(page.here)}` : '/';
+    return html`<div class="banner" role="alert">${HOME_WORDS.left(to)} ${HOME_WORDS.leftHint} <a class="quiet" href=${url}>${to ? HOME_WORDS.leftGo(to) : HOME_WORDS.home}</a>${' '}
         ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
 }

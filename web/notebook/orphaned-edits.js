@@ -4,7 +4,7 @@
 import { newId } from '../text/format.js';
 
 /** What was typed into a draft while it ran is not what ran: it stays as a change of the new cell. @param {import('./page.js').Page} page @param {import('../shell/protocol.js').State} state */
-export function keepLaterTyping(page, state) {
+export function keepTypingDuringRun(page, state) {
     const run = page.model.runOf(state);
     if (!run?.draft) return;
     const text = page.drafts.get(run.draft)?.source;
@@ -13,12 +13,12 @@ export function keepLaterTyping(page, state) {
 }
 
 /** What was typed into a draft that cannot be made again is a change of the cell that it became, or a new draft where we stand. @param {import('./page.js').Page} page @param {import('../shell/protocol.js').Draft} draft */
-export function keepOrphan(page, { id, kind, source }) {
+export function keepOrphanedDraft(page, { id, kind, source }) {
     const run = page.model.runs.get(page.model.runOfDraft.get(id) ?? '');
     if (!source.trim() || source === run?.code) return;
     if (run?.state && page.model.states.has(run.state)) {
         page.edits.set(run.state, { text: source, run: null });
-        page.saveTab();
+        page.saveTabState();
     } else {
         page.drafts.add({ id: newId(), on: page.here, kind, source }, page.drafts.lastOn(page.here));
     }

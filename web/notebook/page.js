@@ -3,16 +3,16 @@
 //
 // Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
 
-import { Comparing } from '../compare/compared-pair.js';
-import { Deleting } from './deletion.js';
+import { Comparison } from '../compare/comparison.js';
+import { Deletion } from './deletion.js';
 import { Drafts } from './drafts.js';
-import { Keeping } from '../checkpoints/checkpoint-controller.js';
+import { CheckpointController } from '../checkpoints/checkpoint-controller.js';
 import { cellId, cellsOf, runnableFrom, runToWaitFor, stateUnder } from './cell-list.js';
 import { others, Presence } from '../presence/presence.js';
-import { keepLaterTyping, keepOrphan } from './orphaned-edits.js';
+import { keepTypingDuringRun, keepOrphanedDraft } from './orphaned-edits.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
-import { Together } from '../shell/run-completion-buffer.js';
+import { RunCompletionBuffer } from '../shell/run-completion-buffer.js';
 import { Variables } from '../variables/variables.js';
 import { WORDS } from '../shell/words.js';
 
@@ -24,7 +24,7 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
 
 /**
- * @typedef {object} Around What the page needs from the browser.
+ * @typedef {object} Host What the page needs from the browser.
  * @property {(command: Command) => Promise<Reply>} send
  * @property {() => void} changed something has to be painted
  * @property {() => void} now paints it before the next key is pressed
@@ -43,10 +43,10 @@ export class Page {
     /** Whether an address was followed yet. */
     #hasPosition = false;
 
-    /** @param {import('../shell/model.js').Model} model @param {Around} around */
-    constructor(model, around) {
+    /** @param {import('../shell/model.js').Model} model @param {Host} host */
+    constructor(model, host) {
         this.model = model;
-        this.around = around;
+        this.host = host;
         /** @type {import('../shell/protocol.js').Scope} */
         this.scope = 'view';
         /** @type {Connection} */
@@ -54,34 +54,34 @@ export class Page {
         this.isLoaded = false;
         this.freshId = newId();
         /** Drafts that were begun here in the midst of the line: they are shown while they are empty, too. @type {Set<string>} */
-        this.begun = new Set();
+        this.openedDrafts = new Set();
         /** @type {Map<string, import('./cell-list.js').Edit>} */
-        this.edits = new Map(around.recall('edits') ?? []);
+        this.edits = new Map(host.recall('edits') ?? []);
         /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
-        this.mine = new Map(around.recall('mine') ?? []);
+        this.ownRuns = new Map(host.recall('mine') ?? []);
         /** Runs that were asked for and that the server has not told of, by draft. @type {Map<string, string>} */
-        this.asked = new Map();
+        this.requestedRuns = new Map();
         /** Runs that were asked to stop once. @type {Set<string>} */
-        this.stopping = new Set();
-        this.variables = new Variables(this, around);
-        this.keeping = new Keeping(this, around);
-        this.together = new Together();
-        this.comparing = new Comparing(this, around);
+        this.stoppingRuns = new Set();
+        this.variables = new Variables(this, host);
+        this.checkpoints = new CheckpointController(this, host);
+        this.completions = new RunCompletionBuffer();
+        this.comparison = new Comparison(this, host);
         /** @type {Notice | null} */
         this.notice = null;
         const time = {
-            later: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms),
-            notLater: (/** @type {any} */ timer) => clearTimeout(timer),
+            setTimer: (/** @type {() => void} */ what, /** @type {number} */ ms) => setTimeout(what, ms),
+            clearTimer: (/** @type {any} */ timer) => clearTimeout(timer),
         };
-        const refused = (/** @type {Reply} */ reply) => this.refused(reply);
-        this.drafts = new Drafts(model, around.send, {
+        const refused = (/** @type {Reply} */ reply) => this.reportRefusal(reply);
+        this.drafts = new Drafts(model, host.send, {
             ...time,
-            changed: around.changed,
+            changed: host.changed,
             refused,
-            orphaned: (draft) => keepOrphan(this, draft),
+            orphaned: (draft) => keepOrphanedDraft(this, draft),
         });
-        this.presence = new Presence(this, around, time);
-        this.deleting = new Deleting(this, around, time);
+        this.presence = new Presence(this, host, time);
+        this.deletion = new Deletion(this, host, time);
     }
 
     /** The state that the page shows. */
@@ -100,17 +100,17 @@ export class Page {
 
     /** The cells that the page shows. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId, begun, asked, going } = this;
+        const { here, attempt, edits, freshId } = this;
         return cellsOf(this.model, {
             here,
             attempt,
             edits,
             freshId,
-            asked,
-            going,
+            requestedRuns: this.requestedRuns,
+            pendingDeletion: this.pendingDeletion,
+            openedDrafts: this.openedDrafts,
             mayType: this.scope !== 'view',
-            begun,
-            progressOf: (state) => this.keeping.progressOf(state),
+            progressOf: (state) => this.checkpoints.progressOf(state),
             draftsOn: (state, before) => this.drafts.on(state, before),
         });
     }
@@ -121,66 +121,69 @@ export class Page {
     }
 
     /** States that are about to be deleted, unless that is taken back. */
-    get going() {
-        return this.deleting.going;
+    get pendingDeletion() {
+        return this.deletion.pendingIds;
     }
 
     // What comes from the server
 
     /** @param {import('../shell/protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
-    loaded(snapshot, address) {
-        this.together = new Together();
+    onSnapshot(snapshot, address) {
+        this.completions = new RunCompletionBuffer();
         const before = this.isLoaded ? this.here : ROOT_STATE;
         this.model.load(snapshot);
         this.variables.clear();
         this.isLoaded = true;
-        this.asked.clear();
-        for (const id of this.mine.keys()) {
+        this.requestedRuns.clear();
+        for (const id of this.ownRuns.keys()) {
             const run = this.model.runs.get(id);
-            if (run && hasEnded(run.status)) this.#ended(id, run.state);
+            if (run && hasEnded(run.status)) this.#onRunEnded(id, run.state);
         }
         this.goTo(address, true);
         this.drafts.rescue(this.here);
-        if (!this.#exists(before)) this.say(WORDS.startedAnew, true);
+        if (!this.#exists(before)) this.notify(WORDS.startedAnew, true);
     }
 
     /** @param {Event} event */
-    happened(event) {
-        for (const one of this.together.add(event)) this.#take(one);
-        this.around.changed();
+    onEvent(event) {
+        for (const one of this.completions.add(event)) this.#apply(one);
+        this.host.changed();
     }
 
     /** @param {Event} event */
-    #take(event) {
+    #apply(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
-        if (event.event === 'state_added') keepLaterTyping(this, event.state);
-        if (event.event === 'drafts_changed') this.drafts.hear(event);
-        if (event.event === 'state_changed') this.variables.heed(event.state);
+        if (event.event === 'state_added') keepTypingDuringRun(this, event.state);
+        if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
+        if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
         this.model.fold(event);
-        if (event.event === 'run_added' && this.asked.get(event.run.draft ?? '') === event.run.exec_id)
-            this.asked.delete(event.run.draft ?? '');
-        if (event.event === 'run_ended') this.#ended(event.exec_id, event.state);
+        if (
+            event.event === 'run_added' &&
+            this.requestedRuns.get(event.run.draft ?? '') === event.run.exec_id
+        )
+            this.requestedRuns.delete(event.run.draft ?? '');
+        if (event.event === 'run_ended') this.#onRunEnded(event.exec_id, event.state);
         if (event.event === 'removed')
             for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt))
             this.#attempt = null;
         if (event.event === 'reset') this.variables.clear();
-        if (event.event === 'state_changed') this.variables.follow();
-        if (event.event === 'removed' || event.event === 'reset') this.comparing.heed();
-        if (!this.#exists(this.here)) this.#stand(refuge ?? this.model.newest(), null, true);
+        if (event.event === 'state_changed') this.variables.onPageMoved();
+        if (event.event === 'removed' || event.event === 'reset') this.comparison.onStatesRemoved();
+        if (!this.#exists(this.here)) this.#moveTo(refuge ?? this.model.newest(), null, true);
     }
 
     /** @param {import('../shell/protocol.js').Scope} scope */
-    allowed(scope) {
+    onScope(scope) {
         this.scope = scope;
-        this.around.changed();
+        this.host.changed();
     }
 
     /** @param {Connection} connection */
-    connected(connection) {
+    onConnection(connection) {
         this.connection = connection;
-        if (connection === 'open') this.presence.arrived();
-        this.around.changed();
+        if (connection === 'open') this.presence.onConnected();
+        this.host.changed();
     }
 
     // Where we stand
@@ -189,34 +192,34 @@ export class Page {
     goTo(id, replace = false) {
         const isFirst = !this.#hasPosition;
         this.#hasPosition = true;
-        const pair = this.comparing.follow(id);
-        if (pair) return this.#standBehind(pair, isFirst);
+        const pair = this.comparison.openAddress(id);
+        if (pair) return this.#moveBehind(pair, isFirst);
         const run = this.model.runs.get(id);
-        if (this.model.states.has(id)) this.#stand(id, null, replace);
-        else if (run?.state) this.#stand(run.state, null, replace);
-        else if (run) this.#stand(this.model.baseOf(run) ?? this.here, id, replace);
-        else this.#stand(this.model.newest(), null, true);
+        if (this.model.states.has(id)) this.#moveTo(id, null, replace);
+        else if (run?.state) this.#moveTo(run.state, null, replace);
+        else if (run) this.#moveTo(this.model.baseOf(run) ?? this.here, id, replace);
+        else this.#moveTo(this.model.newest(), null, true);
         return undefined;
     }
 
     /** Shows two states beside each other, wherever we stand. @type {(a: string, b: string) => void} */
-    compare = (a, b) => this.comparing.open(a, b);
+    compare = (a, b) => this.comparison.open(a, b);
 
     /** @param {string} state @param {string | null} attempt @param {boolean} replace */
-    #stand(state, attempt, replace) {
+    #moveTo(state, attempt, replace) {
         this.#here = state;
         this.#attempt = attempt;
-        this.around.setAddress(this.comparing.address ?? attempt ?? state, replace);
-        this.variables.follow();
-        this.presence.moved();
-        this.around.changed();
+        this.host.setAddress(this.comparison.address ?? attempt ?? state, replace);
+        this.variables.onPageMoved();
+        this.presence.onMoved();
+        this.host.changed();
     }
 
-    /** The comparison covers the cells. Below it, a page that stands nowhere yet stands at the second state. @param {import('../compare/compared-pair.js').Pair} pair @param {boolean} isFirst */
-    #standBehind(pair, isFirst) {
+    /** The comparison covers the cells. Below it, a page that stands nowhere yet stands at the second state. @param {import('../compare/comparison.js').Pair} pair @param {boolean} isFirst */
+    #moveBehind(pair, isFirst) {
         if (isFirst || !this.#exists(this.here)) this.#here = pair.b;
-        this.variables.follow();
-        this.around.changed();
+        this.variables.onPageMoved();
+        this.host.changed();
     }
 
     #exists = (/** @type {string} */ state) => this.model.states.has(state);
@@ -232,7 +235,7 @@ export class Page {
     /** Runs a cell as it reads now; a draft that would wait for a running cell above it, `beside` that one, against the same state. @param {Cell} cell @param {string} code @param {boolean} [beside] */
     run(cell, code, beside = false) {
         if (!this.mayRun) return;
-        this.keeping.first(stateUnder(this.cells(), cell, code, this.asked), () => {
+        this.checkpoints.confirmReplay(stateUnder(this.cells(), cell, code, this.requestedRuns), () => {
             const now = this.cells().find(({ key }) => key === cell.key) ?? cell;
             if (now.kind === 'ran') this.#runAgain(now, code);
             else if (now.kind === 'draft') this.#runDraft(now, code, beside);
@@ -242,19 +245,19 @@ export class Page {
 
     /** The run that a draft would wait for. @param {Cell} cell */
     waitsFor(cell) {
-        return runToWaitFor(this.cells(), cell.key, this.asked);
+        return runToWaitFor(this.cells(), cell.key, this.requestedRuns);
     }
 
     /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code @param {boolean} [beside] */
     #runDraft(cell, code, beside = false) {
-        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.asked.has(cell.draft.id);
+        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requestedRuns.has(cell.draft.id);
         if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
         const before = beside ? undefined : this.waitsFor(cell);
         if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
         this.drafts.flushAll();
         const on = before ? { run: before } : { state: cell.draft.on };
         const exec_id = newId();
-        this.asked.set(cell.draft.id, exec_id);
+        this.requestedRuns.set(cell.draft.id, exec_id);
         // What stands below an inserted cell waits below it then, as after an edit.
         const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
         this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
@@ -262,16 +265,19 @@ export class Page {
 
     /** The drafts from a cell on that a click could run, in order. @param {string} [key] @returns {Extract<Cell, {kind: 'draft'}>[]} */
     runnable(key) {
-        return runnableFrom(this.cells(), key, this.asked);
+        return runnableFrom(this.cells(), key, this.requestedRuns);
     }
 
     /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
     runFrom(key) {
         const [first] = this.runnable(key);
         if (!this.mayRun || !first) return;
-        this.keeping.first(stateUnder(this.cells(), first, first.draft.source, this.asked), () => {
-            for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
-        });
+        this.checkpoints.confirmReplay(
+            stateUnder(this.cells(), first, first.draft.source, this.requestedRuns),
+            () => {
+                for (const cell of this.runnable(key)) this.#runDraft(cell, cell.draft.source);
+            },
+        );
     }
 
     /** A cell that ran, changed or not, runs again beside itself. @param {Extract<Cell, {kind: 'ran'}>} cell @param {string} code */
@@ -279,12 +285,12 @@ export class Page {
         const { state } = cell;
         if (cell.shown && !hasEnded(cell.shown.status)) return;
         if (cell.isOutdated) {
-            this.say(WORDS.wait, false);
+            this.notify(WORDS.wait, false);
             return;
         }
         const exec_id = newId();
         this.edits.set(state.id, { text: code, run: exec_id });
-        this.saveTab();
+        this.saveTabState();
         const on = { state: state.parent ?? ROOT_STATE };
         this.#start({
             do: 'run',
@@ -298,30 +304,30 @@ export class Page {
 
     /** @param {Extract<Command, {do: 'run'}>} command */
     async #start(command) {
-        if ('state' in command.on && this.keeping.needsReplay(command.on.state)) command.replay = true;
-        if ('state' in command.on && this.going.has(command.on.state)) this.deleting.undo();
-        this.mine.set(command.exec_id, this.here);
-        this.saveTab();
-        this.around.changed();
+        if ('state' in command.on && this.checkpoints.needsReplay(command.on.state)) command.replay = true;
+        if ('state' in command.on && this.pendingDeletion.has(command.on.state)) this.deletion.undo();
+        this.ownRuns.set(command.exec_id, this.here);
+        this.saveTabState();
+        this.host.changed();
         // What it builds on goes first.
         const sent = this.drafts.allSent();
         if (sent) await sent;
-        const reply = await this.around.send(command);
+        const reply = await this.host.send(command);
         // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
-        this.mine.delete(command.exec_id);
-        if (command.draft) this.asked.delete(command.draft);
+        this.ownRuns.delete(command.exec_id);
+        if (command.draft) this.requestedRuns.delete(command.draft);
         for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
-        this.saveTab();
-        this.refused(reply);
+        this.saveTabState();
+        this.reportRefusal(reply);
     }
 
     /** Our own run went well and we still stand where it grew: go on from what it left. @param {string} id @param {string | null} state */
-    #ended(id, state) {
-        const stood = this.mine.get(id);
-        this.stopping.delete(id);
+    #onRunEnded(id, state) {
+        const stood = this.ownRuns.get(id);
+        this.stoppingRuns.delete(id);
         if (stood === undefined) return;
-        this.mine.delete(id);
+        this.ownRuns.delete(id);
         const parent = state && this.model.states.get(state)?.parent;
         if (state && this.#exists(state)) {
             for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
@@ -330,25 +336,25 @@ export class Page {
                     this.drafts.follow(
                         parent,
                         state,
-                        (draft) => this.asked.has(draft) || this.model.runOfDraft.has(draft),
+                        (draft) => this.requestedRuns.has(draft) || this.model.runOfDraft.has(draft),
                     );
-                this.#stand(state, null, true);
+                this.#moveTo(state, null, true);
             }
         }
-        this.saveTab();
+        this.saveTabState();
     }
 
     /** Stops a run; asked twice, its process is killed. @param {string} exec_id */
     async stop(exec_id) {
-        this.stopping.add(exec_id);
-        this.around.changed();
-        this.refused(await this.around.send({ do: 'interrupt', exec_id }));
+        this.stoppingRuns.add(exec_id);
+        this.host.changed();
+        this.reportRefusal(await this.host.send({ do: 'interrupt', exec_id }));
     }
 
     /** @param {string} exec_id @param {string} text */
     async answer(exec_id, text) {
-        const reply = await this.around.send({ do: 'answer_input', exec_id, text });
-        this.refused(reply);
+        const reply = await this.host.send({ do: 'answer_input', exec_id, text });
+        this.reportRefusal(reply);
         return reply.kind !== 'refused';
     }
 
@@ -360,8 +366,8 @@ export class Page {
             const run = cell.edit?.run ?? null;
             if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
             else this.edits.set(cell.state.id, { text, run });
-            this.saveTab();
-            this.around.changed();
+            this.saveTabState();
+            this.host.changed();
         } else if (cell.kind === 'draft') {
             const last = this.drafts.lastOn(cell.draft.on);
             // From now on it is a draft like any other, and below it stands a new place to type.
@@ -377,8 +383,8 @@ export class Page {
     /** @param {Extract<Cell, {kind: 'ran'}>} cell */
     undoEdit(cell) {
         this.edits.delete(cell.state.id);
-        this.saveTab();
-        this.around.changed();
+        this.saveTabState();
+        this.host.changed();
     }
 
     /**
@@ -410,8 +416,8 @@ export class Page {
 
     /** @param {string} state @param {string[]} prose */
     async setProse(state, prose) {
-        this.refused(
-            await this.around.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }),
+        this.reportRefusal(
+            await this.host.send({ do: 'put_prose', state, prose: prose.filter((text) => text.trim()) }),
         );
     }
 
@@ -419,48 +425,48 @@ export class Page {
 
     /** @param {string} state @param {string} label */
     async label(state, label) {
-        this.refused(await this.around.send({ do: 'label', state, label: label.trim() || null }));
+        this.reportRefusal(await this.host.send({ do: 'label', state, label: label.trim() || null }));
     }
 
     /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @type {(what: {state: string, subtree?: boolean}) => any} */
-    deleteStates = (what) => this.deleting.begin(what.state, what.subtree ?? false);
+    deleteState = (what) => this.deletion.deleteState(what.state, what.subtree ?? false);
 
     /** Forgets a failed attempt; for a moment that can be taken back. @param {string} exec_id */
-    dropAttempt = (exec_id) => this.deleting.forget(exec_id);
+    dropAttempt = (exec_id) => this.deletion.forgetAttempt(exec_id);
 
     /** Forgets what is in the notebook. @returns {Promise<boolean>} whether that was done */
     async reset() {
-        const reply = await this.around.send({ do: 'reset' });
-        this.refused(reply);
+        const reply = await this.host.send({ do: 'reset' });
+        this.reportRefusal(reply);
         if (reply.kind === 'refused') return false;
-        for (const map of [this.edits, this.mine]) map.clear();
-        this.saveTab();
+        for (const map of [this.edits, this.ownRuns]) map.clear();
+        this.saveTabState();
         return true;
     }
 
     // Saying
 
     /** @param {string} text @param {boolean} isBad @param {{act?: Notice['act'], stays?: boolean}} [more] */
-    say(text, isBad, more = {}) {
+    notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
-        this.around.changed();
+        this.host.changed();
     }
 
-    hush() {
+    dismissNotice() {
         this.notice = null;
-        this.around.changed();
+        this.host.changed();
     }
 
     /** @param {Reply} reply */
-    refused(reply) {
+    reportRefusal(reply) {
         // While the disk refuses, the banner says so, and for as long as it lasts.
         if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble))
-            this.say(WORDS.refused(reply), true);
+            this.notify(WORDS.refused(reply), true);
     }
 
     /** Keeps for this tab what a reload must not lose. */
-    saveTab() {
-        this.around.remember('edits', [...this.edits]);
-        this.around.remember('mine', [...this.mine]);
+    saveTabState() {
+        this.host.remember('edits', [...this.edits]);
+        this.host.remember('mine', [...this.ownRuns]);
     }
 }

@@ -8,6 +8,6 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 export function saveNow(page) {
     page.drafts.flushAll();
     const state = page.model.states.get(page.here);
-    if (page.mayRun && state && state.parent !== null && isInMemory(state)) page.keeping.save(state.id);
-    else page.say(WORDS.saved, false);
+    if (page.mayRun && state && state.parent !== null && isInMemory(state)) page.checkpoints.save(state.id);
+    else page.notify(WORDS.saved, false);
 }

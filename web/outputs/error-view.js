@@ -11,7 +11,7 @@ import { nodesOfText } from './styled-text.js';
 /** @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) | null}} FailureProps `count`: the number of the cell that failed */
 
 /** @extends {Component<FailureProps, {showsAll: boolean}>} */
-export class Failure extends Component {
+export class ErrorView extends Component {
     state = { showsAll: false };
 
     /** @param {FailureProps} props @param {{showsAll: boolean}} state */

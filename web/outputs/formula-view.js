@@ -27,11 +27,11 @@ const LONGEST_BUDGET_MS = 250;
 
 const PICTURE = /data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+/g;
 
-/** Shows a text as it is where it is too long to be anything else; answers whether it did. @param {HTMLElement} place @param {string} text */
-export function showsTooLong(place, text) {
+/** Shows a text as it is where it is too long to be anything else; answers whether it did. @param {HTMLElement} element @param {string} text */
+export function showsTooLong(element, text) {
     const isTooLong = text.length > LONGEST_TEXT && text.replace(PICTURE, '').length > LONGEST_TEXT;
-    place.toggleAttribute('data-source', isTooLong);
-    if (isTooLong) place.textContent = text;
+    element.toggleAttribute('data-source', isTooLong);
+    if (isTooLong) element.textContent = text;
     return isTooLong;
 }
 
@@ -54,7 +54,7 @@ function styled() {
     });
 }
 
-/** Those that wait to be set. @type {{place: HTMLElement, formula: Formula}[]} */
+/** Those that wait to be set. @type {{element: HTMLElement, formula: Formula}[]} */
 const waiting = [];
 let isAtWork = false;
 
@@ -64,23 +64,23 @@ function setSome(katex, before = Infinity) {
     const end = now + Math.max(BUDGET_MS, Math.min(LONGEST_BUDGET_MS, (now - before) / 2));
     do {
         const next = waiting.shift();
-        if (next) set(katex, next.place, next.formula);
+        if (next) set(katex, next.element, next.formula);
     } while (waiting.length > 0 && performance.now() < end);
     isAtWork = waiting.length > 0;
     if (isAtWork) requestAnimationFrame(() => setSome(katex, now));
 }
 
-/** @param {typeof import('../vendor/katex.js').katex} katex @param {HTMLElement} place @param {Formula} formula */
-function set(katex, place, formula) {
+/** @param {typeof import('../vendor/katex.js').katex} katex @param {HTMLElement} element @param {Formula} formula */
+function set(katex, element, formula) {
     // Beside the page: what is nested too deep must not be laid out.
     const draft = document.createElement('span');
     try {
         katex.render(formula.tex, draft, { ...OPTIONS, displayMode: formula.isDisplay });
     } catch {
-        return showSource(place, formula);
+        return showSource(element, formula);
     }
-    if (depthOf(draft) > DEEPEST) return showSource(place, formula);
-    return place.replaceChildren(...draft.childNodes);
+    if (depthOf(draft) > DEEPEST) return showSource(element, formula);
+    return element.replaceChildren(...draft.childNodes);
 }
 
 /** How deep elements are nested, found without recursion. @param {Element} root */
@@ -102,10 +102,10 @@ function depthOf(root) {
     return deepest;
 }
 
-/** @param {HTMLElement} place @param {Formula} formula */
-function showSource(place, formula) {
-    place.dataset.source = '';
-    place.textContent = sourceOf(formula);
+/** @param {HTMLElement} element @param {Formula} formula */
+function showSource(element, formula) {
+    element.dataset.source = '';
+    element.textContent = sourceOf(formula);
 }
 
 /** @param {Formula} formula */
@@ -117,14 +117,14 @@ const sourceOf = ({ tex, isDisplay }) => (isDisplay ? `$$${tex}$$` : `$${tex}$`)
  */
 export function formulaNode(formula, nth) {
     if (nth >= MOST) return document.createTextNode(sourceOf(formula));
-    const place = document.createElement('span');
-    place.className = formula.isDisplay ? 'formula display' : 'formula';
-    place.textContent = formula.tex;
+    const element = document.createElement('span');
+    element.className = formula.isDisplay ? 'formula display' : 'formula';
+    element.textContent = formula.tex;
     if (!canBeSet(formula.tex)) {
-        showSource(place, formula);
-        return place;
+        showSource(element, formula);
+        return element;
     }
-    waiting.push({ place, formula });
+    waiting.push({ element, formula });
     if (!isAtWork) {
         isAtWork = true;
         // Without a connection they read as their source, until another is shown.
@@ -133,22 +133,22 @@ export function formulaNode(formula, nth) {
             () => (isAtWork = false),
         );
     }
-    return place;
+    return element;
 }
 
-/** Puts a text with formulas in it, as `text/latex` brings it, into its place. @param {HTMLElement} place @param {string} text */
-export function paintLatex(place, text) {
-    if (showsTooLong(place, text)) return;
+/** Puts a text with formulas in it, as `text/latex` brings it, into its place. @param {HTMLElement} element @param {string} text */
+export function paintLatex(element, text) {
+    if (showsTooLong(element, text)) return;
     const parts = withFormulas(text.trim());
     // Without marks around it, all of it is a formula.
     const all = parts.every((part) => typeof part === 'string')
         ? [{ tex: text.trim(), isDisplay: true }]
         : parts;
     let count = 0;
-    place.replaceChildren(
+    element.replaceChildren(
         ...all.map((part) =>
             typeof part === 'string' ? document.createTextNode(part) : formulaNode(part, (count += 1) - 1),
         ),
     );
-    place.normalize();
+    element.normalize();
 }

@@ -9,7 +9,7 @@ import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
 import { WORDS } from '../shell/words.js';
 import { scriptFor } from './library-scripts.js';
-import { forget, watchNear } from '../ui/near-viewport.js';
+import { unwatch, watchNear } from '../ui/near-viewport.js';
 
 const ADDRESS = '/frame/v1';
 /** Taller content scrolls inside, so that no output can push the notebook out of reach. */
@@ -48,7 +48,7 @@ const alive = new Set();
 export class Frame extends Component {
     state = { life: 0 };
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
     /** @type {MessagePort | null} */
     port = null;
     height = 0;
@@ -58,7 +58,7 @@ export class Frame extends Component {
     isHeightDue = false;
 
     componentDidMount() {
-        if (this.place) watchNear(this.place, (isNear) => this.#came(isNear));
+        if (this.element) watchNear(this.element, (isNear) => this.#came(isNear));
         this.endTheme = onTheme(() => this.port?.postMessage({ theme: shownTheme() }));
     }
 
@@ -69,7 +69,7 @@ export class Frame extends Component {
     }
 
     componentWillUnmount() {
-        if (this.place) forget(this.place);
+        if (this.element) unwatch(this.element);
         this.endTheme?.();
         this.#end();
     }
@@ -137,9 +137,9 @@ export class Frame extends Component {
         this.isHeightDue = true;
         requestAnimationFrame(() => {
             this.isHeightDue = false;
-            if (!this.place || !this.port) return;
-            this.place.style.height = `${this.height}px`;
-            this.place.dataset.ready = '';
+            if (!this.element || !this.port) return;
+            this.element.style.height = `${this.height}px`;
+            this.element.dataset.ready = '';
             this.#hasBegun();
         });
     }
@@ -154,7 +154,7 @@ export class Frame extends Component {
 
     /** @param {{content: string}} _ @param {{life: number}} state */
     render(_, { life }) {
-        const keep = (/** @type {HTMLElement | null} */ place) => (this.place = place);
+        const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         return html`<div class="frame-place" ref=${keep}>
             ${
                 life > 0 &&

@@ -13,7 +13,7 @@ const STEP = 20;
 /** @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps `id`: by which its width is remembered */
 
 /** @extends {Component<PictureProps, {width: number | null}>} */
-export class Picture extends Component {
+export class ImageOutput extends Component {
     state = { width: /** @type {number | null} */ (recall(`width ${this.props.id}`) ?? null) };
     /** @type {HTMLImageElement | null} */
     image = null;

@@ -4,18 +4,18 @@
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
-/** @typedef {{prompt: import('../shell/protocol.js').Prompt, exec_id: string, acts: import('../cell/cell-controller.js').Acts | null}} QuestionProps */
+/** @typedef {{prompt: import('../shell/protocol.js').Prompt, exec_id: string, controller: import('../cell/cell-controller.js').CellController | null}} QuestionProps */
 
 /** @extends {Component<QuestionProps, {}>} */
-export class Question extends Component {
+export class InputPrompt extends Component {
     /** @type {HTMLInputElement | null} */
     input = null;
     /** The question that was answered last. @type {import('../shell/protocol.js').Prompt | null} */
     answered = null;
 
     componentDidMount() {
-        const { prompt, exec_id, acts } = this.props;
-        if (this.input) acts?.asks(exec_id, prompt.text, this.input);
+        const { prompt, exec_id, controller } = this.props;
+        if (this.input) controller?.onInputRequested(exec_id, prompt.text, this.input);
     }
 
     /** One question may follow another at once. @param {QuestionProps} before */
@@ -25,11 +25,11 @@ export class Question extends Component {
     }
 
     componentWillUnmount() {
-        const { prompt, acts } = this.props;
+        const { prompt, controller } = this.props;
         const hasFocus =
             document.activeElement === this.input ||
             document.activeElement?.closest('.question')?.contains(this.input);
-        acts?.asked(prompt.text, hasFocus ? this.#cell() : null);
+        controller?.onInputEnded(prompt.text, hasFocus ? this.#cell() : null);
     }
 
     #cell() {
@@ -37,10 +37,10 @@ export class Question extends Component {
     }
 
     async #send() {
-        const { prompt, exec_id, acts } = this.props;
+        const { prompt, exec_id, controller } = this.props;
         if (this.answered === prompt || !this.input) return;
         this.answered = prompt;
-        const isTaken = await acts?.answer(exec_id, this.input.value);
+        const isTaken = await controller?.answer(exec_id, this.input.value);
         if (!isTaken && this.answered === prompt) this.answered = null;
     }
 
@@ -48,19 +48,19 @@ export class Question extends Component {
     #key(event) {
         const cell = this.#cell();
         if (event.key === 'Enter' && !event.isComposing) this.#send();
-        else if (event.key === 'Escape' && cell) this.props.acts?.focusCell(cell);
+        else if (event.key === 'Escape' && cell) this.props.controller?.focusCell(cell);
         else return;
         event.preventDefault();
     }
 
     /** @param {QuestionProps} props */
-    render({ prompt, acts }) {
+    render({ prompt, controller }) {
         return html`
             <div class="question">
                 <label><span class="asked">${prompt.text}</span>
                     <input ref=${(/** @type {HTMLInputElement | null} */ input) => (this.input = input ?? this.input)} type=${prompt.password ? 'password' : 'text'}
-                        autocomplete="off" disabled=${!acts} aria-label=${prompt.text || WORDS.answerHint} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} /></label>
-                ${acts && html`<button class="button" onClick=${() => this.#send()}>${WORDS.answer}</button>`}
+                        autocomplete="off" disabled=${!controller} aria-label=${prompt.text || WORDS.answerHint} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} /></label>
+                ${controller && html`<button class="button" onClick=${() => this.#send()}>${WORDS.answer}</button>`}
             </div>`;
     }
 }

@@ -111,9 +111,9 @@ function withMath(markdown) {
     });
 }
 
-/** @param {HTMLElement} place @param {Formula[]} formulas */
-function putFormulas(place, formulas) {
-    const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+/** @param {HTMLElement} element @param {Formula[]} formulas */
+function putFormulas(element, formulas) {
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     const found = [];
     for (let node = texts.nextNode(); node; node = texts.nextNode())
         if (node.nodeValue?.includes(OPEN)) found.push(/** @type {Text} */ (node));
@@ -128,14 +128,14 @@ function putFormulas(place, formulas) {
             ),
         );
     }
-    place.normalize();
+    element.normalize();
 }
 
-/** Puts a text into its place. @param {HTMLElement} place @param {string} text */
-export function paintMarkdown(place, text) {
-    if (showsTooLong(place, text)) return;
+/** Puts a text into its place. @param {HTMLElement} element @param {string} text */
+export function paintMarkdown(element, text) {
+    if (showsTooLong(element, text)) return;
     /** @type {Formula[]} */
     const formulas = [];
-    place.innerHTML = rendered(text, formulas);
-    putFormulas(place, formulas);
+    element.innerHTML = rendered(text, formulas);
+    putFormulas(element, formulas);
 }

@@ -4,14 +4,14 @@
 /** So many; the oldest are forgotten. */
 const MOST = 500;
 
-const place = () => `ratoon.${document.getElementById('page')?.dataset.notebook ?? ''}.outputs`;
+const storageKey = () => `ratoon.${document.getElementById('page')?.dataset.notebook ?? ''}.outputs`;
 
 /** @type {Map<string, any> | null} */
 let kept = null;
 
 function all() {
     try {
-        kept ??= new Map(JSON.parse(sessionStorage.getItem(place()) ?? '[]'));
+        kept ??= new Map(JSON.parse(sessionStorage.getItem(storageKey()) ?? '[]'));
     } catch {
         kept = new Map();
     }
@@ -31,7 +31,7 @@ export function keep(key, value) {
         map.delete(old);
     }
     try {
-        sessionStorage.setItem(place(), JSON.stringify([...map]));
+        sessionStorage.setItem(storageKey(), JSON.stringify([...map]));
     } catch {
         // A tab that may keep nothing forgets it at the next reload.
     }

@@ -9,7 +9,7 @@ import { copyText } from '../ui/copy.js';
 /** @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null, page: import('../notebook/page.js').Page | null}} ToolsProps */
 
 /** @param {ToolsProps} props */
-export function OutputTools({ text, image, page }) {
+export function OutputToolbar({ text, image, page }) {
     if (!page || (!text && !image)) return null;
     return html`
         <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}>
@@ -26,9 +26,9 @@ export function OutputTools({ text, image, page }) {
 async function copyImage(page, image) {
     try {
         await navigator.clipboard.write([new ClipboardItem({ 'image/png': asPng(image) })]);
-        page.say(OUTPUT_WORDS.copiedImage, false);
+        page.notify(OUTPUT_WORDS.copiedImage, false);
     } catch {
-        page.say(OUTPUT_WORDS.notCopied, false);
+        page.notify(OUTPUT_WORDS.notCopied, false);
     }
 }
 

@@ -7,21 +7,21 @@ import { bytes } from '../text/format.js';
 import { Terminal } from '../text/terminal.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
-import { errorText, Failure } from './error-view.js';
+import { errorText, ErrorView } from './error-view.js';
 import { Frame } from './frame.js';
-import { Held, isHeld } from './untrusted-output.js';
+import { UntrustedOutput, isUntrusted } from './untrusted-output.js';
 import { Json } from './json-tree.js';
 import { keep, recall } from './output-settings.js';
-import { OutputTools, saveFile } from './output-toolbar.js';
-import { Picture } from './image.js';
+import { OutputToolbar, saveFile } from './output-toolbar.js';
+import { ImageOutput } from './image.js';
 import { countOf, goToLine } from './traceback-links.js';
 import { Latex, Markdown } from './rich-text.js';
-import { Question } from './input-prompt.js';
+import { InputPrompt } from './input-prompt.js';
 import { StaticText, Stream } from './stream.js';
 
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
-/** @typedef {{run: Run, rev: number, acts: import('../cell/cell-controller.js').Acts, mayRun: boolean}} OutputsProps */
+/** @typedef {{run: Run, rev: number, controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps */
 
 /** How long the place of outputs that were cleared is kept for those that follow, in milliseconds. */
 const HOLD_MS = 1000;
@@ -36,7 +36,7 @@ export const toggleFold = (exec_id) => shownNow.get(exec_id ?? '')?.toggle();
 export class Outputs extends Component {
     state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
     /** The first item that was painted. @type {number | undefined} */
     first = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -68,12 +68,12 @@ export class Outputs extends Component {
         const first = run.outputs[0]?.key;
         const isCleared = this.first !== undefined && first !== this.first;
         this.first = first;
-        if (!isCleared || run.status !== 'running' || !this.place) return;
-        this.place.style.minHeight = `${this.place.offsetHeight}px`;
+        if (!isCleared || run.status !== 'running' || !this.element) return;
+        this.element.style.minHeight = `${this.element.offsetHeight}px`;
         clearTimeout(this.holding);
         this.holding = setTimeout(() => {
             this.holding = undefined;
-            if (this.place) this.place.style.minHeight = '';
+            if (this.element) this.element.style.minHeight = '';
             this.forceUpdate();
         }, HOLD_MS);
     }
@@ -85,14 +85,14 @@ export class Outputs extends Component {
     }
 
     /** @param {OutputsProps} props @param {{isFolded: boolean}} state */
-    render({ run, acts, mayRun }, { isFolded }) {
+    render({ run, controller, mayRun }, { isFolded }) {
         const ownError =
             run.error && !run.outputs.some((item) => item.output_type === 'error') ? run.error : null;
         const isSilent = run.outputs.length === 0 && !run.prompt && !ownError;
         if (isSilent && this.holding === undefined) return null;
         const fold = isFolded ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold;
         return html`
-            <div class="outputs" data-status=${run.status} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>
+            <div class="outputs" data-status=${run.status} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
                 ${!isSilent && html`<button class="fold" key="fold" aria-label=${fold} title=${fold} aria-expanded=${!isFolded} onClick=${() => this.toggle()}></button>`}
                 ${run.status === 'imported' && html`<div class="imported" key="imported">${OUTPUT_WORDS.imported}</div>`}
                 ${
@@ -101,19 +101,19 @@ export class Outputs extends Component {
                         : run.outputs.map((item, i) => this.#output(item, i))
                 }
                 ${ownError && !isFolded && html`<div class="output" key="error">${this.#failure(ownError)}</div>`}
-                ${run.prompt && html`<${Question} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id} acts=${mayRun ? acts : null} />`}
+                ${run.prompt && html`<${InputPrompt} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id} controller=${mayRun ? controller : null} />`}
             </div>`;
     }
 
     /** @param {Item} item @param {number} i */
     #output(item, i) {
-        const { run, acts } = this.props;
+        const { run, controller } = this.props;
         const id = `${run.exec_id} ${i}`;
         if (item.output_type === 'error')
             return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
         if (item.output_type === 'stream') {
             return html`<div class="output" key=${item.key}><${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id} isGrowing=${run.status === 'running'} />
-                <${OutputTools} page=${acts.page} text=${() => plain(item.pieces.join(''))} image=${null} /></div>`;
+                <${OutputToolbar} page=${controller.page} text=${() => plain(item.pieces.join(''))} image=${null} /></div>`;
         }
         const chosen = choose(item.data);
         const { how, mime, data } = chosen;
@@ -122,17 +122,17 @@ export class Outputs extends Component {
                 ? data
                 : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
         // An image that takes the place of another is the same element: it changes without a gap.
-        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isHeld(run, item) ? html`<${Held} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
-            <${OutputTools} page=${acts.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
+        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isUntrusted(run, item) ? html`<${UntrustedOutput} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
+            <${OutputToolbar} page=${controller.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
     }
 
     /** @param {import('../shell/protocol.js').RunError} error */
     #failure(error) {
-        const { run, acts } = this.props;
+        const { run, controller } = this.props;
         const goTo = (/** @type {number} */ cell, /** @type {number} */ line) =>
-            goToLine(acts, run, cell, line);
-        return html`<${Failure} error=${error} count=${countOf(acts.page.model, run)} goTo=${goTo} />
-            <${OutputTools} page=${acts.page} text=${() => errorText(error)} image=${null} />`;
+            goToLine(controller, run, cell, line);
+        return html`<${ErrorView} error=${error} count=${countOf(controller.page.model, run)} goTo=${goTo} />
+            <${OutputToolbar} page=${controller.page} text=${() => errorText(error)} image=${null} />`;
     }
 }
 
@@ -144,7 +144,7 @@ function shown({ how, mime, data }, item, id) {
     if (how === 'json') return html`<${Json} data=${data} />`;
     if (how === 'image') {
         const alt = typeof item.data['text/plain'] === 'string' ? item.data['text/plain'] : WORDS.image;
-        return html`<${Picture} id=${id} src=${imageAddress(mime, data)} alt=${alt} ...${imageSize(item.metadata, mime)} />`;
+        return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt} ...${imageSize(item.metadata, mime)} />`;
     }
     if (how === 'file') {
         return html`<div class="calm"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;

@@ -7,10 +7,10 @@ import { loadPart } from '../shell/lazy-parts.js';
 /** @extends {Component<{text: string}, {}>} */
 class Prose extends Component {
     /** @type {HTMLElement | null} */
-    place = null;
-    look = 'prose';
+    element = null;
+    className = 'prose';
 
-    /** @returns {Promise<(place: HTMLElement, text: string) => void>} */
+    /** @returns {Promise<(element: HTMLElement, text: string) => void>} */
     async painter() {
         return (await loadPart('markdown')).paintMarkdown;
     }
@@ -30,11 +30,11 @@ class Prose extends Component {
         this.wanted = text;
         // Without a connection the source stays, and the next text tries again.
         const paint = await this.painter().catch(() => null);
-        if (paint && this.place && this.wanted === text) paint(this.place, text);
+        if (paint && this.element && this.wanted === text) paint(this.element, text);
     }
 
     render() {
-        return html`<div class=${this.look} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}>${this.props.text}</div>`;
+        return html`<div class=${this.className} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>${this.props.text}</div>`;
     }
 }
 
@@ -42,7 +42,7 @@ export class Markdown extends Prose {}
 
 /** Text with formulas in it, as `text/latex` brings it. */
 export class Latex extends Prose {
-    look = 'latex';
+    className = 'latex';
 
     async painter() {
         return (await loadPart('math')).paintLatex;

@@ -11,15 +11,15 @@ export function countOf(model, run) {
 
 /**
  * Shows a line of a cell and selects it.
- * @param {import('../cell/cell-controller.js').Acts} acts @param {import('../shell/model.js').Run} run whose error names it @param {number} number the cell's @param {number} line from 1 on
+ * @param {import('../cell/cell-controller.js').CellController} controller @param {import('../shell/model.js').Run} run whose error names it @param {number} number the cell's @param {number} line from 1 on
  */
-export function goToLine(acts, run, number, line) {
-    const cells = acts.page.cells();
-    const isOwn = number === countOf(acts.page.model, run);
+export function goToLine(controller, run, number, line) {
+    const cells = controller.page.cells();
+    const isOwn = number === countOf(controller.page.model, run);
     const cell = cells.find((one) =>
         isOwn ? runOf(one)?.exec_id === run.exec_id : one.kind === 'ran' && one.state.exec_count === number,
     );
-    const view = cell && acts.views.get(cell.key);
+    const view = cell && controller.views.get(cell.key);
     if (!view) return;
     view.focus();
     const editor = view.editor?.view;

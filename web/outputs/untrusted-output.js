@@ -13,7 +13,7 @@ let isWanted = false;
 const held = new Set();
 
 /** Whether an output of a run waits until it is asked for. @param {import('../shell/model.js').Run} run @param {import('../shell/model.js').Item} item */
-export const isHeld = (run, item) => run.status === 'imported' && 'data' in item && isFrame(item.data);
+export const isUntrusted = (run, item) => run.status === 'imported' && 'data' in item && isFrame(item.data);
 
 /** @param {import('../shell/protocol.js').MimeBundle} data @returns {boolean} */
 function isFrame(data) {
@@ -22,7 +22,7 @@ function isFrame(data) {
 }
 
 /** @extends {Component<{item: any, id: string, shown: () => any}, {}>} */
-export class Held extends Component {
+export class UntrustedOutput extends Component {
     again = () => this.forceUpdate();
 
     componentDidMount() {

@@ -2,7 +2,7 @@
 // Who else is here, in the header; and what can be done to states besides looking at them.
 
 import { countBelow } from '../notebook/deletion.js';
-import { placeOf } from './presence.js';
+import { positionText } from './presence.js';
 import { html } from '../vendor/preact.js';
 import { PEOPLE_WORDS as WORDS } from './presence-words.js';
 import { Menu } from '../ui/menu.js';
@@ -13,15 +13,15 @@ import { Menu } from '../ui/menu.js';
 const SHOWN = 4;
 
 /** @param {{page: import('../notebook/page.js').Page}} props */
-export function People({ page }) {
+export function Avatars({ page }) {
     const all = page.others();
     if (all.length === 0) return null;
     const shown = all.length > SHOWN ? all.slice(0, SHOWN - 1) : all;
-    const said = (/** @type {Other} */ one) => WORDS.stands(one.called, placeOf(page.model, one.state));
+    const said = (/** @type {Other} */ one) => WORDS.stands(one.called, positionText(page.model, one.state));
     const actions = () =>
         all.map((one) => ({
             text: one.called,
-            hint: placeOf(page.model, one.state),
+            hint: positionText(page.model, one.state),
             act: () => page.goTo(one.state),
         }));
     const hidden = all.length - shown.length;
@@ -35,18 +35,18 @@ export function People({ page }) {
 
 /** What the menu of a state offers to delete. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
 export function deleteActions(state, page) {
-    const below = countBelow(page.model, state.id, page.going);
-    if (state.parent === null || page.going.has(state.id)) return [];
+    const below = countBelow(page.model, state.id, page.pendingDeletion);
+    if (state.parent === null || page.pendingDeletion.has(state.id)) return [];
     return [
         state.living !== 'deleted' && {
             text: WORDS.deleteState,
-            act: () => page.deleteStates({ state: state.id }),
+            act: () => page.deleteState({ state: state.id }),
             isBad: true,
         },
         below > 0 &&
             state.living !== 'deleted' && {
                 text: WORDS.deleteSubtree(below),
-                act: () => page.deleteStates({ state: state.id, subtree: true }),
+                act: () => page.deleteState({ state: state.id, subtree: true }),
                 isBad: true,
             },
     ];

@@ -4,10 +4,10 @@
 const KEY = 'ratoon.called';
 
 /** @returns {string | null} */
-export const calledBy = () => localStorage.getItem(KEY);
+export const displayName = () => localStorage.getItem(KEY);
 
 /** @param {string} name an empty one: nothing */
-export function setCalled(name) {
+export function setDisplayName(name) {
     // What cannot be seen is no name.
     const seen = name.replace(/\p{C}/gu, '').trim();
     if (seen) localStorage.setItem(KEY, seen);

@@ -43,7 +43,7 @@ export const colourOf = (id) =>
     COLOURS;
 
 /** Where somebody stands, in words. @param {import('../shell/model.js').Model} model @param {string} id */
-export function placeOf(model, id) {
+export function positionText(model, id) {
     const state = model.states.get(id);
     if (!state || state.parent === null) return WORDS.atStart;
     return state.label ?? WORDS.atCell(state.exec_count);
@@ -52,31 +52,31 @@ export function placeOf(model, id) {
 /** Tells where we stand: a moment after we went there, and after each new connection. */
 export class Presence {
     /**
-     * @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around
-     * @param {{later: (what: () => void, ms: number) => unknown, notLater: (timer: any) => void}} time
+     * @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host
+     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} time
      */
-    constructor(page, around, time) {
+    constructor(page, host, time) {
         this.page = page;
-        this.around = around;
+        this.host = host;
         this.time = time;
         /** Which of the people we are. @type {string | null} */
         this.id = null;
         /** What was told last on this connection. @type {string | null} */
-        this.told = null;
+        this.lastSent = null;
         this.isTelling = false;
         /** @type {unknown} */
         this.timer = null;
     }
 
     /** The line is up: to the server we are somebody new. */
-    arrived() {
-        this.told = null;
-        this.moved();
+    onConnected() {
+        this.lastSent = null;
+        this.onMoved();
     }
 
     /** We may stand somewhere else, or be called something else. */
-    moved() {
-        this.timer ??= this.time.later(() => {
+    onMoved() {
+        this.timer ??= this.time.setTimer(() => {
             this.timer = null;
             this.#tell();
         }, STAND_MS);
@@ -84,18 +84,18 @@ export class Presence {
 
     async #tell() {
         const { page } = this;
-        const name = this.around.called?.() || null;
+        const name = this.host.called?.() || null;
         const said = JSON.stringify([page.here, name]);
-        if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.told) return;
+        if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
-        this.told = said;
-        const reply = await this.around.send({ do: 'stand', state: page.here, name });
+        this.lastSent = said;
+        const reply = await this.host.send({ do: 'stand', state: page.here, name });
         this.isTelling = false;
         // What is refused is no news for anybody: the state has just gone, or the server does not know the word.
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
-            this.around.changed();
+            this.host.changed();
         }
-        if (reply.kind !== 'refused') this.moved();
+        if (reply.kind !== 'refused') this.onMoved();
     }
 }

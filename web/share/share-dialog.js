@@ -2,7 +2,7 @@
 // Share: a link that is made here, and the list of those that were, each with a way to take it back.
 
 import { linksTo, makeLink, takeBack } from './share-links.js';
-import { placeOf } from '../presence/presence.js';
+import { positionText } from '../presence/presence.js';
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { PEOPLE_WORDS as WORDS } from '../presence/presence-words.js';
@@ -99,8 +99,8 @@ class Share extends Component {
         const line = shared && firstLine(page.model.runOf(shared)?.code ?? '');
         const where =
             shared?.label || !line
-                ? placeOf(page.model, this.at)
-                : `${placeOf(page.model, this.at)}, “${line}”`;
+                ? positionText(page.model, this.at)
+                : `${positionText(page.model, this.at)}, “${line}”`;
         return html`
             <h2>${WORDS.share}</h2>
             <form class="share" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), this.#create())}>

@@ -32,7 +32,7 @@ export async function loadPart(name) {
 }
 
 /** @param {Page} page */
-const sayMissing = (page) => page.say(WORDS.partMissing, true);
+const notifyMissing = (page) => page.notify(WORDS.partMissing, true);
 
 /**
  * Calls `act` with a part that takes the keyboard. Keys typed while it loads are meant for the part, not for a cell:
@@ -48,7 +48,7 @@ export async function withPart(name, page, act) {
     try {
         part = await loadPart(name);
     } catch {
-        return sayMissing(page);
+        return notifyMissing(page);
     } finally {
         typed = release();
     }
@@ -104,7 +104,7 @@ export class LazyPart extends Component {
             () => this.isUnmounted || this.forceUpdate(),
             () => {
                 if (this.isUnmounted) return;
-                sayMissing(page);
+                notifyMissing(page);
                 onFailed();
             },
         );

@@ -7,7 +7,7 @@
  * A run that leaves a state says so in several events: the state, the drafts that move on, the end. They are taken together, so
  * that no paint between them shows a draft in two places, or in none.
  */
-export class Together {
+export class RunCompletionBuffer {
     constructor() {
         /** Events that wait for the end of a run. @type {Event[]} */
         this.held = [];

@@ -32,7 +32,7 @@ export class Socket {
         /** @type {{epoch: string, seq: number} | null} */
         this.position = null;
         /** @type {WebSocket | null} */
-        this.line = null;
+        this.socket = null;
         this.isOpen = false;
         this.wasOpen = false;
         /** The server that is there now does not know us; whoever signs in again in another tab signs this one in, too. */
@@ -40,7 +40,7 @@ export class Socket {
         this.failures = 0;
         this.lastId = 0;
         /** @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>} */
-        this.asked = new Map();
+        this.pendingReplies = new Map();
         addEventListener('online', () => this.#hurry());
         addEventListener('focus', () => this.#hurry());
         document.addEventListener('visibilitychange', () => !document.hidden && this.#hurry());
@@ -52,7 +52,7 @@ export class Socket {
         return new Promise((answer) => {
             this.lastId += 1;
             const asked = { command, answer, sent: false };
-            this.asked.set(this.lastId, asked);
+            this.pendingReplies.set(this.lastId, asked);
             if (this.isOpen) this.#put(this.lastId, asked);
         });
     }
@@ -64,7 +64,7 @@ export class Socket {
     leave() {
         if (!this.isOpen) return;
         const path = `/api/notebooks/${encodeURIComponent(this.notebook)}/commands`;
-        for (const { command, sent } of this.asked.values()) {
+        for (const { command, sent } of this.pendingReplies.values()) {
             if (!sent || !COMMANDS[command.do].again) continue;
             fetch(path, {
                 method: 'POST',
@@ -84,41 +84,41 @@ export class Socket {
             url.searchParams.set('epoch', this.position.epoch);
             url.searchParams.set('seq', String(this.position.seq));
         }
-        const early = takeEarly(url);
+        const early = takeEarlySocket(url);
         const line = early?.line ?? new WebSocket(url);
-        this.line = line;
+        this.socket = line;
         /** @param {{data: string}} message */
         const hear = ({ data }) => {
-            if (this.line === line) this.#hear(JSON.parse(data));
+            if (this.socket === line) this.#onMessage(JSON.parse(data));
         };
         line.onmessage = hear;
         // Who made us is to have us first.
         queueMicrotask(() => early?.heard.forEach(hear));
         line.onclose = ({ code, reason }) => {
-            if (this.line === line) this.#lost(code, reason);
+            if (this.socket === line) this.#onClosed(code, reason);
         };
         this.#listen();
     }
 
     /** @param {any} message */
-    #hear(message) {
+    #onMessage(message) {
         this.#listen();
-        if (!this.isOpen) this.#opened();
+        if (!this.isOpen) this.#onOpen();
         if (message.you) this.handlers.onScope(message.you.scope);
         else if (message.reply === null) this.handlers.onRefused(message);
-        else if (message.reply !== undefined) this.#answered(message);
+        else if (message.reply !== undefined) this.#onReply(message);
         else if (message.snapshot) {
             this.position = { epoch: message.epoch, seq: message.seq };
             this.handlers.onSnapshot(message.snapshot);
-        } else if (message.event) this.#happened(message);
+        } else if (message.event) this.#onEvent(message);
     }
 
     /** @param {any} message */
-    #happened(message) {
+    #onEvent(message) {
         const here = this.position;
         if (!here || message.epoch !== here.epoch || message.seq > here.seq + 1) {
             // A hole. The server knows how to fill it.
-            this.line?.close();
+            this.socket?.close();
             return;
         }
         if (message.seq <= here.seq) return;
@@ -126,33 +126,33 @@ export class Socket {
         this.handlers.onEvent(message);
     }
 
-    #opened() {
+    #onOpen() {
         this.isOpen = true;
         this.wasOpen = true;
         this.failures = 0;
         this.handlers.onStatus('open');
-        for (const [id, asked] of this.asked) this.#put(id, asked);
+        for (const [id, asked] of this.pendingReplies) this.#put(id, asked);
     }
 
     /** @param {number} id @param {{command: Command, sent: boolean}} asked */
     #put(id, asked) {
         asked.sent = true;
         // A line that is about to close takes nothing; what is asked goes over the next one.
-        if (this.line && !(this.line.readyState > WebSocket.OPEN))
-            this.line.send(JSON.stringify({ id, ...asked.command }));
+        if (this.socket && !(this.socket.readyState > WebSocket.OPEN))
+            this.socket.send(JSON.stringify({ id, ...asked.command }));
     }
 
     /** @param {Reply & {reply: number}} reply */
-    #answered(reply) {
-        const asked = this.asked.get(reply.reply);
-        this.asked.delete(reply.reply);
+    #onReply(reply) {
+        const asked = this.pendingReplies.get(reply.reply);
+        this.pendingReplies.delete(reply.reply);
         asked?.answer(reply);
     }
 
     /** @param {number} code @param {string} [reason] */
-    #lost(code, reason = '') {
+    #onClosed(code, reason = '') {
         clearTimeout(this.silence);
-        this.line = null;
+        this.socket = null;
         const neverOpened = !this.isOpen;
         this.isOpen = false;
         this.#giveUpWhatMustNotRepeat();
@@ -194,9 +194,9 @@ export class Socket {
     }
 
     #giveUpWhatMustNotRepeat() {
-        for (const [id, { command, answer, sent }] of this.asked) {
+        for (const [id, { command, answer, sent }] of this.pendingReplies) {
             if (!sent || COMMANDS[command.do].again) continue;
-            this.asked.delete(id);
+            this.pendingReplies.delete(id);
             const what = command.do.replaceAll('_', ' ');
             answer({
                 kind: 'refused',
@@ -211,10 +211,10 @@ export class Socket {
     #listen() {
         clearTimeout(this.silence);
         this.silence = setTimeout(() => {
-            const line = this.line;
+            const line = this.socket;
             line?.close();
             // A dead line may take minutes to say that it is closed.
-            if (line && this.line === line) this.#lost(0);
+            if (line && this.socket === line) this.#onClosed(0);
         }, SILENCE_MS);
     }
 
@@ -233,9 +233,9 @@ export class Socket {
 /** @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what it has said so far. */
 
 /** That line, once, if it leads where it should and is still good. @param {URL} url @returns {Early | null} */
-function takeEarly(url) {
-    const around = /** @type {{ratoonLine?: Early}} */ (globalThis);
-    const early = around.ratoonLine;
-    delete around.ratoonLine;
+function takeEarlySocket(url) {
+    const host = /** @type {{ratoonLine?: Early}} */ (globalThis);
+    const early = host.ratoonLine;
+    delete host.ratoonLine;
     return early?.line.url === url.href && early.line.readyState <= WebSocket.OPEN ? early : null;
 }

@@ -170,13 +170,13 @@ function joined(parts) {
 
 /**
  * The rows around what changed; where many in between are equal there is their number instead.
- * @param {Row[]} rows @param {number} [around] equal rows that stay to each side @returns {(Row | {folded: Row[]})[]}
+ * @param {Row[]} rows @param {number} [host] equal rows that stay to each side @returns {(Row | {folded: Row[]})[]}
  */
-export function fold(rows, around = 3) {
+export function fold(rows, host = 3) {
     const isNear = rows.map(() => false);
     rows.forEach(({ sign }, i) => {
         if (sign === '=') return;
-        for (let j = Math.max(0, i - around); j <= Math.min(rows.length - 1, i + around); j += 1)
+        for (let j = Math.max(0, i - host); j <= Math.min(rows.length - 1, i + host); j += 1)
             isNear[j] = true;
     });
     /** @type {(Row | {folded: Row[]})[]} */

@@ -83,14 +83,14 @@ export function merge(base, mine, theirs, held = -1) {
     return text + base.slice(at);
 }
 
-/** Where a place of a text is after changes; what is put in right there stands behind it. @param {number} place @param {Edit[]} changes @returns {number} */
-export function placeAfter(place, changes) {
+/** Where a place of a text is after changes; what is put in right there stands behind it. @param {number} offset @param {Edit[]} changes @returns {number} */
+export function offsetAfter(offset, changes) {
     let moved = 0;
     for (const { from, to, insert } of changes) {
-        if (from >= place) break;
-        moved += insert.length - (Math.min(to, place) - from);
+        if (from >= offset) break;
+        moved += insert.length - (Math.min(to, offset) - from);
     }
-    return place + moved;
+    return offset + moved;
 }
 
 /** A replacement without what stays the same at its ends. @param {Edit} edit @param {string} before @returns {Edit} */
@@ -105,12 +105,12 @@ function trimmed({ from, to, insert }, before) {
     return { from: from + start, to: to - end, insert: insert.slice(start, insert.length - end) };
 }
 
-/** Whether a place is in the middle of a character of two units. @param {string} text @param {number} place */
-const isInsidePair = (text, place) =>
-    place > 0 &&
-    place < text.length &&
-    /[\uD800-\uDBFF]/.test(text[place - 1]) &&
-    /[\uDC00-\uDFFF]/.test(text[place]);
+/** Whether a place is in the middle of a character of two units. @param {string} text @param {number} offset */
+const isInsidePair = (text, offset) =>
+    offset > 0 &&
+    offset < text.length &&
+    /[\uD800-\uDBFF]/.test(text[offset - 1]) &&
+    /[\uDC00-\uDFFF]/.test(text[offset]);
 
 /**
  * The longest common sequence of two lists, as pairs of places (Myers' greedy algorithm); null when they differ too much.

@@ -8,7 +8,7 @@ import { tell } from './dialog.js';
 export async function copyText(page, text, { said, title }) {
     try {
         await navigator.clipboard.writeText(text);
-        page.say(said, false);
+        page.notify(said, false);
     } catch {
         tell({ title, why: WORDS.linkWhy, text });
     }

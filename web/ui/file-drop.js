@@ -13,7 +13,7 @@ const TAKES_TEXT = '.cm-content, input, textarea';
  * Takes what is dropped anywhere on the page, before anything on it does.
  * @param {(isOver: boolean) => void} hover files are dragged over the page, or no more @param {(files: File[]) => void} take
  */
-export function catchDrops(hover, take) {
+export function watchDrops(hover, take) {
     /** How many elements files are dragged over, each within the other. */
     let depth = 0;
     const heard = (/** @type {DragEvent} */ event) => {
@@ -34,7 +34,7 @@ export function catchDrops(hover, take) {
 }
 
 /** Lies over the page while files are over it; frames of outputs would have them otherwise. @param {{hint: string}} props */
-export const Over = ({ hint }) =>
+export const DropOverlay = ({ hint }) =>
     html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
 
 /** Files were dropped on a notebook. @param {import('../notebook/page.js').Page} page @param {File[]} files */
@@ -42,13 +42,13 @@ export function offerImport(page, files) {
     const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
     const [first] = fitting;
     if (!first)
-        return page.say(HOME_WORDS.droppedOther(files.map(({ name }) => name)), false, { stays: true });
+        return page.notify(HOME_WORDS.droppedOther(files.map(({ name }) => name)), false, { stays: true });
     const large = fitting.find(({ size }) => size > notebooks.MAX_FILE_BYTES);
-    if (large) return page.say(HOME_WORDS.tooLarge(large.name), true);
+    if (large) return page.notify(HOME_WORDS.tooLarge(large.name), true);
     if (page.scope !== 'owner')
-        return page.say(HOME_WORDS.droppedByGuest(first.name), false, { stays: true });
+        return page.notify(HOME_WORDS.droppedByGuest(first.name), false, { stays: true });
     const act = () => void importAll(page, fitting);
-    return page.say(HOME_WORDS.dropped(fitting.map(({ name }) => name)), false, {
+    return page.notify(HOME_WORDS.dropped(fitting.map(({ name }) => name)), false, {
         stays: true,
         act: { text: HOME_WORDS.importIt(fitting.length), act },
     });
@@ -57,15 +57,15 @@ export function offerImport(page, files) {
 /** @param {import('../notebook/page.js').Page} page @param {File[]} files */
 async function importAll(page, files) {
     try {
-        page.say(HOME_WORDS.importing(files[0].name), false, { stays: true });
+        page.notify(HOME_WORDS.importing(files[0].name), false, { stays: true });
         const { made, leftOut } = await notebooks.importFiles(files, () => {});
         const open = () => location.assign(made.length === 1 ? notebooks.notebookAt(made[0]) : '/');
         if (!leftOut.length) return open();
-        return page.say(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, {
+        return page.notify(`${HOME_WORDS.imported(made)} ${HOME_WORDS.leftOut(leftOut)}`, false, {
             stays: true,
             act: { text: HOME_WORDS.openIt(made.length), act: open },
         });
     } catch (error) {
-        return page.say(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
+        return page.notify(error instanceof notebooks.Refusal ? error.message : HOME_WORDS.failed, true);
     }
 }

@@ -6,7 +6,7 @@
 const ZOOMED = 1.05;
 
 /** Follows the visible part of the window from now on. */
-export function keepInSight() {
+export function trackKeyboardInset() {
     const visible = window.visualViewport;
     if (!visible) return;
     const fit = () => {

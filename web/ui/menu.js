@@ -6,12 +6,12 @@ import { Component, html } from '../vendor/preact.js';
 /** @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action */
 
 /** Those of a list that can be done now. @param {Action[]} actions @returns {Exclude<Action, null | false>[]} */
-export const offered = (actions) => actions.filter((action) => action !== null && action !== false);
+export const availableActions = (actions) => actions.filter((action) => action !== null && action !== false);
 
 /** The list itself. @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}, {}>} */
 export class List extends Component {
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
 
     componentDidMount() {
         this.#stayInside();
@@ -20,14 +20,16 @@ export class List extends Component {
 
     /** Where it was opened at a point, it may not reach over the window's edge. */
     #stayInside() {
-        const { place, props } = this;
-        if (!place || !props.at) return;
-        place.style.left = `${Math.max(8, Math.min(props.at.x, innerWidth - place.offsetWidth - 8))}px`;
-        place.style.top = `${Math.max(8, Math.min(props.at.y, innerHeight - place.offsetHeight - 8))}px`;
+        const { element, props } = this;
+        if (!element || !props.at) return;
+        element.style.left = `${Math.max(8, Math.min(props.at.x, innerWidth - element.offsetWidth - 8))}px`;
+        element.style.top = `${Math.max(8, Math.min(props.at.y, innerHeight - element.offsetHeight - 8))}px`;
     }
 
     #items() {
-        return /** @type {HTMLElement[]} */ ([...(this.place?.querySelectorAll('[role="menuitem"]') ?? [])]);
+        return /** @type {HTMLElement[]} */ ([
+            ...(this.element?.querySelectorAll('[role="menuitem"]') ?? []),
+        ]);
     }
 
     /** @param {KeyboardEvent} event */
@@ -51,9 +53,9 @@ export class List extends Component {
             act();
         };
         return html`
-            <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null} data-at=${at ? '' : null} ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}
+            <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null} data-at=${at ? '' : null} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                ${offered(actions).map(
+                ${availableActions(actions).map(
                     ({ text, hint, act, isBad }) => html`
                     <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null} onClick=${choose(act)}>
                         ${text}${hint && html`<small>${hint}</small>`}
@@ -67,7 +69,7 @@ export class List extends Component {
 export class Menu extends Component {
     state = { isOpen: false };
     /** @type {HTMLElement | null} */
-    place = null;
+    element = null;
 
     open() {
         this.setState({ isOpen: true });
@@ -75,19 +77,19 @@ export class Menu extends Component {
 
     close(takesFocus = false) {
         this.setState({ isOpen: false });
-        if (takesFocus) this.place?.querySelector('button')?.focus();
+        if (takesFocus) this.element?.querySelector('button')?.focus();
     }
 
     /** @param {FocusEvent} event */
     #left(event) {
-        if (!this.place?.contains(/** @type {Node | null} */ (event.relatedTarget))) this.close();
+        if (!this.element?.contains(/** @type {Node | null} */ (event.relatedTarget))) this.close();
     }
 
     /** @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}} props */
     render({ label, face, actions, className, alignEnd }) {
         const { isOpen } = this.state;
         return html`
-            <div class="menu" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
+            <div class="menu" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
                 <button class=${className ?? 'button'} aria-haspopup="menu" aria-expanded=${isOpen ? 'true' : 'false'} aria-label=${label} title=${label}
                     onClick=${() => (isOpen ? this.close(true) : this.open())}>${face}</button>
                 ${isOpen && html`<${List} label=${label} actions=${actions()} alignEnd=${alignEnd} close=${(/** @type {boolean} */ takesFocus) => this.close(takesFocus)} />`}

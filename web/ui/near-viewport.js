@@ -15,7 +15,7 @@ const observer = new IntersectionObserver(
 export function whenNear(element, what) {
     watchNear(element, (isNear) => {
         if (!isNear) return;
-        forget(element);
+        unwatch(element);
         what();
     });
 }
@@ -27,7 +27,7 @@ export function watchNear(element, what) {
 }
 
 /** @param {Element} element */
-export function forget(element) {
+export function unwatch(element) {
     watching.delete(element);
     observer.unobserve(element);
 }

@@ -10,7 +10,7 @@ const STEP = 24;
 const SHARE = 0.7;
 
 /** @extends {Component<{name: string, label: string}, {width: number}>} */
-export class Edge extends Component {
+export class PaneEdge extends Component {
     key = `ratoon.width.${this.props.name}`;
     state = { width: Number(localStorage.getItem(this.key)) || 0 };
     /** @type {HTMLElement | null} */

@@ -7,7 +7,7 @@ import { changedBy, filtered, sorted } from './variables.js';
 import { Component, html } from '../vendor/preact.js';
 import { VARIABLES_WORDS as SAY } from './variables-words.js';
 import { copyText } from '../ui/copy.js';
-import { Edge } from '../ui/pane-edge.js';
+import { PaneEdge } from '../ui/pane-edge.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 /** @typedef {import('../shell/protocol.js').State} State */
@@ -27,7 +27,7 @@ const COLUMNS = /** @type {Column[]} */ (['name', 'type', 'shape', 'bytes', 'cel
 export class VariablesPane extends Component {
     state = {
         open: /** @type {string[]} */ ([]),
-        order: /** @type {Order | null} */ (this.props.page.around.recall('variablesOrder')),
+        order: /** @type {Order | null} */ (this.props.page.host.recall('variablesOrder')),
         text: '',
         most: PAINTED,
     };
@@ -47,7 +47,7 @@ export class VariablesPane extends Component {
     #sort(by) {
         const { order } = this.state;
         const next = order?.by !== by ? { by, isDown: false } : order.isDown ? null : { by, isDown: true };
-        this.props.page.around.remember('variablesOrder', next);
+        this.props.page.host.remember('variablesOrder', next);
         this.setState({ order: next });
     }
 
@@ -68,7 +68,7 @@ export class VariablesPane extends Component {
                 : `${SAY.count(found.length, all.length)} ${SAY.of(exec_count)}`;
         return html`
             <aside class="side right" aria-label=${SAY.title} data-old=${shown?.isOld || variables.mayChange ? '' : null}>
-                <${Edge} name="variables" label=${SAY.width} />
+                <${PaneEdge} name="variables" label=${SAY.width} />
                 <div class="variables-top">
                     <h2>${SAY.title}</h2>
                     <input class="field" type="search" aria-label=${SAY.filter} placeholder=${SAY.filterHint} value=${state.text} onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value, most: PAINTED })} />
@@ -76,7 +76,7 @@ export class VariablesPane extends Component {
                 </div>
                 ${
                     !shown || all.length === 0
-                        ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.again()}>${SAY.again}</button>`}`
+                        ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.retry()}>${SAY.again}</button>`}`
                         : found.length === 0
                           ? html`<p class="hint variables-none">${SAY.noneFound}</p>`
                           : this.#table(page, found, lineage)
@@ -187,14 +187,14 @@ const FrameColumns = ({ name, columns, more }) => html`
 
 /** Leads to the cell of a state in the notebook: the line stays, as the state lies on it. @param {Page} page @param {State} state */
 function goToCell(page, state) {
-    page.comparing.close();
-    page.around.now();
+    page.comparison.close();
+    page.host.now();
     const cell = page.cells().find((one) => one.kind === 'ran' && one.state.id === state.id);
-    const place = /** @type {HTMLElement | null} */ (
+    const element = /** @type {HTMLElement | null} */ (
         document.querySelector(`[data-cell="${CSS.escape(cell?.key ?? '')}"]`)
     );
-    place?.scrollIntoView({ block: 'nearest' });
-    place?.focus({ preventScroll: true });
+    element?.scrollIntoView({ block: 'nearest' });
+    element?.focus({ preventScroll: true });
 }
 
 /** A value in one line: the first of several. @param {string} repr */

@@ -25,17 +25,17 @@ const TOOLS = new Set([
 ]);
 
 export class Variables {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around */
-    constructor(page, around) {
+    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    constructor(page, host) {
         this.page = page;
-        this.around = around;
-        this.isShown = around.recall('showsVariables') === true;
+        this.host = host;
+        this.isShown = host.recall('showsVariables') === true;
         /** By state; null while they are on their way, a text where they cannot be had. @type {Map<string, Variable[] | string | null>} */
         this.known = new Map();
         /** The last that were there to be seen, and whose: they stay in sight while others are on their way. @type {{state: string, list: Variable[]} | null} */
         this.last = null;
         /** The state at which we looked last. @type {string | null} */
-        this.at = null;
+        this.lastPosition = null;
     }
 
     /** Those of the state we stand at, data first. */
@@ -53,24 +53,24 @@ export class Variables {
 
     /** Whether a cell runs that may leave others. */
     get mayChange() {
-        const { model, here, mine } = this.page;
-        return model.openRuns().some((run) => mine.has(run.exec_id) || model.baseOf(run) === here);
+        const { model, here, ownRuns } = this.page;
+        return model.openRuns().some((run) => ownRuns.has(run.exec_id) || model.baseOf(run) === here);
     }
 
     /** @param {boolean} isWanted */
     show(isWanted) {
         this.isShown = isWanted;
-        this.at = null;
-        this.around.remember('showsVariables', isWanted);
-        this.follow();
-        this.around.changed();
+        this.lastPosition = null;
+        this.host.remember('showsVariables', isWanted);
+        this.onPageMoved();
+        this.host.changed();
     }
 
     /** Looks once more where it failed. */
-    again() {
-        this.at = null;
-        this.follow();
-        this.around.changed();
+    retry() {
+        this.lastPosition = null;
+        this.onPageMoved();
+        this.host.changed();
     }
 
     clear() {
@@ -78,31 +78,31 @@ export class Variables {
     }
 
     /** A state is about to change: if it came back, other variables may be there. @param {State} now */
-    heed(now) {
+    onStateChanged(now) {
         const before = this.page.model.states.get(now.id);
         if (before && isOther(before, now)) this.known.delete(now.id);
     }
 
     /** We stand somewhere: looks there, if anyone wants to see it. What failed is tried again by whoever comes again: the machine may have been busy. */
-    follow() {
+    onPageMoved() {
         const { here } = this.page;
-        if (this.at !== here && typeof this.here === 'string') this.known.delete(here);
-        this.at = here;
-        if (this.isShown) this.look(this.page.here);
-        this.page.comparing?.look();
+        if (this.lastPosition !== here && typeof this.here === 'string') this.known.delete(here);
+        this.lastPosition = here;
+        if (this.isShown) this.fetchVariables(this.page.here);
+        this.page.comparison?.fetchVariables();
     }
 
     /** Asks for the variables of a state, once, if they can be had. @param {string} state */
-    async look(state) {
+    async fetchVariables(state) {
         const { living } = this.page.model.states.get(state) ?? {};
         if (this.known.has(state) || !living || !canRun(living)) return;
         this.known.set(state, null);
-        const reply = await this.around.send({ do: 'look_at_variables', state });
+        const reply = await this.host.send({ do: 'look_at_variables', state });
         if (reply.kind === 'variables') this.known.set(state, dataFirst(reply.variables));
         else if (reply.kind === 'refused') this.known.set(state, SAY.refused(reply));
         const oldest = this.known.keys().next().value;
         if (this.known.size > KEPT && oldest) this.known.delete(oldest);
-        this.around.changed();
+        this.host.changed();
     }
 }
 

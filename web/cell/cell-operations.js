@@ -17,23 +17,23 @@ import { WORDS as ALL } from '../shell/words.js';
 /** @typedef {{kind: Draft['kind'], source: string}} Piece */
 /** @typedef {Pick<Draft, 'on' | 'before'>} Place */
 
-export class Editing {
+export class CellOperations {
     /** @param {import('../notebook/page.js').Page} page */
     constructor(page) {
         this.page = page;
     }
 
     /** A draft above a cell; above one that ran it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
-    above(cell, piece = EMPTY) {
+    insertAbove(cell, piece = EMPTY) {
         const { drafts, model } = this.page;
         if (cell.kind === 'ran') {
             const on = cell.state.parent ?? ROOT_STATE;
             return model.states.get(on)?.living === 'deleted'
                 ? this.page.insertBelow(cell, piece.kind, piece.source)
-                : this.#begin({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
+                : this.#addAt({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
         if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece.kind, piece.source);
-        return this.#begin(
+        return this.#addAt(
             cell.draft,
             cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft),
             piece,
@@ -41,10 +41,10 @@ export class Editing {
     }
 
     /** A draft below a cell; in the midst of the line it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
-    below(cell, piece = EMPTY) {
+    insertBelow(cell, piece = EMPTY) {
         if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted')
-            return this.#begin({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
-        if (cell.kind === 'draft' && cell.isInside) return this.#begin(cell.draft, cell.draft.id, piece);
+            return this.#addAt({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
+        if (cell.kind === 'draft' && cell.isInside) return this.#addAt(cell.draft, cell.draft.id, piece);
         return this.page.insertBelow(cell, piece.kind, piece.source);
     }
 
@@ -55,9 +55,9 @@ export class Editing {
     }
 
     /** @param {Place} place @param {string | null} after @param {Piece} piece */
-    #begin({ on, before }, after, { kind, source }) {
+    #addAt({ on, before }, after, { kind, source }) {
         const id = newId();
-        if (on !== this.page.here) this.page.begun.add(id);
+        if (on !== this.page.here) this.page.openedDrafts.add(id);
         return this.page.drafts.add({ id, on, before, kind, source }, after);
     }
 
@@ -67,16 +67,16 @@ export class Editing {
     }
 
     /** Moves drafts of one place by one step. @param {string[]} ids @param {1 | -1} step @returns {boolean} whether anything moved */
-    step(ids, step) {
+    moveBy(ids, step) {
         const order = this.#orderOf(ids[0]);
         const places = order.flatMap((id, i) => (ids.includes(id) ? [i] : []));
         const beside = order[step === 1 ? (places.at(-1) ?? 0) + 1 : (places[0] ?? 0) - 1];
         if (beside === undefined || !places.length) return false;
-        return this.place(ids, step === 1 ? beside : (order[order.indexOf(beside) - 1] ?? null));
+        return this.moveAfter(ids, step === 1 ? beside : (order[order.indexOf(beside) - 1] ?? null));
     }
 
     /** Puts drafts of one place behind another, or before all. @param {string[]} ids @param {string | null} after @returns {boolean} whether anything moved */
-    place(ids, after) {
+    moveAfter(ids, after) {
         const { page } = this;
         const order = this.#orderOf(ids[0]);
         const moved = order.filter((id) => ids.includes(id));
@@ -99,9 +99,9 @@ export class Editing {
         for (const id of moved) {
             const draft = page.drafts.get(id);
             if (draft)
-                page.around
+                page.host
                     .send({ do: 'put_draft', draft, after: last, in_place: false })
-                    .then((reply) => page.refused(reply));
+                    .then((reply) => page.reportRefusal(reply));
             last = id;
         }
         return true;
@@ -158,7 +158,7 @@ export class Editing {
             putBack();
             return true;
         };
-        page.say(WORDS.merged(cells.length), false, { act: { text: WORDS.undo, act: undo } });
+        page.notify(WORDS.merged(cells.length), false, { act: { text: WORDS.undo, act: undo } });
         return undo;
     }
 
@@ -166,7 +166,7 @@ export class Editing {
      * Goes on without cells that ran: what stands behind the state before the first of them waits there as drafts. Nothing is deleted.
      * @param {RanCell[]} out
      */
-    leaveOut(out) {
+    skip(out) {
         const { page } = this;
         const parent = out[0]?.state.parent;
         if (!parent || !page.mayRun) return;
@@ -175,11 +175,11 @@ export class Editing {
         const behind = cells.slice(
             cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1,
         );
-        const { made, back } = this.#layAnew(
+        const { made, back } = this.#replaceDrafts(
             parent,
             behind.filter(({ key }) => !gone.has(key)),
         );
-        page.say(WORDS.leftOut(made.length), false, { act: { text: WORDS.undo, act: back } });
+        page.notify(WORDS.leftOut(made.length), false, { act: { text: WORDS.undo, act: back } });
     }
 
     /**
@@ -189,14 +189,14 @@ export class Editing {
     restart() {
         const { page } = this;
         if (page.here === ROOT_STATE) {
-            page.say(ALL.atStart, false);
+            page.notify(ALL.atStart, false);
             return page.drafts.on(ROOT_STATE)[0]?.id ?? null;
         }
-        const { made, back } = this.#layAnew(ROOT_STATE, page.cells());
+        const { made, back } = this.#replaceDrafts(ROOT_STATE, page.cells());
         const others = page.drafts
             .on(ROOT_STATE)
             .filter(({ id, source }) => source.trim() && !made.includes(id)).length;
-        page.say(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
+        page.notify(ALL.restarted(made.length, others), false, { act: { text: WORDS.undo, act: back } });
         return made[0] ?? null;
     }
 
@@ -205,7 +205,7 @@ export class Editing {
      * elsewhere too is replaced: it is what an earlier restart has laid.
      * @param {string} on @param {Cell[]} cells @returns {{made: string[], back: () => void}} the ids of the drafts, and what undoes it
      */
-    #layAnew(on, cells) {
+    #replaceDrafts(on, cells) {
         const { page } = this;
         const { drafts, here } = page;
         const pieces = cells.flatMap((cell) => shownPieces(cell));
@@ -233,12 +233,12 @@ export class Editing {
         const waiting = drafts.on(on).filter(({ source }) => source.trim());
         const here = new Set(waiting.map(({ id }) => id));
         const others = [...model.drafts.values()].flat().filter(({ id }) => !here.has(id));
-        const known = new Set(others.map(keyOfPiece));
+        const known = new Set(others.map(pieceKey));
         for (const state of model.states.values())
-            for (const piece of piecesOf(model, state)) known.add(keyOfPiece(piece));
+            for (const piece of piecesOf(model, state)) known.add(pieceKey(piece));
         const isOpen = (/** @type {string} */ id) =>
-            model.openRuns().some(({ draft }) => draft === id) || this.page.asked.has(id);
-        return waiting.filter((draft) => known.has(keyOfPiece(draft)) && !isOpen(draft.id));
+            model.openRuns().some(({ draft }) => draft === id) || this.page.requestedRuns.has(id);
+        return waiting.filter((draft) => known.has(pieceKey(draft)) && !isOpen(draft.id));
     }
 
     /**
@@ -246,7 +246,7 @@ export class Editing {
      * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before its code
      * @param {boolean} [isSaid] @returns {number} how many cells were changed
      */
-    rewrite(changes, isSaid = true) {
+    replaceTexts(changes, isSaid = true) {
         const before = changes.map(({ key }) => this.#textsOf(key));
         const done = changes.flatMap((change, i) => (this.#write(change, before[i]) ? [i] : []));
         const undo = () => {
@@ -257,7 +257,7 @@ export class Editing {
             }
         };
         if (done.length && isSaid)
-            this.page.say(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
+            this.page.notify(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
         return done.length;
     }
 
@@ -306,7 +306,7 @@ const piecesOf = (model, state) => [
 ];
 
 /** Equal for pieces that read the same. @param {Piece} piece */
-const keyOfPiece = ({ kind, source }) => `${kind} ${source}`;
+const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
 /** Whether its text may be changed now. @param {Cell} cell */
 export const isOpenToChange = (cell) =>
@@ -319,7 +319,7 @@ export const isOpenToChange = (cell) =>
  * page offers to replay the rest.
  * @param {import('../notebook/page.js').Page} page @param {DraftCell[]} waiting
  */
-export function isRest({ model, here }, waiting) {
+export function isRestOfLine({ model, here }, waiting) {
     const [first] = waiting;
     if (!first) return false;
     const parent = model.states.get(here)?.parent;

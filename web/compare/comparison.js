@@ -24,11 +24,11 @@ export function pairOf(model, address) {
     return null;
 }
 
-export class Comparing {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Around} around */
-    constructor(page, around) {
+export class Comparison {
+    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    constructor(page, host) {
         this.page = page;
-        this.around = around;
+        this.host = host;
         /** @type {Pair | null} */
         this.pair = null;
     }
@@ -43,9 +43,9 @@ export class Comparing {
         const { states } = this.page.model;
         if (a === b || !states.has(a) || !states.has(b)) return;
         this.pair = { a, b };
-        this.around.setAddress(addressOf(this.pair), replace);
-        this.look();
-        this.around.changed();
+        this.host.setAddress(addressOf(this.pair), replace);
+        this.fetchVariables();
+        this.host.changed();
     }
 
     swap() {
@@ -55,28 +55,28 @@ export class Comparing {
     close() {
         if (!this.pair) return;
         this.pair = null;
-        this.around.setAddress(this.page.attempt ?? this.page.here, false);
-        this.around.changed();
+        this.host.setAddress(this.page.attempt ?? this.page.here, false);
+        this.host.changed();
     }
 
     /** Opens the comparison that an address names, or closes the open one if it names none. @param {string} address @returns {Pair | null} */
-    follow(address) {
+    openAddress(address) {
         this.pair = pairOf(this.page.model, address);
-        this.look();
+        this.fetchVariables();
         return this.pair;
     }
 
     /** Something was removed: what is not there cannot be compared. */
-    heed() {
+    onStatesRemoved() {
         if (!this.pair || [this.pair.a, this.pair.b].every((id) => this.page.model.states.has(id))) return;
         this.close();
-        this.page.say(COMPARE_WORDS.gone, false);
+        this.page.notify(COMPARE_WORDS.gone, false);
     }
 
     /** Asks for the variables of both, where they can be had and are not known. */
-    look() {
+    fetchVariables() {
         if (!this.pair) return;
-        this.page.variables.look(this.pair.a);
-        this.page.variables.look(this.pair.b);
+        this.page.variables.fetchVariables(this.pair.a);
+        this.page.variables.fetchVariables(this.pair.b);
     }
 }
