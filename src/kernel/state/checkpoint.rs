@@ -4,8 +4,8 @@
 //! is how its bytes become chunks and come back: no chunk's bytes are used before its digest has been checked.
 
 use super::control;
-use super::package;
 use super::load_limits::Bounds;
+use super::package;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{Form, Missing};

@@ -150,8 +150,8 @@ fn spawn_root(
 
 fn boot_parts(py: Python<'_>, support: Option<&Path>) -> Result<Parts, String> {
     let shell = Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-    let asking = Asking::boot(py)
-        .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
+    let asking =
+        Asking::boot(py).map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
     let checkpoints = Checkpoints::boot(py)
         .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
     let (sharing, transfer) = Sharing::boot(py)
