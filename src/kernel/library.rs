@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What finds it, in the user's Python.
-const FIND: &str = include_str!("library.py");
+const FIND: &str = include_str!("python/javascript_library.py");
 
 /// What can be asked for.
 const NAMES: [&str; 7] =

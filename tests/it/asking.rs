@@ -444,10 +444,11 @@ fn what_is_too_long_to_be_read_is_not_offered_and_holds_up_nothing() {
 fn what_is_in_a_large_value_is_found_without_writing_it_out() {
     let code = r"
 import hashlib, resource, sys, time, types
-native = types.ModuleType('_ratoon_native')
+native = types.ModuleType('ratoon_kernel._native')
 native.digest = lambda memory: hashlib.blake2b(memory).hexdigest()
-sys.modules['_ratoon_native'] = native
-import fingerprint, numpy
+sys.modules['ratoon_kernel._native'] = native
+from ratoon_kernel import fingerprint
+import numpy
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 def of(value): return fingerprint.fingerprint(value, time.process_time() + 60)
 one = numpy.broadcast_to(numpy.array(None, dtype=object), (100_000_000,))
@@ -463,7 +464,7 @@ assert of(many) is None
 print(more if cost(lambda: of(many)) < cost(lambda: set(map(type, many))) / 10 else 'each item was looked at')
 ";
     let python = std::env::var("RATOON_TEST_PYTHON").unwrap();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernel/state");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernel/python");
     let output = std::process::Command::new(python)
         .args(["-B", "-c", code])
         .env("PYTHONPATH", folder)

@@ -304,7 +304,7 @@ fn a_long_history_is_not_written_anew_for_each_state() {
 fn plain_values_are_read_back_and_damaged_ones_do_nothing() {
     let server = TestServer::start();
     let code = r#"import sys, random, collections, datetime, decimal, pathlib, uuid
-values = sys.modules['_ratoon_values']
+values = sys.modules['ratoon_kernel.data_form']
 held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b', bytearray(b'c'), (1, (2,)), {1}, frozenset('a'),
     1j, ..., datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc), datetime.date(1, 2, 3), datetime.timedelta(-1, 5),
     decimal.Decimal('1.50'), uuid.UUID(int=7), pathlib.Path('/a'), range(1, 9, 2), slice(1, None), collections.deque([1], 3),

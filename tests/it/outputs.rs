@@ -409,7 +409,7 @@ fn tracebacks_point_at_the_users_code() {
             && plain.contains("ZeroDivisionError: division by zero"),
         "{plain}"
     );
-    assert!(!plain.contains("_ratoon_shell") && !plain.contains("interactiveshell.py"), "{plain}");
+    assert!(!plain.contains("ratoon_kernel") && !plain.contains("interactiveshell.py"), "{plain}");
     let syntax = server.run("initial", "x = 1\ny = (2\n");
     assert_eq!(syntax.ename(), "SyntaxError");
     assert!(syntax.evalue().starts_with("'(' was never closed"), "{syntax:?}");

@@ -18,7 +18,7 @@ const PY310: &str = include_str!("../support/py310.txt");
 /// IPython 9, for Python 3.11 and all later ones.
 const PY311: &str = include_str!("../support/py311.txt");
 /// Says what the environment has. See `Environment`.
-const LOOK: &str = include_str!("../support/look.py");
+const LOOK: &str = include_str!("../python/missing_packages.py");
 /// Imports what the kernel will, with the support directory at the end of `sys.path`.
 const TRY: &str =
     "import sys; sys.path.append(sys.argv[1]); import IPython.core.interactiveshell, cloudpickle";
@@ -77,7 +77,7 @@ pub fn ensure(
     installed.map(|()| Some(support))
 }
 
-/// What an interpreter can import, as `support/look.py` prints it.
+/// What an interpreter can import, as `python/missing_packages.py` prints it.
 struct Environment {
     /// Of the modules that the kernel needs, those that are not there.
     missing: Vec<String>,

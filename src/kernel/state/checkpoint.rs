@@ -1,10 +1,11 @@
 //! Checkpoints: a process that writes the state it stands at to blobs, and a fork of the root that loads one.
 //!
-//! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`, `values.py`, `settings.py`); this
+//! What is saved, and how, is Python's part (`checkpoint.py` and its helpers `pickling.py`, `data_form.py`, `settings.py`); this
 //! is how its bytes become chunks and come back: no chunk's bytes are used before its digest has been checked.
 
 use super::control;
 use super::load_limits::Bounds;
+use super::package;
 use crate::blobs::{BlobError, Blobs, CHUNK_BYTES, Digest};
 use crate::kernel::protocol::{Contents, Load, Report};
 use crate::notebook::{Form, Missing};
@@ -13,7 +14,6 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
-use std::ffi::CStr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,22 +23,6 @@ const MAX_MANIFEST_BYTES: usize = 256 << 20;
 const BETWEEN_TELLINGS: Duration = Duration::from_millis(100);
 /// Of the memory that is available, this much is left when a checkpoint is loaded, in percent.
 const KEPT_FREE: u64 = 5;
-
-/// In the order in which they import each other.
-const MODULES: &[(&CStr, &CStr, &str)] = &[
-    (c"_ratoon_pickling", c"<ratoon pickling>", include_str!("pickling.py")),
-    (c"_ratoon_locks", c"<ratoon locks>", include_str!("adapters/locks.py")),
-    (c"_ratoon_pools", c"<ratoon pools>", include_str!("adapters/pools.py")),
-    (c"_ratoon_databases", c"<ratoon databases>", include_str!("adapters/databases.py")),
-    (c"_ratoon_learning", c"<ratoon learning>", include_str!("adapters/learning.py")),
-    (c"_ratoon_web", c"<ratoon web>", include_str!("adapters/web.py")),
-    (c"_ratoon_observers", c"<ratoon observers>", include_str!("adapters/observers.py")),
-    (c"_ratoon_logs", c"<ratoon logs>", include_str!("adapters/logs.py")),
-    (c"_ratoon_changes", c"<ratoon changes>", include_str!("adapters/changes.py")),
-    (c"_ratoon_settings", c"<ratoon settings>", include_str!("settings.py")),
-    (c"_ratoon_values", c"<ratoon values>", include_str!("values.py")),
-    (c"_ratoon_checkpoint", c"<ratoon checkpoint>", include_str!("checkpoint.py")),
-];
 
 /// The Python part, loaded in the root.
 #[derive(Debug)]
@@ -56,12 +40,7 @@ struct Summary {
 impl Checkpoints {
     /// Loads the Python part, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let mut last = None;
-        for (name, file, text) in MODULES {
-            let text = std::ffi::CString::new(*text)?;
-            last = Some(PyModule::from_code(py, &text, file, name)?);
-        }
-        let module = last.ok_or_else(|| PyValueError::new_err("no module"))?;
+        let module = package::import(py, "checkpoint")?;
         module.call_method0("boot")?;
         Ok(Self(module.unbind()))
     }

@@ -1,7 +1,8 @@
-//! What is asked about a state: its variables, what could be typed on, what an object is. The Python part is in `looking.py`,
-//! `fingerprint.py` and `asking.py`; all of it runs in forks that are thrown away.
+//! What is asked about a state: its variables, what could be typed on, what an object is. The Python part is in `variables.py`,
+//! `fingerprint.py` and `introspect.py`; all of it runs in forks that are thrown away.
 
 use super::checkpoint::bytes_of;
+use super::package;
 use crate::blobs::Digest;
 use crate::kernel::protocol::{Fingerprints, IntrospectKind, Introspected};
 use crate::notebook::{Completion, Inspection, Variable};
@@ -9,14 +10,6 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::ffi::CStr;
-
-/// In the order in which they import each other.
-const MODULES: &[(&CStr, &CStr, &str)] = &[
-    (c"_ratoon_fingerprint", c"<ratoon fingerprint>", include_str!("fingerprint.py")),
-    (c"_ratoon_looking", c"<ratoon looking>", include_str!("looking.py")),
-    (c"_ratoon_asking", c"<ratoon asking>", include_str!("asking.py")),
-];
 
 /// The Python part, loaded in the root.
 #[derive(Debug)]
@@ -35,18 +28,9 @@ struct Completions {
 impl Asking {
     /// Loads the Python part, after the shell.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let native = PyModule::new(py, "_ratoon_native")?;
-        native.add_function(wrap_pyfunction!(digest, &native)?)?;
-        py.import("sys")?.getattr("modules")?.set_item("_ratoon_native", &native)?;
-        let mut modules = Vec::new();
-        for (name, file, text) in MODULES {
-            let text = std::ffi::CString::new(*text)?;
-            modules.push(PyModule::from_code(py, &text, file, name)?.unbind());
-        }
-        let [.., looking, asking] = modules.as_slice() else {
-            return Err(pyo3::exceptions::PyImportError::new_err("no module"));
-        };
-        Ok(Self { looking: looking.clone_ref(py), asking: asking.clone_ref(py) })
+        let looking = package::import(py, "variables")?.unbind();
+        let asking = package::import(py, "introspect")?.unbind();
+        Ok(Self { looking, asking })
     }
 
     /// Loads a part of what the completer needs, while nobody waits; whether there is another.
@@ -97,6 +81,6 @@ fn read<T: DeserializeOwned>(py: Python<'_>, json: PyResult<Py<PyAny>>) -> Optio
 
 /// The BLAKE3 digest of some memory, in hex.
 #[pyfunction]
-fn digest(memory: PyBuffer<u8>) -> PyResult<String> {
+pub(super) fn digest(memory: PyBuffer<u8>) -> PyResult<String> {
     Ok(Digest::of(bytes_of(&memory)?).to_string())
 }

@@ -14,6 +14,7 @@ mod files;
 mod fork;
 mod interrupt;
 mod lifeline;
+mod package;
 mod python;
 mod priority;
 mod freezable;
@@ -142,18 +143,22 @@ fn spawn_root(
     python::start(python)?;
     interrupt::ignore_but_keep();
     Python::attach(|py| {
-        let shell =
-            Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-        let asking = Asking::boot(py)
-            .map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
-        let checkpoints = Checkpoints::boot(py)
-            .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
-        let (sharing, transfer) = symbols::boot(py)
-            .and_then(|()| Ok((Sharing::boot(py)?, Transfer::boot(py)?)))
-            .map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
-        shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
-        Ok(Parts { shell, asking, checkpoints, sharing, transfer })
+        package::while_importable(py, || boot_parts(py, support))
+            .map_err(|e| format!("Python started, but the kernel's own package did not load: {e}"))?
     })
+}
+
+fn boot_parts(py: Python<'_>, support: Option<&Path>) -> Result<Parts, String> {
+    let shell = Shell::boot(py, support).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
+    let asking =
+        Asking::boot(py).map_err(|e| format!("Python started, but what answers questions did not: {e}"))?;
+    let checkpoints = Checkpoints::boot(py)
+        .map_err(|e| format!("Python started, but what writes checkpoints did not: {e}"))?;
+    let (sharing, transfer) = Sharing::boot(py)
+        .and_then(|sharing| Ok((sharing, Transfer::boot(py)?)))
+        .map_err(|e| format!("Python started, but what reads cells did not: {e}"))?;
+    shell.settle(py).map_err(|e| format!("Python started, but IPython did not: {e}"))?;
+    Ok(Parts { shell, asking, checkpoints, sharing, transfer })
 }
 
 /// Ends this process at once, and what the user's code has started in its group: when the server dies, this process may see

@@ -1,6 +1,7 @@
 //! CPython inside this process: started as the user's own interpreter would be, then IPython on top (`shell.py`).
 
 use super::capture::Channel;
+use super::package;
 use crate::kernel::protocol::{How, Remains};
 use crate::notebook::{RunError, Symbols};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -12,16 +13,6 @@ use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-const SHELL: &std::ffi::CStr = text(concat!(include_str!("shell.py"), "\0"));
-const LIBRARIES: &std::ffi::CStr = text(concat!(include_str!("libraries.py"), "\0"));
-
-const fn text(with_nul: &'static str) -> &'static std::ffi::CStr {
-    match std::ffi::CStr::from_bytes_with_nul(with_nul.as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("our files hold no NUL"),
-    }
-}
 
 /// What hashes of text begin from: the same in every root. A hash that an object has kept for itself would else not be found
 /// again after a restart, and sets would be in another order.
@@ -102,8 +93,7 @@ struct RanJson {
 impl Shell {
     /// Builds IPython's shell in the root.
     pub(super) fn boot(py: Python<'_>, support: Option<&Path>) -> PyResult<Self> {
-        PyModule::from_code(py, LIBRARIES, c"<ratoon libraries>", c"_ratoon_libraries")?;
-        let module = PyModule::from_code(py, SHELL, c"<ratoon shell>", c"_ratoon_shell")?;
+        let module = package::import(py, "shell")?;
         module.call_method1("boot", (Channel, support.map(|p| p.to_string_lossy().into_owned())))?;
         Ok(Self(module.unbind()))
     }

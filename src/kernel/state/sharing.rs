@@ -1,5 +1,6 @@
 //! Digests of this process' variables, and which of them share objects (`sharing.py`). In forks that are thrown away.
 
+use super::package;
 use crate::notebook::Digests;
 use pyo3::prelude::*;
 
@@ -10,9 +11,7 @@ pub(super) struct Sharing(Py<PyModule>);
 impl Sharing {
     /// Loads the Python part, after those that it imports.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let text = std::ffi::CString::new(include_str!("sharing.py"))?;
-        let module = PyModule::from_code(py, &text, c"<ratoon sharing>", c"_ratoon_sharing")?;
-        Ok(Self(module.unbind()))
+        Ok(Self(package::import(py, "sharing")?.unbind()))
     }
 
     /// The digests; none when they cannot be made.

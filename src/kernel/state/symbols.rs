@@ -7,32 +7,18 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
-use std::ffi::CStr;
-
-/// `symbols.py`, after what it imports.
-const SYMBOLS: &[(&CStr, &CStr, &str)] =
-    &[(c"_ratoon_symbols", c"<ratoon symbols>", include_str!("symbols.py"))];
-
-/// Loads the Python part, after the one that looks at variables.
-pub(super) fn boot(py: Python<'_>) -> PyResult<()> {
-    py.import("_ratoon_native")?.add_function(wrap_pyfunction!(note, py)?)?;
-    for (name, file, text) in SYMBOLS {
-        PyModule::from_code(py, &std::ffi::CString::new(*text)?, file, name)?;
-    }
-    Ok(())
-}
 
 /// The names of a namespace and the addresses of their objects, as they were.
 #[pyclass(frozen)]
 #[derive(Debug)]
-struct Before(HashMap<String, usize>);
+pub(super) struct Before(HashMap<String, usize>);
 
 /// Names that are new, mean another object, or are gone.
 type Changed = (Vec<String>, Vec<String>, Vec<String>);
 
 /// Notes what is in a namespace.
 #[pyfunction]
-fn note(namespace: &Bound<'_, PyDict>) -> Before {
+pub(super) fn note(namespace: &Bound<'_, PyDict>) -> Before {
     Before(addresses(namespace))
 }
 

@@ -1,5 +1,6 @@
 //! Variables that go from one state's process to another's through a pipe of the server's (`transfer.py`).
 
+use super::package;
 use crate::kernel::protocol::{Delivery, Wanted};
 use pyo3::prelude::*;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -11,8 +12,7 @@ pub(super) struct Transfer(Py<PyModule>);
 impl Transfer {
     /// Loads the Python part, after those that it imports.
     pub(super) fn boot(py: Python<'_>) -> PyResult<Self> {
-        let text = std::ffi::CString::new(include_str!("transfer.py"))?;
-        let module = PyModule::from_code(py, &text, c"<ratoon transfer>", c"_ratoon_transfer")?;
+        let module = package::import(py, "transfer")?;
         module.call_method0("boot")?;
         Ok(Self(module.unbind()))
     }

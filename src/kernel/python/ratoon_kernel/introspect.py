@@ -25,9 +25,9 @@ import time
 import tokenize
 import types
 
-import _ratoon_looking as looking
-import _ratoon_shell as own
-from _ratoon_shell import _clean, _json, _name_of, _short
+from . import variables
+from . import shell as own
+from .shell import _clean, _json, _name_of, _short
 
 MAX_ITEMS = 500
 # How long one may be, in characters.
@@ -542,7 +542,7 @@ def _inspected(name, arguments, code):
     if value is _MISSING:
         return _in_the_cell(name, arguments, code)
     kind, _, _ = _kind_of_value(value)
-    told = {"name": _short(name, 200), "type": looking.type_name(value), "repr": None}
+    told = {"name": _short(name, 200), "type": variables.type_name(value), "repr": None}
     if kind == "instance":
         told["repr"] = _repr(value)
     told["doc"] = _doc(value, kind)
@@ -553,7 +553,7 @@ def _inspected(name, arguments, code):
 
 def _repr(value):
     try:
-        return looking.short_repr(value, REPR_SECONDS, MAX_REPR_CHARACTERS)
+        return variables.short_repr(value, REPR_SECONDS, MAX_REPR_CHARACTERS)
     except BaseException as error:  # a hostile __repr__ may raise anything
         return f"<repr failed: {_name_of(type(error))}>"
 

@@ -3,8 +3,8 @@ when it is pickled."""
 
 import sys
 
-import _ratoon_pickling as pickling
-import _ratoon_shell
+from .. import pickling
+from .. import shell as kernel_shell
 
 
 def _observed(value):
@@ -22,9 +22,9 @@ def _observed(value):
 
 def _place_in_shell(value):
     """IPython and its parts are those of the process that they come back in."""
-    shell = _ratoon_shell.shell
+    shell = kernel_shell.shell
     if value is shell:
-        return getattr, (_ratoon_shell, "shell")
+        return getattr, (kernel_shell, "shell")
     parts = {**vars(shell), **shell._trait_values}
     name = next((name for name, one in parts.items() if one is value), None)
     if name is not None:
@@ -35,7 +35,7 @@ def _place_in_shell(value):
 
 
 def make_formatter(kind):
-    return _ratoon_shell.shell.display_formatter.formatters[kind]
+    return kernel_shell.shell.display_formatter.formatters[kind]
 
 
 def _by_cells(value):

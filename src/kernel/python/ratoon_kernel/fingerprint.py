@@ -23,7 +23,7 @@ import time
 import types
 import uuid
 
-from _ratoon_native import digest
+from ._native import digest
 
 # Read whole up to here: some 50 ms.
 MAX_WHOLE_BYTES = 128 * 1024 * 1024

@@ -686,8 +686,6 @@ def _is_importable(value, qualname=None):
 
 
 def can_be_imported(module):
-    if module.__name__.startswith("_ratoon_"):
-        return True
     return getattr(module, "__spec__", None) is not None or module.__name__ in sys.builtin_module_names
 
 

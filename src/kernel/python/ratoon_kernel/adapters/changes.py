@@ -9,10 +9,10 @@ import re
 import sys
 import types
 
-import _ratoon_databases as databases
-import _ratoon_logs as logs
-import _ratoon_pickling as pickling
-import _ratoon_shell
+from . import databases
+from . import logs
+from .. import pickling
+from .. import shell as kernel_shell
 
 # How IPython shows objects of a type in the root, by format.
 _shown_in_root = {}
@@ -137,7 +137,7 @@ def _restore_dtype(kind):
 
 
 def _formatters():
-    return _ratoon_shell.shell.display_formatter.formatters.items()
+    return kernel_shell.shell.display_formatter.formatters.items()
 
 
 def _printers():

@@ -32,7 +32,7 @@ import types
 import warnings
 import weakref
 
-import _ratoon_libraries as libraries
+from . import import_hooks
 
 # One text/plain representation, in characters: what the snapshot kernel's clients rely on.
 MAX_PLAIN_CHARACTERS = 1_000_000
@@ -81,14 +81,16 @@ def boot(own_channel, support):
     shell = _make_shell()
     builtins.input = _input
     getpass.getpass = _getpass
-    libraries.prepare()
+    import_hooks.prepare()
     _has_hooks.at_boot = _hooks()
 
 
 def settle():
     """Ends the start of the root process."""
-    for name in ("pools", "symbols", "transfer"):
-        setattr(parts, name, sys.modules["_ratoon_" + name])
+    from . import symbols, transfer
+    from .adapters import pools
+
+    parts.pools, parts.symbols, parts.transfer = pools, symbols, transfer
     rehearse()
     _load_tracebacks()
     # One full collection now, and the root's objects are never looked at again: without this the first
@@ -370,8 +372,8 @@ def _give_own_workers():
         if pool is not None:
             pool._threads.clear()
             pool._idle_semaphore = threading.Semaphore(0)
-    if libraries.process_pools:
-        parts.pools.begin_anew(list(libraries.process_pools))
+    if import_hooks.process_pools:
+        parts.pools.begin_anew(list(import_hooks.process_pools))
     _end_pools_of_processes()
 
 

@@ -13,10 +13,10 @@ import sys
 import time
 import types
 
-import _ratoon_fingerprint as fingerprints
-import _ratoon_looking as looking
-import _ratoon_pickling as pickling
-from _ratoon_shell import _json, _name_of
+from . import fingerprint as fingerprints
+from . import variables
+from . import pickling
+from .shell import _json, _name_of
 
 # How long the values of a state are read, in seconds of the processor, and by the clock; what is left has no digest. One value
 # gets half of what is left, so that one which does not end leaves time for the others.
@@ -43,7 +43,7 @@ def digests():
     exactly one group, with all those that share an object with it that can be changed."""
     os._exit = _refuse_to_exit
     limit = _Limit()
-    found = dict(sorted(looking.variables()))
+    found = dict(sorted(variables.variables()))
     shared = _Shared(limit.deadline)
     endless = set()
     for name, value in found.items():
@@ -151,7 +151,7 @@ def _pickled(value, deadline):
         return 0
 
     pickler = pickling.Fast(Into(), pickling.PROTOCOL, buffer_callback=lambda one: keep(one.raw()) and False)
-    pickler.prepare(looking.own.shell.user_ns, keep).dump(value)
+    pickler.prepare(variables.own.shell.user_ns, keep).dump(value)
     return into.hexdigest()
 
 
@@ -164,8 +164,8 @@ class _Shared(pickling.Fast):
     def __init__(self, deadline):
         super().__init__(_Nowhere(), pickling.PROTOCOL, buffer_callback=lambda _: False)
         self.deadline = deadline
-        self.namespace_id = id(looking.own.shell.user_ns)
-        self.prepare(looking.own.shell.user_ns, lambda *_: 0)
+        self.namespace_id = id(variables.own.shell.user_ns)
+        self.prepare(variables.own.shell.user_ns, lambda *_: 0)
         self.pinned = {id(one) for one in pickling.pinned(self.namespace)}
         self.owner, self.count = None, 0
         # Where each object was met first, by its address: (owner, number among what the owner has). They are held, so that no
@@ -196,7 +196,7 @@ class _Shared(pickling.Fast):
         if numpy is not None and issubclass(kind, numpy.ndarray):
             self.note(_memory(value, numpy))
             return None if value.dtype.hasobject else 0
-        if looking.module_of(kind) == "torch" and hasattr(value, "untyped_storage"):
+        if variables.module_of(kind) == "torch" and hasattr(value, "untyped_storage"):
             self.meet(("torch", value.untyped_storage().data_ptr()))
             return 0
         self.note(value)
@@ -218,10 +218,10 @@ class _Shared(pickling.Fast):
         if kind is types.FunctionType:
             return value.__globals__ is not self.namespace and pickling._is_importable(value)
         if issubclass(kind, type):
-            return looking.module_of(value) != "__main__"
+            return variables.module_of(value) != "__main__"
         if kind is types.ModuleType:
             return sys.modules.get(value.__name__) is value
-        module = looking.module_of(kind)
+        module = variables.module_of(kind)
         if (module, _name_of(kind)) in _ATOMS_BY_NAME:
             return True
         numpy = sys.modules.get("numpy")

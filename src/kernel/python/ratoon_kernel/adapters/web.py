@@ -2,7 +2,7 @@
 
 import ssl
 
-import _ratoon_pickling as pickling
+from .. import pickling
 
 _SETTINGS = (
     "_auth", "_params", "_headers", "_cookies", "_timeout", "follow_redirects", "max_redirects", "_event_hooks",

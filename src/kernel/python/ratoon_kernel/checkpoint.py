@@ -3,7 +3,7 @@ the root.
 
 `save` and `load` are called by Rust (checkpoint.rs). `keeper` is Rust's end: `put` cuts bytes into chunks and keeps them,
 `fill` fills memory with kept chunks, each verified before it is used. Two parts stand over the same buffers: the
-environment part (pickling.py) and the data part (values.py).
+environment part (pickling.py) and the data part (data_form.py).
 """
 
 import builtins
@@ -19,12 +19,10 @@ import threading
 import types
 from json import dumps, loads
 
-import _ratoon_changes as changes
-import _ratoon_pickling as pickling
-import _ratoon_settings as settings
-import _ratoon_shell
-import _ratoon_values as values
-from _ratoon_shell import _clean, _name_of
+from . import data_form, former_names, pickling, settings
+from . import shell as kernel_shell
+from .adapters import changes
+from .shell import _clean, _name_of
 
 FORMAT = "ratoon-checkpoint-1"
 CHUNK_BYTES = 4 << 20
@@ -66,7 +64,7 @@ def save(keeper, form):
 class _Saving:
     def __init__(self, keeper):
         self.keeper = keeper
-        self.shell = _ratoon_shell.shell
+        self.shell = kernel_shell.shell
         self.namespace = self.shell.user_ns
         self.buffers = []
         self.numbers = {}
@@ -193,9 +191,9 @@ class _Saving:
 
             return keep_and_note
 
-        encoder = values.Encoder(noting(self.keep_buffer))
+        encoder = data_form.Encoder(noting(self.keep_buffer))
         for name, value in names.items():
-            if values.is_left_out(name, value):
+            if data_form.is_left_out(name, value):
                 if form == "data":
                     self._miss(name, value, "only values are kept in this form")
                 continue
@@ -476,7 +474,8 @@ def load(keeper, text, form):
             f"--python and a Python {manifest['python']}, or replay the cells"
         )
     loading = _Loading(keeper, manifest)
-    missing = loading.environment() if form == "environment" else loading.data()
+    with former_names.resolved():
+        missing = loading.environment() if form == "environment" else loading.data()
     _take_note(missing)
     # As in the root: a full collection in a state that grows from this one does not copy its pages.
     gc.freeze()
@@ -487,7 +486,7 @@ class _Loading:
     def __init__(self, keeper, manifest):
         self.keeper = keeper
         self.manifest = manifest
-        self.shell = _ratoon_shell.shell
+        self.shell = kernel_shell.shell
         self.namespace = self.shell.user_ns
         self.types = {entry["name"]: entry["type"] for entry in manifest["entries"]}
 
@@ -571,7 +570,7 @@ class _Loading:
         if "environment" in self.manifest:
             reason += ", and those of others are loaded only when the notebook is trusted"
         missing = {one["name"]: one for one in self.manifest["missing"]}
-        decoder = values.Decoder(self._fill, [one["bytes"] for one in self.manifest["buffers"]], self._import)
+        decoder = data_form.Decoder(self._fill, [one["bytes"] for one in self.manifest["buffers"]], self._import)
         for name, count, buffer in part["records"]:
             if buffer is None:
                 record = whole[at : at + count]
@@ -582,7 +581,7 @@ class _Loading:
                 continue
             try:
                 value = decoder.decode(record)
-                if isinstance(value, values.Placeholder):
+                if isinstance(value, data_form.Placeholder):
                     raise ValueError(reason)
             except Exception as error:
                 why = self.keeper.too_large() if isinstance(error, MemoryError) else str(error)[:MAX_REASON]
@@ -646,7 +645,7 @@ def still_lacking():
     """As JSON, for each state that grows from one that lacks names."""
     if not lacking:
         return "[]"
-    names = _ratoon_shell.shell.user_ns
+    names = kernel_shell.shell.user_ns
     return dumps([lack for name, lack in lacking.items() if name not in names])
 
 
@@ -669,4 +668,4 @@ def _tell_of(missing):
     own.told = missing
     for name in missing:
         own.pop(name, None)
-    _ratoon_shell.shell.user_ns["__builtins__"] = own
+    kernel_shell.shell.user_ns["__builtins__"] = own

@@ -13,11 +13,11 @@ import signal
 import struct
 import types
 
-import _ratoon_checkpoint as checkpoint
-import _ratoon_looking as looking
-import _ratoon_pickling as pickling
-import _ratoon_shell as own
-import _ratoon_symbols as symbols
+from . import checkpoint
+from . import variables
+from . import pickling
+from . import shell as own
+from . import symbols
 
 # A frame: what it is, and how many bytes follow.
 _HEAD = struct.Struct("<cQ")
@@ -43,7 +43,7 @@ def send(descriptor, wanted):
     os._exit = _refuse_to_exit
     signal.signal(signal.SIGALRM, checkpoint._stands_still)
     pipe = _Pipe(descriptor)
-    found = dict(looking.variables())
+    found = dict(variables.variables())
     names = wanted["names"] if "names" in wanted else _taken(wanted["code"], wanted["alias"], found)
     saving = checkpoint._Saving(pipe)
     oob, records, stream = [], [], checkpoint._Stream(pipe)
@@ -252,7 +252,7 @@ def _rebuild_state(line):
             "the other state is not there: it was deleted, or has to be replayed first. (This magic has to be the whole cell.)"
         )
     _, state, descriptor = deliveries.pop()
-    namespace, mine, taken = own.shell.user_ns, dict(looking.variables()), {}
+    namespace, mine, taken = own.shell.user_ns, dict(variables.variables()), {}
     missing = receive(state, descriptor, namespace, taken)
     lost = [f"{name} ({missing[name]})" for name in take if name in missing]
     if lost:

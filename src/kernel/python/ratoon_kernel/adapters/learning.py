@@ -3,8 +3,8 @@
 import os
 import tempfile
 
-import _ratoon_pickling as pickling
-import _ratoon_pools as pools
+from .. import pickling
+from . import pools
 
 
 # -- XGBoost ----------------------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ import time
 import warnings
 from json import dumps, loads
 
-import _ratoon_changes as changes
-import _ratoon_logs as logs
-import _ratoon_pickling as pickling
-import _ratoon_shell
-from _ratoon_shell import _clean
+from .adapters import changes
+from .adapters import logs
+from . import pickling
+from . import shell as kernel_shell
+from .shell import _clean
 
 CELL_PREFIX = "<ipython-input-"
 
@@ -149,7 +149,7 @@ def _int_digits():
 
 
 def _configurable():
-    shell = _ratoon_shell.shell
+    shell = kernel_shell.shell
     return {"shell": shell, "text": shell.display_formatter.formatters["text/plain"]}
 
 
@@ -332,7 +332,7 @@ def cells_of(files, defined):
     for one in defined:
         if isinstance(one, type):
             files.add(_cell_of_class(one))
-    numbers = getattr(_ratoon_shell.shell.compile, "_filename_map", {})
+    numbers = getattr(kernel_shell.shell.compile, "_filename_map", {})
     found = {}
     for file in files:
         entry = linecache.cache.get(file)
@@ -498,7 +498,7 @@ def _restore_gc(value):
 
 
 def _restore_cells(value):
-    numbers = getattr(_ratoon_shell.shell.compile, "_filename_map", None)
+    numbers = getattr(kernel_shell.shell.compile, "_filename_map", None)
     for file, (number, text) in value.items():
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         if numbers is not None and number is not None:

@@ -5,9 +5,9 @@ import reprlib
 import signal
 import time
 
-import _ratoon_fingerprint as fingerprints
-import _ratoon_shell as own
-from _ratoon_shell import MAX_NAME_CHARACTERS, _json, _name_of, _short, _text_of
+from . import fingerprint as fingerprints
+from . import shell as own
+from .shell import MAX_NAME_CHARACTERS, _json, _name_of, _short, _text_of
 
 # One variable's repr in a list of variables, in characters.
 MAX_LOOK_CHARACTERS = 10_000

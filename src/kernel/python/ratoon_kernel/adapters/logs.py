@@ -2,7 +2,7 @@
 
 import logging
 
-import _ratoon_pickling as pickling
+from .. import pickling
 
 # The level and `propagate` and `disabled` of a logger that nobody has set.
 _UNSET = (logging.NOTSET, True, False)

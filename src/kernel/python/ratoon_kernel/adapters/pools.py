@@ -5,7 +5,7 @@ A thread or a process that begins while a checkpoint is loaded is in none of the
 soon as it is made is made when it is first used, in the branch that uses it.
 """
 
-import _ratoon_pickling as pickling
+from .. import pickling
 
 
 def _threads(value):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 
-import _ratoon_pickling as pickling
+from .. import pickling
 
 # By a table of this name a database is known again when another connection leads to it.
 _MARK = "ratoon_mark"

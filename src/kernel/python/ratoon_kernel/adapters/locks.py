@@ -9,7 +9,7 @@ import _thread
 import gc
 import threading
 
-import _ratoon_pickling as pickling
+from .. import pickling
 
 
 def _lock(value):

@@ -16,9 +16,9 @@ import re
 import sys
 import types
 
-import _ratoon_looking as looking
-import _ratoon_shell as own
-from _ratoon_native import note
+from . import variables
+from . import shell as own
+from ._native import note
 
 # How many objects behind the names of one statement are looked at for functions; with more, all variables count as read.
 MAX_OBJECTS = 5000
@@ -155,7 +155,7 @@ class Tracker:
         now = set(self.namespace)
         kept = (now - added) | gone
         same = (self.stored & now) - added - changed
-        accessed = kept if self.reads_all or any(looking.is_shells(name) for name in self.loaded & kept) else self.loaded & kept
+        accessed = kept if self.reads_all or any(variables.is_shells(name) for name in self.loaded & kept) else self.loaded & kept
         # Assigned perhaps, to what it was before: then its value may have passed through the cell, so it counts as read.
         accessed = accessed | (same & self.unsure & kept)
         deleted = gone | (self.deleted - now)
@@ -244,7 +244,7 @@ class _Walk:
             return [one.__func__, one.__self__]
         if kind is functools.partial:
             return [one.func, one.args, one.keywords]
-        module = looking.module_of(kind)
+        module = variables.module_of(kind)
         if module.partition(".")[0] in _DATA_LIBRARIES:
             return []
         # Never `vars(one)`: the user's own attributes would be asked.
@@ -257,7 +257,7 @@ class _Walk:
         return [part for part in gc.get_referents(one) if part is not home and part is not one.__builtins__]
 
     def _class(self, one):
-        if looking.module_of(one) != "__main__":
+        if variables.module_of(one) != "__main__":
             return []
         return [*type.__dict__["__dict__"].__get__(one).values(), *type.__dict__["__mro__"].__get__(one)[1:], type(one)]
 
@@ -277,7 +277,7 @@ def _sorted(names):
     hidden, namespace = own.shell.user_ns_hidden, own.shell.user_ns
     # Among others the `open` of the shell.
     is_hidden = lambda name: name in hidden and namespace.get(name) is hidden[name]  # noqa: E731
-    return sorted(name for name in names if type(name) is str and looking.is_users_name(name) and not is_hidden(name))
+    return sorted(name for name in names if type(name) is str and variables.is_users_name(name) and not is_hidden(name))
 
 
 def _is_inert(code):

@@ -1,0 +1,125 @@
+//! The kernel's Python package, `ratoon_kernel` (`src/kernel/python`): embedded in this program, imported from memory.
+
+use super::{introspect, symbols};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyModule};
+
+const PACKAGE: &str = "ratoon_kernel";
+
+/// The text of each module, by its name within the package; `""` is the package itself.
+macro_rules! embed {
+    ($($name:literal at $path:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../python/ratoon_kernel/", $path)))),*]
+    };
+}
+
+const MODULES: &[(&str, &str)] = embed![
+    "" at "__init__.py",
+    "adapters" at "adapters/__init__.py",
+    "adapters.changes" at "adapters/changes.py",
+    "adapters.databases" at "adapters/databases.py",
+    "adapters.learning" at "adapters/learning.py",
+    "adapters.locks" at "adapters/locks.py",
+    "adapters.logs" at "adapters/logs.py",
+    "adapters.observers" at "adapters/observers.py",
+    "adapters.pools" at "adapters/pools.py",
+    "adapters.web" at "adapters/web.py",
+    "checkpoint" at "checkpoint.py",
+    "data_form" at "data_form.py",
+    "fingerprint" at "fingerprint.py",
+    "former_names" at "former_names.py",
+    "import_hooks" at "import_hooks.py",
+    "introspect" at "introspect.py",
+    "pickling" at "pickling.py",
+    "settings" at "settings.py",
+    "sharing" at "sharing.py",
+    "shell" at "shell.py",
+    "symbols" at "symbols.py",
+    "transfer" at "transfer.py",
+    "variables" at "variables.py",
+];
+
+/// Imports a module of the package.
+pub(super) fn import<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(format!("{PACKAGE}.{name}"))
+}
+
+/// Lets Python import the package while the root starts. The importer leaves `sys.meta_path` afterwards: cells
+/// see no trace of it.
+///
+/// # Errors
+/// What `boot` raises.
+pub(super) fn while_importable<T>(py: Python<'_>, boot: impl FnOnce() -> T) -> PyResult<T> {
+    let finders = py.import("sys")?.getattr("meta_path")?;
+    let importer = Bound::new(py, Importer)?;
+    finders.call_method1("insert", (0, &importer))?;
+    add_native(py)?;
+    let booted = boot();
+    finders.call_method1("remove", (&importer,))?;
+    Ok(booted)
+}
+
+/// `ratoon_kernel._native`: what Rust gives to Python.
+fn add_native(py: Python<'_>) -> PyResult<()> {
+    let native = PyModule::new(py, "ratoon_kernel._native")?;
+    native.add_function(wrap_pyfunction!(introspect::digest, &native)?)?;
+    native.add_function(wrap_pyfunction!(symbols::note, &native)?)?;
+    let package = py.import(PACKAGE)?;
+    package.setattr("_native", &native)?;
+    py.import("sys")?.getattr("modules")?.set_item("ratoon_kernel._native", native)
+}
+
+/// Finds and executes the modules of the package, as `importlib` asks for it.
+#[pyclass(frozen)]
+#[derive(Debug)]
+struct Importer;
+
+#[pymethods]
+impl Importer {
+    #[pyo3(signature = (name, _path = None, _target = None))]
+    fn find_spec<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        _path: Option<&Bound<'py, PyAny>>,
+        _target: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if text_of(name).is_none() {
+            return Ok(None);
+        }
+        let py = slf.py();
+        let options = PyDict::new(py);
+        options.set_item("is_package", is_package(name))?;
+        let spec = py.import("importlib.machinery")?.getattr("ModuleSpec")?;
+        spec.call((name, slf), Some(&options)).map(Some)
+    }
+
+    fn create_module(&self, _spec: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
+        None
+    }
+
+    fn exec_module(&self, module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let name: String = module.getattr("__name__")?.extract()?;
+        let Some(text) = text_of(&name) else {
+            return Err(pyo3::exceptions::PyImportError::new_err(name));
+        };
+        let builtins = module.py().import("builtins")?;
+        let code = builtins.call_method1("compile", (text, file_name(&name), "exec"))?;
+        builtins.call_method1("exec", (code, module.dict())).map(drop)
+    }
+}
+
+fn text_of(name: &str) -> Option<&'static str> {
+    let within = name.strip_prefix(PACKAGE)?;
+    let within = within.strip_prefix('.').unwrap_or(within);
+    MODULES.iter().find(|(name, _)| *name == within).map(|(_, text)| *text)
+}
+
+/// Whether modules lie below this one.
+fn is_package(name: &str) -> bool {
+    name == PACKAGE || name == "ratoon_kernel.adapters"
+}
+
+/// What tracebacks call the file. Those of cells leave out what begins with `<ratoon` (shell.py).
+fn file_name(name: &str) -> String {
+    format!("<ratoon {}>", name.rsplit('.').next().unwrap_or(name))
+}
