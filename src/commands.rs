@@ -2,8 +2,9 @@
 
 use crate::formats::{Document, Format};
 use crate::http::check_notebook_name;
-use crate::notebook::{Notebook, Refused, Residency, State, StateId};
+use crate::notebook::{Notebook, Residency, State, StateId};
 use crate::options::{Care, Options};
+use crate::problem::{Kind, Problem};
 use crate::store::{self, InstallKey, StoreError};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -28,7 +29,7 @@ pub fn run(care: &Care, options: &Options) -> ExitCode {
     }
 }
 
-fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Refused> {
+fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Problem> {
     match care {
         Care::Check { dir } => {
             let checked = store::check(dir)?;
@@ -50,7 +51,7 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Re
         Care::Trust { dir, yes } => {
             let Some(config_dir) = &options.config_dir else {
                 let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
-                return Err(Refused::new("disk", "find the key of this install", why, "set HOME"));
+                return Err(Problem::new(Kind::Disk, "find the key of this install", why, "set HOME"));
             };
             trust(dir, &InstallKey::load_or_make(config_dir)?, *yes)
         }
@@ -61,7 +62,7 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Re
 const MAX_LISTED: usize = 12;
 
 /// Shows what a notebook's checkpoints hold, asks, and signs them.
-fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCode), Refused> {
+fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCode), Problem> {
     let trusting = store::Trusting::inspect(dir, key)?;
     let count = trusting.untrusted.len();
     if count > 0 {
@@ -125,12 +126,12 @@ fn plain(text: &str) -> String {
     text.chars().take(MAX_CHARS).map(|c| if is_shown(c) { c } else { '\u{fffd}' }).collect()
 }
 
-fn is_agreed() -> Result<bool, Refused> {
+fn is_agreed() -> Result<bool, Problem> {
     if !io::stdin().is_terminal() {
         let how = "look at what is said above, and add --yes if you know where it comes from";
-        return Err(Refused::new("bad_request", "trust it", "there is nobody to ask", how));
+        return Err(Problem::new(Kind::BadRequest, "trust it", "there is nobody to ask", how));
     }
-    let refused = |e: io::Error| Refused::new("bad_request", "ask", e.to_string(), "add --yes");
+    let refused = |e: io::Error| Problem::new(Kind::BadRequest, "ask", e.to_string(), "add --yes");
     let mut out = io::stdout().lock();
     write!(out, "Trust them? [y/N] ").and_then(|()| out.flush()).map_err(refused)?;
     let mut answer = String::new();
@@ -144,10 +145,15 @@ fn export(
     state: Option<&str>,
     word: &str,
     output: Option<&Path>,
-) -> Result<Vec<String>, Refused> {
+) -> Result<Vec<String>, Problem> {
     let Some(format) = Format::from_word(word) else {
         let how = "give --as ipynb, py or html";
-        return Err(Refused::new("bad_request", "write a file", format!("there is no format {word:?}"), how));
+        return Err(Problem::new(
+            Kind::BadRequest,
+            "write a file",
+            format!("there is no format {word:?}"),
+            how,
+        ));
     };
     let is_dir = notebook.extension().is_some_and(|end| end == "ratoon");
     let dir = if is_dir { notebook.to_owned() } else { with_end(notebook.as_os_str(), "ratoon") };
@@ -155,8 +161,8 @@ fn export(
     let read = store::read(&dir, &name).map_err(|error| elsewhere(error, &dir, &name, format))?;
     let Some(state) = wanted(&read, state) else {
         let what = format!("find state {:?}", state.unwrap_or_default());
-        return Err(Refused::new(
-            "not_found",
+        return Err(Problem::new(
+            Kind::NotFound,
             what,
             "no state of the notebook has this name or id",
             "look at `ratoon check`, or leave --state out",
@@ -175,7 +181,7 @@ fn export(
             io::ErrorKind::AlreadyExists => "name another file with -o",
             _ => "look who may write there",
         };
-        Refused::new("disk", format!("write {}", path.display()), error.to_string(), how)
+        Problem::new(Kind::Disk, format!("write {}", path.display()), error.to_string(), how)
     };
     // One that was named is replaced; one that was not is not.
     let file = if output.is_some() { File::create(path) } else { File::create_new(path) };
@@ -194,8 +200,8 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
 }
 
 /// A notebook that a server has open can be had from there.
-fn elsewhere(error: StoreError, dir: &Path, name: &str, format: Format) -> Refused {
-    let mut refused = Refused::from(error);
+fn elsewhere(error: StoreError, dir: &Path, name: &str, format: Format) -> Problem {
+    let mut refused = Problem::from(error);
     if store::is_open(dir) {
         let name = crate::http::in_path(name);
         refused.how = format!(
@@ -207,27 +213,28 @@ fn elsewhere(error: StoreError, dir: &Path, name: &str, format: Format) -> Refus
 }
 
 /// Makes a notebook of a file.
-fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Refused> {
+fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Problem> {
     let what = || format!("take in {}", file.display());
     let format = match file.extension().and_then(OsStr::to_str) {
         Some("ipynb" | "json") => Format::Ipynb,
         Some("py") => Format::Script,
         _ => {
             let how = "take a file whose name ends in .ipynb or .py";
-            return Err(Refused::new("bad_request", what(), "its name does not say what it is", how));
+            return Err(Problem::new(Kind::BadRequest, what(), "its name does not say what it is", how));
         }
     };
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = name.map_or(stem, |name| name.trim_end_matches(".ratoon").to_owned());
-    check_notebook_name(&name).map_err(|refused| Refused {
+    check_notebook_name(&name).map_err(|refused| Problem {
         how: format!("{}; give it as the second argument", refused.how),
         ..refused
     })?;
-    let unread =
-        |e: io::Error| Refused::new("disk", what(), e.to_string(), "look for another spelling of its name");
+    let unread = |e: io::Error| {
+        Problem::new(Kind::Disk, what(), e.to_string(), "look for another spelling of its name")
+    };
     let bytes = fs::read(file).map_err(unread)?;
     let mut document =
-        Document::read(&bytes, format).map_err(|error| Refused { what: what(), ..error.into() })?;
+        Document::read(&bytes, format).map_err(|error| Problem { what: what(), ..error.into() })?;
     let left_out = std::mem::take(&mut document.left_out);
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
     let mut new_id = || uuid::Uuid::new_v4().simple().to_string();

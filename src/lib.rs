@@ -14,6 +14,7 @@
 //! stand in reading order, and each uses only those before it (`http` uses `session` and `formats`, `session` uses
 //! `kernel` and `store`, all use `notebook`).
 
+pub mod problem;
 pub mod notebook;
 pub mod formats;
 mod blobs;

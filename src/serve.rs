@@ -2,7 +2,8 @@
 
 use crate::http::{self, AppOptions, AppState};
 use crate::kernel::{Launch, interpreter, provision};
-use crate::notebook::Refused;
+use crate::problem::Problem;
+
 use crate::options::{Options, Secret};
 use crate::session::{Budget, NotebookConfig, Sessions};
 use crate::threads::Threads;
@@ -48,8 +49,8 @@ impl StartError {
     }
 }
 
-impl From<Refused> for StartError {
-    fn from(refused: Refused) -> Self {
+impl From<Problem> for StartError {
+    fn from(refused: Problem) -> Self {
         Self::new(refused.what, refused.why, refused.how)
     }
 }

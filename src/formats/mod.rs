@@ -11,9 +11,10 @@ mod script;
 mod tests;
 
 use crate::notebook::{
-    Asked, Base, Draft, DraftId, DraftKind, ExecId, MimeBundle, Notebook, Output, Outputs, Refused, Run,
-    RunStatus, StateId,
+    Asked, Base, Draft, DraftId, DraftKind, ExecId, MimeBundle, Notebook, Output, Outputs, Run, RunStatus,
+    StateId,
 };
+use crate::problem::{Kind, Problem};
 use std::collections::{HashMap, HashSet};
 
 /// How many cells a file may have: as many as a notebook may have drafts.
@@ -86,10 +87,10 @@ impl FormatError {
     }
 }
 
-impl From<FormatError> for Refused {
+impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
-        let code = if error.is_too_large { "too_large" } else { "bad_request" };
-        Self::new(code, "take in the file", error.why, error.how)
+        let kind = if error.is_too_large { Kind::TooLarge } else { Kind::BadRequest };
+        Self::new(kind, "take in the file", error.why, error.how)
     }
 }
 

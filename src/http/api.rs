@@ -3,13 +3,14 @@
 use super::AppState;
 use super::ask::{ask, param};
 use super::body::{Json, NoBody};
-use super::error::{ErrorBody, HttpError, status_of};
+use super::error::ErrorBody;
 use super::guard::{Caller, session_cookies};
 use super::links::keep_sessions;
 use super::openapi::ApiDoc;
 use super::routes::MatchedRoute;
 use super::socket::WHOLE_TIMEOUT;
 use crate::notebook::{Command, Reply, StateId};
+use crate::problem::Problem;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
 use actix_web::web::Bytes;
@@ -52,7 +53,7 @@ pub(crate) async fn health() -> HttpResponse {
 pub(crate) async fn open_notebook(
     app: web::Data<AppState>,
     Json(wish): Json<Named>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let session = AppState::open(&app, &wish.name).await?;
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
@@ -66,7 +67,7 @@ pub(crate) async fn snapshot(
     app: web::Data<AppState>,
     caller: Caller,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     let permit = app.whole_for(caller.access()?, 1).await?;
     let mut pieces = session.read(crate::notebook::Notebook::snapshot).await?.into_pieces("", "");
@@ -87,13 +88,13 @@ pub(crate) async fn snapshot(
     request_body = Command,
     responses(
         (status = 200, description = "Done", body = Reply),
-        (status = 400, description = "Refused: it makes no sense", body = Reply),
-        (status = 403, description = "Refused: the caller may not", body = Reply),
-        (status = 404, description = "Refused: what it names is not there", body = Reply),
-        (status = 409, description = "Refused: it contradicts what is", body = Reply),
-        (status = 413, description = "Refused: it is too long", body = Reply),
-        (status = 503, description = "Refused: not now", body = Reply),
-        (status = 504, description = "Refused: no answer in time", body = Reply),
+        (status = 400, description = "Problem: it makes no sense", body = Reply),
+        (status = 403, description = "Problem: the caller may not", body = Reply),
+        (status = 404, description = "Problem: what it names is not there", body = Reply),
+        (status = 409, description = "Problem: it contradicts what is", body = Reply),
+        (status = 413, description = "Problem: it is too long", body = Reply),
+        (status = 503, description = "Problem: not now", body = Reply),
+        (status = 504, description = "Problem: no answer in time", body = Reply),
     )
 )]
 pub(crate) async fn command(
@@ -101,14 +102,14 @@ pub(crate) async fn command(
     caller: Caller,
     found: MatchedRoute,
     Json(command): Json<Command>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     let reply = match app.admit(caller.access()?, command) {
         Ok(command) => ask(session, command).await?,
         Err(refused) => Reply::Refused(refused),
     };
     let status = match &reply {
-        Reply::Refused(refused) => status_of(refused),
+        Reply::Refused(refused) => actix_web::ResponseError::status_code(refused),
         _ => StatusCode::OK,
     };
     Ok(HttpResponse::build(status).json(reply))
@@ -123,7 +124,7 @@ pub(crate) async fn command(
 pub(crate) async fn variables(
     app: web::Data<AppState>,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let state = StateId::new(param(&found, 1));
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     match ask(session, Command::ListVariables { state }).await? {
@@ -138,7 +139,7 @@ pub(crate) async fn sign_out(
     app: web::Data<AppState>,
     request: HttpRequest,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let cookies = session_cookies(&request, &app);
     let now = app.keys.now();
     for access in cookies.iter().filter_map(|(_, id)| app.keys.by_session(id, now)) {

@@ -2,22 +2,22 @@
 
 use super::AppState;
 use super::auth::Access;
-use super::error::HttpError;
 use super::routes::MatchedRoute;
 use crate::notebook::{Command, Reply, State};
+use crate::problem::Problem;
 use crate::session::Session;
 use std::future::Future;
 
 /// Asks in a task of its own: a client that goes away does not take its command with it.
-pub(super) async fn ask(session: Session, command: Command) -> Result<Reply, HttpError> {
+pub(super) async fn ask(session: Session, command: Command) -> Result<Reply, Problem> {
     to_its_end(async move { Ok(session.ask(command).await) }).await
 }
 
 /// Does something in a task of its own, so that it is not left half done when the client goes away.
 pub(super) async fn to_its_end<T: 'static>(
-    work: impl Future<Output = Result<T, HttpError>> + 'static,
-) -> Result<T, HttpError> {
-    actix_web::rt::spawn(work).await.map_err(|_| HttpError::internal("a part of the server failed"))?
+    work: impl Future<Output = Result<T, Problem>> + 'static,
+) -> Result<T, Problem> {
+    actix_web::rt::spawn(work).await.map_err(|_| Problem::internal("a part of the server failed"))?
 }
 
 impl AppState {
@@ -27,7 +27,7 @@ impl AppState {
         session: &Session,
         access: &Access,
         command: Command,
-    ) -> Result<Reply, HttpError> {
+    ) -> Result<Reply, Problem> {
         match ask(session.clone(), self.allow(access, command)?).await? {
             Reply::Refused(refused) => Err(refused.into()),
             reply => Ok(reply),
@@ -36,10 +36,10 @@ impl AppState {
 }
 
 /// A state by its name or id.
-pub(super) async fn find(session: &Session, text: &str) -> Result<State, HttpError> {
+pub(super) async fn find(session: &Session, text: &str) -> Result<State, Problem> {
     let wanted = text.to_owned();
     let found = session.read(move |notebook| notebook.find(&wanted).cloned()).await?;
-    found.ok_or_else(|| HttpError::not_found(format!("find state {text:?}"), "no state has this name or id"))
+    found.ok_or_else(|| Problem::not_found(format!("find state {text:?}"), "no state has this name or id"))
 }
 
 /// What stands for a `{}` of the path.
@@ -48,9 +48,9 @@ pub(super) fn param(found: &MatchedRoute, place: usize) -> &str {
 }
 
 /// A reply that does not belong to the command.
-pub(super) fn unexpected(reply: Reply) -> HttpError {
+pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
         Reply::Refused(refused) => refused.into(),
-        _ => HttpError::internal("the notebook answered something else"),
+        _ => Problem::internal("the notebook answered something else"),
     }
 }

@@ -5,8 +5,8 @@
 //! when the program was built.
 
 use super::bundle;
-use super::error::HttpError;
 use super::routes::MatchedRoute;
+use crate::problem::Problem;
 use actix_web::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, VARY,
 };
@@ -67,8 +67,8 @@ fn text_of(path: &str) -> Option<String> {
 }
 
 /// `GET /assets/{hash}/{path}`.
-pub(crate) async fn asset(request: HttpRequest, found: MatchedRoute) -> Result<HttpResponse, HttpError> {
-    let missing = || HttpError::not_found("find the file", "the page has no such file in this version");
+pub(crate) async fn asset(request: HttpRequest, found: MatchedRoute) -> Result<HttpResponse, Problem> {
+    let missing = || Problem::not_found("find the file", "the page has no such file in this version");
     let [hash, path] = found.params.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
         return Err(missing());
@@ -102,9 +102,9 @@ pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
 }
 
 /// `GET /frame/v1`: the document in which an output's HTML and scripts live.
-pub(crate) async fn frame() -> Result<HttpResponse, HttpError> {
+pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
     let file =
-        Web::get("frame.html").ok_or_else(|| HttpError::internal("the output frame is not in this build"))?;
+        Web::get("frame.html").ok_or_else(|| Problem::internal("the output frame is not in this build"))?;
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/html; charset=utf-8"))
         .body(file.data.into_owned()))

@@ -1,11 +1,10 @@
 //! Bodies: JSON, bounded in size, in time and in depth, and read strictly; and files.
 
-use super::error::HttpError;
 use super::json;
 use super::routes::MatchedRoute;
+use crate::problem::{Kind, Problem};
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
-use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use futures_util::StreamExt;
@@ -23,7 +22,7 @@ const FILE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How long a sender may pause. A program that means it has the body at hand.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-type Reading<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
+type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
 /// A body that must be JSON of this shape.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -35,7 +34,7 @@ pub(crate) struct MaybeJson<T>(pub(crate) T);
 pub(crate) struct NoBody;
 
 impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
-    type Error = HttpError;
+    type Error = Problem;
     type Future = Reading<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
@@ -45,7 +44,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
 }
 
 impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
-    type Error = HttpError;
+    type Error = Problem;
     type Future = Reading<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
@@ -58,7 +57,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for MaybeJson<T> {
 }
 
 impl FromRequest for NoBody {
-    type Error = HttpError;
+    type Error = Problem;
     type Future = Reading<Self>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
@@ -77,7 +76,7 @@ fn limit(request: &HttpRequest) -> usize {
     request.extensions().get::<MatchedRoute>().map_or(0, |found| found.route().body.limit())
 }
 
-async fn read(limit: usize, payload: Payload) -> Result<Bytes, HttpError> {
+async fn read(limit: usize, payload: Payload) -> Result<Bytes, Problem> {
     let mut body = BytesMut::new();
     let all = chunks(limit, payload, async |chunk| {
         body.extend_from_slice(&chunk);
@@ -91,8 +90,8 @@ async fn read(limit: usize, payload: Payload) -> Result<Bytes, HttpError> {
 pub(crate) async fn each_chunk(
     request: &HttpRequest,
     payload: Payload,
-    take: impl AsyncFnMut(Bytes) -> Result<(), HttpError>,
-) -> Result<(), HttpError> {
+    take: impl AsyncFnMut(Bytes) -> Result<(), Problem>,
+) -> Result<(), Problem> {
     let all = chunks(limit(request), payload, take);
     tokio::time::timeout(FILE_TIMEOUT, all).await.map_err(|_| too_slow())?
 }
@@ -100,8 +99,8 @@ pub(crate) async fn each_chunk(
 async fn chunks(
     limit: usize,
     mut payload: Payload,
-    mut take: impl AsyncFnMut(Bytes) -> Result<(), HttpError>,
-) -> Result<(), HttpError> {
+    mut take: impl AsyncFnMut(Bytes) -> Result<(), Problem>,
+) -> Result<(), Problem> {
     let mut length = 0;
     while let Some(chunk) =
         tokio::time::timeout(PAUSE_TIMEOUT, payload.next()).await.map_err(|_| too_slow())?
@@ -117,42 +116,35 @@ async fn chunks(
 }
 
 /// Reads a JSON object. Without this, a list of the fields' values would be taken for one, too.
-fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpError> {
+fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if body.trim_ascii_start().starts_with(b"[") {
         let how = "see /api/openapi.json for what belongs in it";
-        return Err(HttpError::bad_request("read the body", "it is a list, and no object", how));
+        return Err(Problem::bad_request("read the body", "it is a list, and no object", how));
     }
     json::parse(body).map_err(malformed)
 }
 
-fn malformed(error: serde_json::Error) -> HttpError {
-    HttpError::bad_request("read the body", error.to_string(), "see /api/openapi.json for what belongs in it")
+fn malformed(error: serde_json::Error) -> Problem {
+    Problem::bad_request("read the body", error.to_string(), "see /api/openapi.json for what belongs in it")
 }
 
-fn broken(error: PayloadError) -> HttpError {
+fn broken(error: PayloadError) -> Problem {
     let why = match error {
         PayloadError::Incomplete(_) => "it ended before its length was reached",
         PayloadError::EncodingCorrupted => "its chunks are broken",
         _ => "it did not arrive whole",
     };
-    HttpError::bad_request("read the body", why, "send it again, whole")
+    Problem::bad_request("read the body", why, "send it again, whole")
 }
 
-fn too_slow() -> HttpError {
-    HttpError::new(
-        StatusCode::REQUEST_TIMEOUT,
-        "too_slow",
-        "read the body",
-        "it did not come in time",
-        "send it in one go",
-    )
+fn too_slow() -> Problem {
+    Problem::new(Kind::TooSlow, "read the body", "it did not come in time", "send it in one go")
 }
 
 /// A body beyond its limit.
-pub(crate) fn too_large(limit: usize) -> HttpError {
-    HttpError::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "too_large",
+pub(crate) fn too_large(limit: usize) -> Problem {
+    Problem::new(
+        Kind::TooLarge,
         "read the body",
         format!("it is longer than {limit} bytes"),
         "send less at once, or have the code read the data from a file",

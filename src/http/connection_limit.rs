@@ -4,9 +4,8 @@
 //! then those that have waited longest. One that is busy with a request that may pass is never ended. So sockets that are
 //! held open without a token keep nobody out, and while all are busy what ends things is still answered.
 
-use super::error::HttpError;
+use crate::problem::{Kind, Problem};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
-use actix_web::http::StatusCode;
 use actix_web::rt::net::TcpStream;
 use actix_web::web::Bytes;
 use futures_util::task::AtomicWaker;
@@ -111,13 +110,13 @@ impl Room {
     ///
     /// # Errors
     /// 503 when there are too many connections.
-    pub(super) fn check(&self) -> Result<(), HttpError> {
+    pub(super) fn check(&self) -> Result<(), Problem> {
         if self.lock().open.len() <= self.limit {
             return Ok(());
         }
         let why = format!("there are more than {} connections", self.limit);
         let how = "close some; interrupt, reset, delete and list still work";
-        Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "answer", why, how).retry_after(1))
+        Err(Problem::new(Kind::Busy, "answer", why, how))
     }
 
     fn lock(&self) -> MutexGuard<'_, Lines> {

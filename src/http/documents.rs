@@ -2,13 +2,14 @@
 
 use super::ask::{find, param, to_its_end};
 use super::body::each_chunk;
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::exchange::{file_name, permit};
 use super::guard::{Caller, query_value};
 use super::routes::MatchedRoute;
 use super::{AppState, MAX_WHOLES, limits};
 use crate::formats::{Document, Format};
-use crate::notebook::Refused;
+use crate::problem::{Kind, Problem};
+
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::web::Bytes;
@@ -50,11 +51,11 @@ pub(crate) async fn document(
     app: web::Data<AppState>,
     caller: Caller,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
     let Some(format) = Format::from_word(&word) else {
         let how = "take `ipynb`, `py` or `html`";
-        return Err(HttpError::bad_request("write a file", format!("there is no format {word:?}"), how));
+        return Err(Problem::bad_request("write a file", format!("there is no format {word:?}"), how));
     };
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     let state = find(&session, param(&found, 1)).await?.id;
@@ -98,10 +99,10 @@ pub(crate) async fn import(
     request: HttpRequest,
     body: web::Payload,
     app: web::Data<AppState>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let Some(name) = query_value(request.query_string(), "name") else {
         let how = "add `?name=` with the name that the notebook is to have";
-        return Err(HttpError::bad_request("make a notebook of a file", "it has no name", how));
+        return Err(Problem::bad_request("make a notebook of a file", "it has no name", how));
     };
     limits::check_notebook_name(&name)?;
     is_free(&app, &name)?;
@@ -123,7 +124,7 @@ pub(crate) async fn import(
         (read, permit)
     });
     let (document, permit) = read.await?;
-    let document = document.map_err(Refused::from)?;
+    let document = document.map_err(Problem::from)?;
     let imported = to_its_end(take_in(app, name, document)).await?;
     drop((permit, waiting));
     Ok(HttpResponse::Created().json(imported))
@@ -133,7 +134,7 @@ async fn take_in(
     app: web::Data<AppState>,
     name: String,
     mut document: Document,
-) -> Result<Imported, HttpError> {
+) -> Result<Imported, Problem> {
     let left_out = std::mem::take(&mut document.left_out);
     let own = name.clone();
     let made = app.threads.run(move || {
@@ -149,10 +150,10 @@ async fn take_in(
 }
 
 /// Whether a name may be given to a new notebook.
-pub(super) fn is_free(app: &AppState, name: &str) -> Result<(), Refused> {
+pub(super) fn is_free(app: &AppState, name: &str) -> Result<(), Problem> {
     if !app.has(name) {
         return Ok(());
     }
     let (what, why) = (format!("use the name {name:?}"), "there is a notebook of this name");
-    Err(Refused::new("conflict", what, why, "choose another name"))
+    Err(Problem::new(Kind::Conflict, what, why, "choose another name"))
 }

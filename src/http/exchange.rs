@@ -2,11 +2,12 @@
 
 use super::ask::{find, param, to_its_end, unexpected};
 use super::body::each_chunk;
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::guard::query_value;
 use super::routes::MatchedRoute;
 use super::{AppState, limits};
-use crate::notebook::{Form, Refused, Reply};
+use crate::notebook::{Form, Reply};
+use crate::problem::{Kind, Problem};
 use crate::session::{Adopted, Session};
 use crate::threads::Threads;
 use actix_web::body::SizedStream;
@@ -55,7 +56,7 @@ pub(crate) async fn export(
     request: HttpRequest,
     app: web::Data<AppState>,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     let state = find(&session, param(&found, 1)).await?;
     let query = |key| query_value(request.query_string(), key);
@@ -64,7 +65,7 @@ pub(crate) async fn export(
         Some("data") => Form::Data,
         Some(_) => {
             let (why, how) = ("there is no such form", "take `environment` or `data`");
-            return Err(HttpError::bad_request("export a state", why, how));
+            return Err(Problem::bad_request("export a state", why, how));
         }
     };
     let permit = permit(&app)?;
@@ -105,7 +106,7 @@ pub(crate) async fn import(
     body: web::Payload,
     app: web::Data<AppState>,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     let permit = permit(&app)?;
     let mut upload = Upload::begin(app.threads.clone(), session.temporary()).await?;
@@ -125,12 +126,14 @@ pub(crate) async fn import(
     }
 }
 
-async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit) -> Result<Reply, HttpError> {
+async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit) -> Result<Reply, Problem> {
     let arrived = session.read_state(upload.path.clone()).await?;
     drop((upload, permit));
     if arrived.code.len() > MAX_CODE_BYTES {
         let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
-        return Err(Refused::new("too_large", "import a state", why, "import a state with less code").into());
+        return Err(
+            Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code").into()
+        );
     }
     // What people say about it comes from elsewhere, and has to be what could have been said here.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
@@ -142,10 +145,10 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
     Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
 }
 
-pub(super) fn permit(app: &AppState) -> Result<OwnedSemaphorePermit, Refused> {
+pub(super) fn permit(app: &AppState) -> Result<OwnedSemaphorePermit, Problem> {
     app.exchanges.clone().try_acquire_owned().map_err(|_| {
         let why = format!("{MAX_AT_ONCE} files are coming and going already");
-        Refused::new("busy", "exchange a file", why, "try again when one of them is done")
+        Problem::new(Kind::Busy, "exchange a file", why, "try again when one of them is done")
     })
 }
 
@@ -172,14 +175,14 @@ struct Upload {
 }
 
 impl Upload {
-    async fn begin(threads: Threads, path: PathBuf) -> Result<Self, HttpError> {
+    async fn begin(threads: Threads, path: PathBuf) -> Result<Self, Problem> {
         let own = path.clone();
         let open = move || OpenOptions::new().write(true).create_new(true).mode(0o600).open(own);
         let file = Some(on_disk(&threads, open).await?);
         Ok(Self { threads, path, file })
     }
 
-    async fn write(&mut self, bytes: Bytes) -> Result<(), HttpError> {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), Problem> {
         if let Some(mut file) = self.file.take() {
             let write = move || file.write_all(&bytes).map(|()| file);
             self.file = Some(on_disk(&self.threads, write).await?);
@@ -198,9 +201,10 @@ impl Drop for Upload {
 async fn on_disk<T: Send + 'static>(
     threads: &Threads,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, HttpError> {
+) -> Result<T, Problem> {
     threads.run(work).await?.map_err(|e| {
-        Refused::new("disk", "take in a file", e.to_string(), "make room on the disk and try again").into()
+        Problem::new(Kind::Disk, "take in a file", e.to_string(), "make room on the disk and try again")
+            .into()
     })
 }
 

@@ -3,11 +3,12 @@
 use super::ask::{param, to_its_end};
 use super::body::Json;
 use super::documents::is_free;
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::guard::{Caller, query_value};
 use super::routes::MatchedRoute;
 use super::{AppState, limits};
-use crate::notebook::{Notebook, Refused, Residency};
+use crate::notebook::{Notebook, Residency};
+use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -52,13 +53,13 @@ pub(crate) struct NewName {
 
 /// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is asked for.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
-pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     let names = app.names_for(caller.access()?);
     let about = about_all(&app, names.clone()).await?;
     Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about }))
 }
 
-async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, HttpError> {
+async fn about_all(app: &web::Data<AppState>, names: Vec<String>) -> Result<Vec<NotebookSummary>, Problem> {
     let (sessions, start) = (app.sessions.clone(), app.start.name().to_owned());
     let look = move || -> Vec<NotebookSummary> {
         let about = |name: String| {
@@ -110,7 +111,7 @@ pub(crate) async fn rename(
     app: web::Data<AppState>,
     found: MatchedRoute,
     Json(wish): Json<NewName>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let (name, NewName { to, stop }) = (param(&found, 0).to_owned(), wish);
     limits::check_notebook_name(&to)?;
     to_its_end(async move {
@@ -140,7 +141,7 @@ pub(crate) async fn duplicate(
     app: web::Data<AppState>,
     found: MatchedRoute,
     Json(wish): Json<NewName>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let (name, to) = (param(&found, 0).to_owned(), wish.to);
     limits::check_notebook_name(&to)?;
     to_its_end(async move {
@@ -170,7 +171,7 @@ pub(crate) async fn remove(
     request: HttpRequest,
     app: web::Data<AppState>,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let name = param(&found, 0).to_owned();
     let stop = query_value(request.query_string(), "stop").is_some_and(|v| v == "true");
     to_its_end(async move {
@@ -183,21 +184,21 @@ pub(crate) async fn remove(
     .await
 }
 
-fn is_there(app: &AppState, name: &str) -> Result<(), Refused> {
+fn is_there(app: &AppState, name: &str) -> Result<(), Problem> {
     if app.has(name) {
         return Ok(());
     }
     let what = format!("find notebook {name:?}");
-    Err(Refused::new("not_found", what, "there is no notebook of this name", "look at the list again"))
+    Err(Problem::new(Kind::NotFound, what, "there is no notebook of this name", "look at the list again"))
 }
 
 /// Whether a notebook may be closed for good.
-async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Refused> {
+async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<(), Problem> {
     is_there(app, name)?;
     let what = format!("{deed} notebook {name:?}");
     if name == app.start.name() {
         let how = "copy it, or start Ratoon with another notebook first";
-        return Err(Refused::new("conflict", what, "the server was started with it", how));
+        return Err(Problem::new(Kind::Conflict, what, "the server was started with it", how));
     }
     let Some(session) = app.sessions.get(name) else { return Ok(()) };
     let running = session.read(counts).await.map_or(0, |(_, running)| running);
@@ -206,5 +207,5 @@ async fn may_go(app: &AppState, name: &str, stop: bool, deed: &str) -> Result<()
     }
     let cells =
         if running == 1 { "one of its cells runs".into() } else { format!("{running} of its cells run") };
-    Err(Refused::new("conflict", what, cells, "wait for them, stop them, or say `stop`"))
+    Err(Problem::new(Kind::Conflict, what, cells, "wait for them, stop them, or say `stop`"))
 }

@@ -2,8 +2,8 @@
 
 use super::AppState;
 use super::ask::param;
-use super::error::HttpError;
 use super::routes::MatchedRoute;
+use crate::problem::Problem;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 
@@ -17,10 +17,7 @@ use actix_web::{HttpResponse, web};
         (status = 204, description = "There is none of this name, or the environment does not have it"),
     )
 )]
-pub(crate) async fn library(
-    app: web::Data<AppState>,
-    found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn library(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
     let name = param(&found, 0).to_owned();
     // One at a time: each is a process.
     let _one = app.libraries.lock().await;

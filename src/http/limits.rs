@@ -3,7 +3,8 @@
 //! A name comes back exactly as it was given or is refused: two names that look the same or mean the same must not
 //! be two, and no name may steer a terminal, a path or a header.
 
-use crate::notebook::{Command, Draft, Refused};
+use crate::notebook::{Command, Draft};
+use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
 
@@ -34,8 +35,8 @@ const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
 /// A notebook's name is also the name of its directory, so it takes letters, digits and `-_.` only.
 ///
 /// # Errors
-/// `Refused` with what is wrong with it.
-pub fn check_notebook_name(name: &str) -> Result<(), Refused> {
+/// `Problem` with what is wrong with it.
+pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
     let what = || format!("name a notebook {name:?}");
     check_text(name).map_err(|why| bad(what(), why, HOW_NAME))?;
     let plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
@@ -50,7 +51,7 @@ pub fn check_notebook_name(name: &str) -> Result<(), Refused> {
 }
 
 /// Whether a command's names, ids and texts may go further in.
-pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
+pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     match command {
         Command::Run { exec_id, code, new_state_name, timeout, run_memory, .. } => {
             check_id("exec_id", exec_id.as_str())?;
@@ -100,7 +101,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Refused> {
 }
 
 /// A label is for people only: it may say anything that can be seen on one line.
-pub(crate) fn check_label(label: &str) -> Result<(), Refused> {
+pub(crate) fn check_label(label: &str) -> Result<(), Problem> {
     let odd =
         label.trim().is_empty() || label.chars().count() > MAX_NAME_CHARS || label.chars().any(is_unseen);
     if odd {
@@ -115,7 +116,7 @@ pub(crate) fn check_label(label: &str) -> Result<(), Refused> {
 }
 
 /// What a person wants to be called: a label that is short.
-fn check_person(name: &str) -> Result<(), Refused> {
+fn check_person(name: &str) -> Result<(), Problem> {
     if name.chars().count() > MAX_PERSON_CHARS {
         let what = format!("be called {name:?}");
         return Err(bad(what, "it is too long", "use 1 to 40 visible characters"));
@@ -125,11 +126,11 @@ fn check_person(name: &str) -> Result<(), Refused> {
 
 const HOW_NAME: &str = "use 1 to 128 visible characters, without `/`, not starting with a dot";
 
-fn check_state_name(name: &str) -> Result<(), Refused> {
+fn check_state_name(name: &str) -> Result<(), Problem> {
     check_text(name).map_err(|why| bad(format!("name a state {name:?}"), why, HOW_NAME))
 }
 
-fn check_id(which: &str, id: &str) -> Result<(), Refused> {
+fn check_id(which: &str, id: &str) -> Result<(), Problem> {
     let odd = id.is_empty() || id.chars().count() > MAX_NAME_CHARS || id.chars().any(is_unseen);
     if odd {
         return Err(bad(
@@ -142,7 +143,7 @@ fn check_id(which: &str, id: &str) -> Result<(), Refused> {
 }
 
 /// Whether data of the caller's may be kept.
-pub(crate) fn check_data(which: &str, data: &Map<String, Value>) -> Result<(), Refused> {
+pub(crate) fn check_data(which: &str, data: &Map<String, Value>) -> Result<(), Problem> {
     let what = || format!("keep {which}");
     if data.values().any(|value| !is_shallow(value, MAX_DATA_DEPTH - 1)) {
         return Err(bad(what(), "it is nested too deeply", "nest it at most 64 deep"));
@@ -162,7 +163,7 @@ fn is_shallow(value: &Value, depth: usize) -> bool {
     }
 }
 
-fn check_timeout(seconds: f64) -> Result<(), Refused> {
+fn check_timeout(seconds: f64) -> Result<(), Problem> {
     if seconds > 0.0 && seconds <= MAX_TIMEOUT_SECONDS {
         return Ok(());
     }
@@ -173,18 +174,18 @@ fn check_timeout(seconds: f64) -> Result<(), Refused> {
     ))
 }
 
-fn check_run_memory(bytes: u64) -> Result<(), Refused> {
+fn check_run_memory(bytes: u64) -> Result<(), Problem> {
     if bytes > 0 {
         return Ok(());
     }
     Err(bad("let a run add 0 bytes".into(), "every cell needs some memory", "give a number of bytes above 0"))
 }
 
-fn check_source(source: &str) -> Result<(), Refused> {
+fn check_source(source: &str) -> Result<(), Problem> {
     check_length("take a cell's text", source, MAX_SOURCE_BYTES)
 }
 
-fn check_length(what: &str, text: &str, max: usize) -> Result<(), Refused> {
+fn check_length(what: &str, text: &str, max: usize) -> Result<(), Problem> {
     if text.len() <= max {
         return Ok(());
     }
@@ -224,12 +225,12 @@ fn is_unseen(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-fn bad(what: String, why: &str, how: &str) -> Refused {
-    Refused::new("bad_request", what, why, how)
+fn bad(what: String, why: &str, how: &str) -> Problem {
+    Problem::new(Kind::BadRequest, what, why, how)
 }
 
-fn too_large(what: &str, why: String) -> Refused {
-    Refused::new("too_large", what, why, "have the code read it from a file")
+fn too_large(what: &str, why: String) -> Problem {
+    Problem::new(Kind::TooLarge, what, why, "have the code read it from a file")
 }
 
 #[cfg(test)]
@@ -305,10 +306,10 @@ mod tests {
         let with = |value: Value| Map::from_iter([("k".to_owned(), value)]);
         let nested = |depth| (1..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         assert_eq!(check_data("values", &with(nested(64))), Ok(()));
-        assert_eq!(check_data("values", &with(nested(65))).map_err(|r| r.code), Err("bad_request"));
+        assert_eq!(check_data("values", &with(nested(65))).map_err(|r| r.kind), Err(Kind::BadRequest));
         let long = |bytes| with(Value::String("x".repeat(bytes)));
         assert_eq!(check_data("values", &long(MAX_DATA_BYTES - 8)), Ok(()));
-        assert_eq!(check_data("values", &long(MAX_DATA_BYTES - 7)).map_err(|r| r.code), Err("too_large"));
+        assert_eq!(check_data("values", &long(MAX_DATA_BYTES - 7)).map_err(|r| r.kind), Err(Kind::TooLarge));
     }
 
     #[test]

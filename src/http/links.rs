@@ -3,10 +3,11 @@
 use super::ask::{param, to_its_end};
 use super::auth::{HeldLink, Link, LinkError, NewLink, Scope};
 use super::body::{Json, NoBody};
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::routes::MatchedRoute;
 use super::{AppState, limits};
-use crate::notebook::{KeptLink, Refused};
+use crate::notebook::KeptLink;
+use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -72,10 +73,10 @@ pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
 pub(crate) async fn add_link(
     app: web::Data<AppState>,
     Json(wish): Json<LinkWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     if wish.scope == Scope::Owner {
         let why = "a link cannot give everything";
-        return Err(HttpError::bad_request("make a link", why, "make it for `view` or `run`"));
+        return Err(Problem::bad_request("make a link", why, "make it for `view` or `run`"));
     }
     if let Some(label) = &wish.label {
         limits::check_label(label)?;
@@ -83,7 +84,7 @@ pub(crate) async fn add_link(
     let lasts = match wish.expires_in {
         Some(0) | Some(MAX_LINK_SECONDS..) => {
             let how = format!("give seconds between 1 and {MAX_LINK_SECONDS}, or leave it out");
-            return Err(HttpError::bad_request("make a link", "it would end at once or never", how));
+            return Err(Problem::bad_request("make a link", "it would end at once or never", how));
         }
         seconds => seconds.map(Duration::from_secs),
     };
@@ -103,7 +104,7 @@ pub(crate) async fn take_back_link(
     app: web::Data<AppState>,
     found: MatchedRoute,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     to_its_end(keep_and_take_back(app, param(&found, 0).to_owned())).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -114,7 +115,7 @@ async fn keep(
     session: &crate::session::Session,
     mut links: Vec<KeptLink>,
     without: Option<&str>,
-) -> Result<(), Refused> {
+) -> Result<(), Problem> {
     if session.name() == app.start.name() {
         links.extend(app.keys.kept_sessions(session.name(), without, app.keys.now()));
     }
@@ -142,14 +143,14 @@ pub(crate) async fn keep_time(app: web::Data<AppState>) {
 }
 
 /// Keeps the browser sessions as they are now.
-pub(crate) async fn keep_sessions(app: web::Data<AppState>) -> Result<(), Refused> {
+pub(crate) async fn keep_sessions(app: web::Data<AppState>) -> Result<(), Problem> {
     let _one = app.changes_links.lock().await;
     let held = app.keys.held(app.start.name(), app.keys.now());
     keep(&app, &app.start, held.iter().map(HeldLink::to_kept).collect(), None).await
 }
 
 /// Makes a link, and lets it be good when it is on disk.
-async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), HttpError> {
+async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
     let session = AppState::notebook(&app, &new.notebook).await?;
     let _one = app.changes_links.lock().await;
     let now = app.keys.now();
@@ -163,14 +164,14 @@ async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, S
 }
 
 /// Takes a link back when it is off the disk: one that was taken back must not come again with the next start.
-async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), HttpError> {
+async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
     let no_such =
-        || HttpError::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
+        || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");
     let name = app.keys.notebook_of(&id, app.keys.now()).ok_or_else(no_such)?;
     let session = match AppState::notebook(&app, &name).await {
         Ok(session) => Some(session),
         // Its directory is gone, and its links with it.
-        Err(refused) if refused.code == "not_found" => None,
+        Err(refused) if refused.kind == Kind::NotFound => None,
         Err(refused) => return Err(refused.into()),
     };
     let _one = app.changes_links.lock().await;
@@ -182,13 +183,14 @@ async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), 
     if app.keys.take_back(&id) { Ok(()) } else { Err(no_such()) }
 }
 
-impl From<LinkError> for HttpError {
+impl From<LinkError> for Problem {
     fn from(error: LinkError) -> Self {
         match error {
             LinkError::TooMany => {
-                Refused::new("conflict", "make a link", error.to_string(), "take some of them back").into()
+                Problem::new(Kind::Conflict, "make a link", error.to_string(), "take some of them back")
+                    .into()
             }
-            LinkError::NoSecret(_) => HttpError::internal("the operating system gives no random numbers"),
+            LinkError::NoSecret(_) => Problem::internal("the operating system gives no random numbers"),
         }
     }
 }

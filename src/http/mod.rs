@@ -34,7 +34,8 @@ pub use auth::new_secret;
 pub use limits::check_notebook_name;
 pub use pages::in_path;
 
-use crate::notebook::{Command, Refused};
+use crate::notebook::Command;
+use crate::problem::{Kind, Problem};
 use crate::session::{Session, Sessions};
 use crate::threads::Threads;
 use actix_http::error::DispatchError;
@@ -119,15 +120,20 @@ impl AppState {
     /// Opens the start notebook.
     ///
     /// # Errors
-    /// `Refused` when it cannot be opened.
+    /// `Problem` when it cannot be opened.
     pub fn new(
         listener: &TcpListener,
         sessions: Sessions,
         notebook: &str,
         options: AppOptions,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, Problem> {
         let bound = listener.local_addr().map_err(|e| {
-            Refused::new("kernel", "find out the port that was bound", e.to_string(), "try another --bind")
+            Problem::new(
+                Kind::Kernel,
+                "find out the port that was bound",
+                e.to_string(),
+                "try another --bind",
+            )
         })?;
         let start = sessions.open(notebook)?;
         let keys = Keys::new(&options.token, options.token_was_made, sessions.latest_time().read());
@@ -161,14 +167,14 @@ impl AppState {
     ///
     /// # Errors
     /// 503 when it takes too long.
-    async fn whole_for(&self, access: &Access, parts: u32) -> Result<Option<OwnedSemaphorePermit>, Refused> {
+    async fn whole_for(&self, access: &Access, parts: u32) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         if access.scope == Scope::Owner {
             return Ok(None);
         }
         let wait = tokio::time::timeout(WHOLE_PATIENCE, self.wholes.clone().acquire_many_owned(parts));
         wait.await.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
             let why = "many clients with links are loading notebooks";
-            Refused::new("busy", "send the notebook", why, "try again when one of them is done")
+            Problem::new(Kind::Busy, "send the notebook", why, "try again when one of them is done")
         })
     }
 
@@ -186,7 +192,7 @@ impl AppState {
     }
 
     /// A notebook that is there; opened, if it is not open yet.
-    async fn notebook(app: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
+    async fn notebook(app: &web::Data<Self>, name: &str) -> Result<Session, Problem> {
         if let Some(session) = app.sessions.get(name) {
             return Ok(session);
         }
@@ -196,17 +202,17 @@ impl AppState {
         Err(Self::nowhere(name))
     }
 
-    fn nowhere(name: &str) -> Refused {
+    fn nowhere(name: &str) -> Problem {
         let (what, how) = (format!("find notebook {name:?}"), "make it: POST /api/notebooks");
-        Refused::new("not_found", what, "there is no notebook of this name", how)
+        Problem::new(Kind::NotFound, what, "there is no notebook of this name", how)
     }
 
     /// Opens a notebook, made when it is not there yet, or answers the one that is open.
-    async fn open(app: &web::Data<Self>, name: &str) -> Result<Session, Refused> {
+    async fn open(app: &web::Data<Self>, name: &str) -> Result<Session, Problem> {
         Self::open_or(app, name, true).await
     }
 
-    async fn open_or(app: &web::Data<Self>, name: &str, is_made: bool) -> Result<Session, Refused> {
+    async fn open_or(app: &web::Data<Self>, name: &str, is_made: bool) -> Result<Session, Problem> {
         limits::check_notebook_name(name)?;
         let (app, name) = (app.clone(), name.to_owned());
         let opened = ask::to_its_end(async move {
@@ -226,20 +232,19 @@ impl AppState {
             }
             Ok(opened)
         });
-        opened.await.unwrap_or_else(|error| {
-            let problem = error.problem();
-            Err(Refused::new("kernel", "open a notebook", problem.why.clone(), "try again"))
-        })
+        opened
+            .await
+            .unwrap_or_else(|lost| Err(Problem::new(Kind::Kernel, "open a notebook", lost.why, "try again")))
     }
 
     /// Whether a caller may ask for a command in the notebook's own words, and whether it may go further in. The REST API at
     /// the root, which goes by its ancestor's rules, deletes even `initial`.
-    fn admit(&self, access: &Access, command: Command) -> Result<Command, Refused> {
+    fn admit(&self, access: &Access, command: Command) -> Result<Command, Problem> {
         let command = self.allow(access, command)?;
         if matches!(&command, Command::DeleteState { state, .. } if state.is_root()) {
             let how = "start over, with a reset, to forget all other states";
-            return Err(Refused::new(
-                "conflict",
+            return Err(Problem::new(
+                Kind::Conflict,
                 "delete state initial",
                 "every notebook grows from it",
                 how,
@@ -249,12 +254,12 @@ impl AppState {
     }
 
     /// Whether a caller may ask for a command, and whether it may go further in.
-    fn allow(&self, access: &Access, mut command: Command) -> Result<Command, Refused> {
+    fn allow(&self, access: &Access, mut command: Command) -> Result<Command, Problem> {
         let needed = Scope::needed_for(&command);
         if access.scope < needed {
             let why = format!("this link may {}, and it takes {}", access.scope.word(), needed.word());
-            return Err(Refused::new(
-                "forbidden",
+            return Err(Problem::new(
+                Kind::Forbidden,
                 "carry out the command",
                 why,
                 "ask the owner for a link that may",

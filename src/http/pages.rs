@@ -3,10 +3,10 @@
 use super::AppState;
 use super::assets::{NEEDED, PREFIX};
 use super::auth::SESSION_LASTS;
-use super::error::HttpError;
 use super::guard::Caller;
 use super::links::keep_sessions;
 use super::routes::MatchedRoute;
+use crate::problem::Problem;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
 use actix_web::{HttpResponse, web};
@@ -41,7 +41,7 @@ struct ExchangePage<'a> {
 }
 
 /// `GET /`: the notebooks that the caller may see.
-pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     if caller.token_in_url {
         return begin_session(app, &caller).await;
     }
@@ -53,7 +53,7 @@ pub(crate) async fn notebook(
     app: web::Data<AppState>,
     found: MatchedRoute,
     caller: Caller,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     if caller.token_in_url {
         return begin_session(app, &caller).await;
     }
@@ -70,18 +70,18 @@ pub(crate) async fn notebook(
 
 /// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
 /// a `SameSite=Strict` cookie out of the next request. The page's script goes on to the same path without the token.
-async fn begin_session(app: web::Data<AppState>, caller: &Caller) -> Result<HttpResponse, HttpError> {
+async fn begin_session(app: web::Data<AppState>, caller: &Caller) -> Result<HttpResponse, Problem> {
     let access = caller.access()?;
     let id = app
         .keys
         .begin_session(access, app.keys.now())
-        .map_err(|_| HttpError::internal("the operating system gives no random numbers"))?;
+        .map_err(|_| Problem::internal("the operating system gives no random numbers"))?;
     // One that cannot be kept is good all the same, until the server is started again.
     let _ = keep_sessions(app.clone()).await;
     let (name, lasts) = (access.cookie(&app.cookie), SESSION_LASTS.as_secs());
     let cookie = format!("{name}={id}; Max-Age={lasts}; Path=/; HttpOnly; SameSite=Strict");
     let mut response = render(StatusCode::OK, &ExchangePage { assets: &PREFIX });
-    let cookie = cookie.parse().map_err(|_| HttpError::internal("the session has no cookie"))?;
+    let cookie = cookie.parse().map_err(|_| Problem::internal("the session has no cookie"))?;
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)
 }
@@ -92,8 +92,8 @@ pub(crate) fn exchange(status: StatusCode) -> HttpResponse {
 }
 
 /// The page for somebody who may not come in.
-pub(crate) fn sign_in(status: StatusCode, error: &HttpError) -> HttpResponse {
-    render(status, &SignInPage { why: &error.problem().why, assets: &PREFIX })
+pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
+    render(status, &SignInPage { why: &error.why, assets: &PREFIX })
 }
 
 fn render(status: StatusCode, page: &impl Template) -> HttpResponse {
@@ -101,9 +101,7 @@ fn render(status: StatusCode, page: &impl Template) -> HttpResponse {
         Ok(html) => {
             HttpResponse::build(status).insert_header((CONTENT_TYPE, "text/html; charset=utf-8")).body(html)
         }
-        Err(_) => {
-            actix_web::ResponseError::error_response(&HttpError::internal("the page cannot be rendered"))
-        }
+        Err(_) => actix_web::ResponseError::error_response(&Problem::internal("the page cannot be rendered")),
     }
 }
 

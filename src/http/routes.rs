@@ -5,7 +5,7 @@
 //! what is done cannot differ. A request that is in no row reaches no handler.
 
 use super::auth::Scope;
-use super::guard::headers::Kind;
+use super::guard::headers::Content;
 use super::guard::percent_decoded;
 use super::{
     api, assets, compat, documents, exchange, home, libraries, links, pages, socket, states, tasks, trash,
@@ -86,7 +86,7 @@ pub(crate) struct Route {
     /// On which notebook.
     pub(crate) about: Subject,
     /// What it answers with.
-    pub(crate) kind: Kind,
+    pub(crate) content: Content,
     /// The body that it takes.
     pub(crate) body: Body,
     handler: fn() -> actix_web::Route,
@@ -110,13 +110,13 @@ const RUN: Least = Least::Needs(Scope::Run);
 const OWNER: Least = Least::Needs(Scope::Owner);
 
 macro_rules! routes {
-    ($($method:ident $path:literal $least:ident $about:ident $kind:ident $body:expr => $handler:path;)*) => {
+    ($($method:ident $path:literal $least:ident $about:ident $content:ident $body:expr => $handler:path;)*) => {
         &[$(Route {
             method: Method::$method,
             path: $path,
             least: $least,
             about: Subject::$about,
-            kind: Kind::$kind,
+            content: Content::$content,
             body: $body,
             handler: || web::to($handler),
         }),*]

@@ -4,13 +4,14 @@ use super::AppState;
 use super::ask::{find, param, unexpected};
 use super::body::{Json, MaybeJson, NoBody};
 use super::compat::{self, Executed};
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::guard::Caller;
 use super::routes::MatchedRoute;
 use crate::notebook::{
     Base, Checkpoint, Command, ExecId, Form, Notebook, OnError, Reply, Residency, RestoredFrom, Saving,
     State, StateId,
 };
+use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -195,7 +196,7 @@ impl StateSummary {
 
 /// Lists the states: where each lives, and what it costs.
 #[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
-pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
     let living = |state: &&State| state.residency != Residency::Deleted;
     let look = move |notebook: &Notebook| {
         notebook.states().filter(living).map(|state| StateSummary::of(notebook, state)).collect()
@@ -219,7 +220,7 @@ pub(crate) async fn save(
     caller: Caller,
     found: MatchedRoute,
     MaybeJson(wish): MaybeJson<CheckpointWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let state = find(&app.start, param(&found, 0)).await?.id;
     let CheckpointWish { label, form, metadata } = wish;
     let command = Command::Checkpoint { state, form, label, metadata };
@@ -247,11 +248,11 @@ pub(crate) async fn save(
 pub(crate) async fn checkpoint(
     app: web::Data<AppState>,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let state = find(&app.start, param(&found, 0)).await?;
     let none = || {
         let what = format!("show the checkpoint of state {:?}", state.name);
-        HttpError::not_found(what, "it has not been saved yet")
+        Problem::not_found(what, "it has not been saved yet")
     };
     Ok(HttpResponse::Ok().json(state.checkpoint.as_ref().ok_or_else(none)?))
 }
@@ -271,7 +272,7 @@ pub(crate) async fn replay(
     caller: Caller,
     found: MatchedRoute,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     changed(&app, &caller, &found, |state| Command::Replay { state }).await
 }
 
@@ -286,7 +287,7 @@ pub(crate) async fn pin(
     caller: Caller,
     found: MatchedRoute,
     Json(wish): Json<PinWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     changed(&app, &caller, &found, |state| Command::Pin { state, pinned: wish.pinned }).await
 }
 
@@ -301,7 +302,7 @@ pub(crate) async fn fork_anyway(
     caller: Caller,
     found: MatchedRoute,
     Json(wish): Json<ForkWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     changed(&app, &caller, &found, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
 }
 
@@ -316,7 +317,7 @@ pub(crate) async fn label(
     caller: Caller,
     found: MatchedRoute,
     Json(wish): Json<LabelWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     changed(&app, &caller, &found, |state| Command::Label { state, label: wish.label }).await
 }
 
@@ -326,14 +327,14 @@ async fn changed(
     caller: &Caller,
     found: &MatchedRoute,
     command: impl FnOnce(StateId) -> Command,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let state = find(&app.start, param(found, 0)).await?.id;
     match app.ask(&app.start, caller.access()?, command(state.clone())).await? {
         Reply::Done => {
             let look = move |notebook: &Notebook| {
                 notebook.state(&state).map(|state| StateSummary::of(notebook, state))
             };
-            let gone = || HttpError::not_found("find the state", "it was deleted meanwhile");
+            let gone = || Problem::not_found("find the state", "it was deleted meanwhile");
             Ok(HttpResponse::Ok().json(app.start.read(look).await?.ok_or_else(gone)?))
         }
         other => Err(unexpected(other)),
@@ -354,7 +355,7 @@ pub(crate) async fn clear_namespace(
     caller: Caller,
     found: MatchedRoute,
     MaybeJson(wish): MaybeJson<ClearWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let name = param(&found, 0);
     let exec_id =
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
@@ -386,7 +387,7 @@ pub(crate) async fn trust(
     app: web::Data<AppState>,
     caller: Caller,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     match app.ask(&app.start, caller.access()?, Command::Trust).await? {
         Reply::Trusted { count } => Ok(HttpResponse::Ok().json(Trusted { trusted: count })),
         other => Err(unexpected(other)),

@@ -2,9 +2,10 @@
 
 use super::ask::{param, to_its_end};
 use super::body::NoBody;
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::routes::MatchedRoute;
 use super::{AppState, api, limits};
+use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -40,7 +41,7 @@ pub(crate) struct Entry {
 
 /// Lists the trash.
 #[utoipa::path(get, path = "/api/trash", tag = "notebooks", responses((status = 200, body = Trash)))]
-pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
     let sessions = app.sessions.clone();
     let all = app.sessions.threads().run(move || sessions.trash()).await?;
     let entries = all.into_iter().map(|(one, seen)| Entry {
@@ -68,7 +69,7 @@ pub(crate) async fn restore(
     app: web::Data<AppState>,
     found: MatchedRoute,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let id = param(&found, 0).to_owned();
     to_its_end(async move {
         let _one = app.changes_links.lock().await;
@@ -93,7 +94,7 @@ pub(crate) async fn purge(
     app: web::Data<AppState>,
     found: MatchedRoute,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let id = param(&found, 0).to_owned();
     to_its_end(async move {
         named(&app, &id).await?;
@@ -104,11 +105,11 @@ pub(crate) async fn purge(
 }
 
 /// The name that an entry's notebook had.
-async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, HttpError> {
+async fn named(app: &web::Data<AppState>, id: &str) -> Result<String, Problem> {
     let (sessions, wanted) = (app.sessions.clone(), id.to_owned());
     let name = app.sessions.threads().run(move || sessions.find_trashed(&wanted)).await?;
     let why = "it may have been restored, or pushed out by newer ones";
-    name.ok_or_else(|| HttpError::not_found(format!("find {id:?} in the trash"), why))
+    name.ok_or_else(|| Problem::not_found(format!("find {id:?} in the trash"), why))
 }
 
 /// The name itself, or one like it.

@@ -1,9 +1,10 @@
 //! What a client may ask of a notebook, and what it is answered.
 
 use super::{
-    Base, Checkpoint, Digests, DiskStatus, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
-    RunStatus, StateId, Symbols, TaskCheckpoint,
+    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError, RunStatus,
+    StateId, Symbols, TaskCheckpoint,
 };
+use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -313,7 +314,7 @@ pub enum Reply {
         id: String,
     },
     /// It cannot be done.
-    Refused(Refused),
+    Refused(Problem),
 }
 
 /// One way to type on.
@@ -382,37 +383,4 @@ pub struct Variable {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub summary: Option<Value>,
-}
-
-/// Why a command was not carried out. Control flow branches on `code`; people read the rest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, ToSchema)]
-#[error("{what}: {why}")]
-pub struct Refused {
-    /// A stable word: `not_found`, `conflict`, `lost`, `busy`, `bad_request`, `too_large`, `forbidden`, `timeout`, `kernel`,
-    /// `closed`, `disk`.
-    pub code: &'static str,
-    /// What was wished, with its id.
-    pub what: String,
-    /// Why it cannot be.
-    pub why: String,
-    /// What to do about it.
-    pub how: String,
-}
-
-impl From<DiskStatus> for Refused {
-    fn from(DiskStatus { what, why, how }: DiskStatus) -> Self {
-        Self::new("disk", what, why, how)
-    }
-}
-
-impl Refused {
-    /// Makes one from its four parts.
-    pub fn new(
-        code: &'static str,
-        what: impl Into<String>,
-        why: impl Into<String>,
-        how: impl Into<String>,
-    ) -> Self {
-        Self { code, what: what.into(), why: why.into(), how: how.into() }
-    }
 }

@@ -13,7 +13,7 @@ mod rebuild;
 mod pieces;
 mod record;
 
-pub use command::{Command, Completion, Inspection, Line, Refused, Reply, Signature, Variable};
+pub use command::{Command, Completion, Inspection, Line, Reply, Signature, Variable};
 pub use event::{Event, Fact, Live, Snapshot};
 #[cfg(test)]
 pub(crate) use graph::SEEN;

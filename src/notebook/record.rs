@@ -1,6 +1,7 @@
 //! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page, to the store).
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId};
+use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -475,4 +476,10 @@ pub struct DiskStatus {
     pub why: String,
     /// What to do about it.
     pub how: String,
+}
+
+impl From<DiskStatus> for Problem {
+    fn from(DiskStatus { what, why, how }: DiskStatus) -> Self {
+        Self::new(Kind::Disk, what, why, how)
+    }
 }

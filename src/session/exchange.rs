@@ -1,7 +1,8 @@
 //! A state to a file and from one: what of the notebook goes with it, and where its blobs are.
 
 use super::Session;
-use crate::notebook::{Checkpoint, Form, Notebook, Output, Refused, StateId};
+use crate::notebook::{Checkpoint, Form, Notebook, Output, StateId};
+use crate::problem::{Kind, Problem};
 use crate::store::{self, Arrived, ExchangeError, Export};
 use crate::threads::Threads;
 use std::path::PathBuf;
@@ -11,11 +12,11 @@ impl Session {
     /// environment variables.
     ///
     /// # Errors
-    /// `Refused` when there is no such state, it has no such checkpoint, or that cannot be read.
-    pub async fn export(&self, state: &StateId, form: Form, environ: bool) -> Result<Export, Refused> {
+    /// `Problem` when there is no such state, it has no such checkpoint, or that cannot be read.
+    pub async fn export(&self, state: &StateId, form: Form, environ: bool) -> Result<Export, Problem> {
         let (id, what) = (state.clone(), format!("export state {state}"));
         let found = self.read(move |notebook| leaving(notebook, &id)).await?;
-        let none = |why| Refused::new("not_found", what.clone(), why, "save it first, then export it");
+        let none = |why| Problem::new(Kind::NotFound, what.clone(), why, "save it first, then export it");
         let leaving = found.ok_or_else(|| none("there is no such state in this notebook"))?;
         let checkpoint = leaving.checkpoint.ok_or_else(|| none("it has no checkpoint yet"))?;
         let blobs = self.home().blobs.clone();
@@ -28,8 +29,8 @@ impl Session {
     /// Reads a state's file. Its blobs are in place then; `adopt` makes it a part of the notebook.
     ///
     /// # Errors
-    /// `Refused` when the file is not whole and right, or the disk refuses.
-    pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Refused> {
+    /// `Problem` when the file is not whole and right, or the disk refuses.
+    pub async fn read_state(&self, file: PathBuf) -> Result<Arrived, Problem> {
         let blobs = self.home().blobs.clone();
         beside(self.threads(), "import a state", move || store::read_state(&file, &blobs)).await
     }
@@ -67,17 +68,17 @@ async fn beside<T: Send + 'static>(
     threads: &Threads,
     what: &str,
     work: impl FnOnce() -> Result<T, ExchangeError> + Send + 'static,
-) -> Result<T, Refused> {
+) -> Result<T, Problem> {
     let done = threads.run(work).await;
-    let done = done.map_err(|lost| Refused::new("kernel", what, lost.to_string(), "try again"))?;
+    let done = done.map_err(|lost| Problem::new(Kind::Kernel, what, lost.to_string(), "try again"))?;
     done.map_err(|error| {
-        let (code, how) = match error {
-            ExchangeError::Bad(_) => ("bad_request", "take a file that was exported whole"),
-            ExchangeError::Lost(_) => ("lost", "save the state again, or replay it"),
+        let (kind, how) = match error {
+            ExchangeError::Bad(_) => (Kind::BadRequest, "take a file that was exported whole"),
+            ExchangeError::Lost(_) => (Kind::Lost, "save the state again, or replay it"),
             ExchangeError::Disk(_) => {
-                ("disk", "make room on the disk, or look why it cannot be used, and try again")
+                (Kind::Disk, "make room on the disk, or look why it cannot be used, and try again")
             }
         };
-        Refused::new(code, what, error.to_string(), how)
+        Problem::new(kind, what, error.to_string(), how)
     })
 }

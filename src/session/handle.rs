@@ -2,7 +2,8 @@
 //! there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
-use crate::notebook::{Command, KeptLink, Notebook, Pieces, Refused, Reply, StateId};
+use crate::notebook::{Command, KeptLink, Notebook, Pieces, Reply, StateId};
+use crate::problem::{Kind, Problem};
 use crate::threads::Threads;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,11 +21,11 @@ pub(super) enum Ask {
     /// Look at the notebook.
     Read(Box<dyn FnOnce(&Notebook) + Send>),
     /// Keep the share links on disk, in place of those before.
-    KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Refused>>),
+    KeepLinks(Vec<KeptLink>, oneshot::Sender<Result<(), Problem>>),
     /// Copy the notebook to another directory.
-    Copy(PathBuf, oneshot::Sender<Result<(), Refused>>),
+    Copy(PathBuf, oneshot::Sender<Result<(), Problem>>),
     /// End all runs and put a copy of the notebook into the trash, unless there is nothing in it.
-    SetAside(oneshot::Sender<Result<(), Refused>>),
+    SetAside(oneshot::Sender<Result<(), Problem>>),
     /// Take in a state that came in a file.
     Adopt(Box<Adopted>, oneshot::Sender<Reply>),
     /// Send what came after a position, and everything from now on.
@@ -174,11 +175,11 @@ impl Session {
     /// Looks at the notebook as it is between two events.
     ///
     /// # Errors
-    /// `Refused` when the notebook has been closed.
+    /// `Problem` when the notebook has been closed.
     pub async fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Notebook) -> T + Send + 'static,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, Problem> {
         let (tx, rx) = oneshot::channel();
         let look = Box::new(move |notebook: &Notebook| {
             // The asker may have gone; then nobody wants the answer.
@@ -190,8 +191,8 @@ impl Session {
     /// Joins the stream of events behind `since`; without a position, or with one that is too old, with a snapshot.
     ///
     /// # Errors
-    /// `Refused` when the notebook has been closed.
-    pub async fn subscribe(&self, since: Option<Position>) -> Result<Subscription, Refused> {
+    /// `Problem` when the notebook has been closed.
+    pub async fn subscribe(&self, since: Option<Position>) -> Result<Subscription, Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Subscribe(since, tx), rx).await
     }
@@ -199,8 +200,8 @@ impl Session {
     /// Keeps the share links on disk, in place of those before.
     ///
     /// # Errors
-    /// `Refused` when the disk refuses, or the notebook has been closed; then those before are still there.
-    pub async fn keep_links(&self, links: Vec<KeptLink>) -> Result<(), Refused> {
+    /// `Problem` when the disk refuses, or the notebook has been closed; then those before are still there.
+    pub async fn keep_links(&self, links: Vec<KeptLink>) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::KeepLinks(links, tx), rx).await?
     }
@@ -214,17 +215,17 @@ impl Session {
     /// Copies the notebook, as it is now, to another directory. Cells that run go on.
     ///
     /// # Errors
-    /// `Refused` when the name is taken, the disk refuses, or the notebook has been closed.
-    pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Refused> {
+    /// `Problem` when the name is taken, the disk refuses, or the notebook has been closed.
+    pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
         self.send(Ask::Copy(dir, tx), rx).await?
     }
 
     /// Ends all runs and puts a copy of the notebook into the trash. What runs ends even where the copy cannot be made: a
     /// reset is also how cells are stopped that nothing else stops.
-    async fn set_aside(&self) -> Result<(), Refused> {
+    async fn set_aside(&self) -> Result<(), Problem> {
         let (tx, rx) = oneshot::channel();
-        self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Refused {
+        self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {
             what: format!("forget what is in notebook {}", self.name),
             why: format!("no copy could be put into the trash: {}", refused.why),
             how: format!("{}; all its cells were stopped, and nothing was forgotten", refused.how),
@@ -249,10 +250,10 @@ impl Session {
         let _ = self.send(Ask::Close(tx), rx).await;
     }
 
-    async fn send<T>(&self, ask: Ask, answer: oneshot::Receiver<T>) -> Result<T, Refused> {
+    async fn send<T>(&self, ask: Ask, answer: oneshot::Receiver<T>) -> Result<T, Problem> {
         let closed = || {
-            Refused::new(
-                "closed",
+            Problem::new(
+                Kind::Closed,
                 format!("use notebook {}", self.name),
                 "it has been closed",
                 "open it again",

@@ -3,7 +3,8 @@
 use super::task::OpenRequest;
 use super::{Budget, CloseReason, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
-use crate::notebook::{KeptLink, Notebook, Refused};
+use crate::notebook::{KeptLink, Notebook};
+use crate::problem::{Kind, Problem};
 use crate::store::{self, InstallKey, LatestTime, NotebookInfo, StoreError, Trashed};
 use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
@@ -35,8 +36,8 @@ impl NotebookConfig {
     /// Notebooks in `dir`, signed with the key in `config_dir`.
     ///
     /// # Errors
-    /// `Refused` when the key cannot be used.
-    pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Refused> {
+    /// `Problem` when the key cannot be used.
+    pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Problem> {
         let key = InstallKey::load_or_make(config_dir)?;
         Ok(Self { dir, key, latest_time: LatestTime::in_dir(config_dir), budget, saves })
     }
@@ -114,23 +115,23 @@ impl Sessions {
     /// Opens a notebook, made when it is not there yet, or answers the one that is open under this name. Reads the disk.
     ///
     /// # Errors
-    /// `Refused` when too many are open, or what is kept under this name cannot be used.
-    pub fn open(&self, name: &str) -> Result<Session, Refused> {
+    /// `Problem` when too many are open, or what is kept under this name cannot be used.
+    pub fn open(&self, name: &str) -> Result<Session, Problem> {
         let mut open = self.lock();
         if let Some(session) = open.by_name.get(name) {
             return Ok(session.clone());
         }
         if open.is_over {
-            return Err(Refused::new(
-                "closed",
+            return Err(Problem::new(
+                Kind::Closed,
                 format!("open notebook {name}"),
                 "the server is stopping",
                 "start the server again",
             ));
         }
         if open.by_name.len() >= MAX_OPEN_NOTEBOOKS {
-            return Err(Refused::new(
-                "busy",
+            return Err(Problem::new(
+                Kind::Busy,
                 format!("open notebook {name}"),
                 format!("{MAX_OPEN_NOTEBOOKS} notebooks are open already"),
                 "close one of them first",
@@ -164,8 +165,8 @@ impl Sessions {
     /// Makes a notebook of what is given. Reads and writes the disk.
     ///
     /// # Errors
-    /// `Refused` when there is one of this name, or the disk refuses.
-    pub fn create(&self, notebook: &Notebook) -> Result<(), Refused> {
+    /// `Problem` when there is one of this name, or the disk refuses.
+    pub fn create(&self, notebook: &Notebook) -> Result<(), Problem> {
         Ok(store::create(&self.dir_of(notebook.name()), notebook)?)
     }
 
@@ -177,8 +178,8 @@ impl Sessions {
     /// Copies a notebook, open or not. Cells that run go on.
     ///
     /// # Errors
-    /// `Refused` when the new name is taken, another program has it open, or the disk refuses.
-    pub async fn duplicate(&self, name: &str, to: &str) -> Result<(), Refused> {
+    /// `Problem` when the new name is taken, another program has it open, or the disk refuses.
+    pub async fn duplicate(&self, name: &str, to: &str) -> Result<(), Problem> {
         let (from, to) = (self.dir_of(name), self.dir_of(to));
         match self.get(name) {
             Some(session) => session.copy_to(to).await,
@@ -189,8 +190,8 @@ impl Sessions {
     /// Gives a notebook another name. It is closed for that, and its clients are told.
     ///
     /// # Errors
-    /// `Refused` when the new name is taken, another program has it open, or the disk refuses.
-    pub async fn rename(&self, name: &str, to: &str) -> Result<(), Refused> {
+    /// `Problem` when the new name is taken, another program has it open, or the disk refuses.
+    pub async fn rename(&self, name: &str, to: &str) -> Result<(), Problem> {
         self.leave(name, CloseReason::Renamed(to.to_owned())).await;
         let (from, dir, key) = (self.dir_of(name), self.dir_of(to), self.config.key.clone());
         let names = (name.to_owned(), to.to_owned());
@@ -200,8 +201,8 @@ impl Sessions {
     /// Moves a notebook into the trash. It is closed for that, and its clients are told.
     ///
     /// # Errors
-    /// `Refused` when another program has it open, or the disk refuses.
-    pub async fn remove(&self, name: &str) -> Result<(), Refused> {
+    /// `Problem` when another program has it open, or the disk refuses.
+    pub async fn remove(&self, name: &str) -> Result<(), Problem> {
         self.leave(name, CloseReason::Deleted).await;
         let dir = self.dir_of(name);
         self.on_disk(move || store::discard(&dir)).await
@@ -220,8 +221,8 @@ impl Sessions {
     /// Makes a notebook of what is in the trash, under a name that is free.
     ///
     /// # Errors
-    /// `Refused` when it is not there, the name is taken, or the disk refuses.
-    pub async fn restore(&self, id: &str, to: &str) -> Result<(), Refused> {
+    /// `Problem` when it is not there, the name is taken, or the disk refuses.
+    pub async fn restore(&self, id: &str, to: &str) -> Result<(), Problem> {
         let (shelf, id, dir) = (self.config.dir.clone(), id.to_owned(), self.dir_of(to));
         self.on_disk(move || store::restore(&shelf, &id, &dir)).await
     }
@@ -229,8 +230,8 @@ impl Sessions {
     /// Removes what is in the trash for good.
     ///
     /// # Errors
-    /// `Refused` when it is not there, or the disk refuses.
-    pub async fn purge(&self, id: &str) -> Result<(), Refused> {
+    /// `Problem` when it is not there, or the disk refuses.
+    pub async fn purge(&self, id: &str) -> Result<(), Problem> {
         let (shelf, id) = (self.config.dir.clone(), id.to_owned());
         self.on_disk(move || store::purge(&shelf, &id)).await
     }
@@ -248,8 +249,9 @@ impl Sessions {
     async fn on_disk(
         &self,
         work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
-    ) -> Result<(), Refused> {
-        let lost = |lost: Lost| Refused::new("kernel", "change the directory", lost.to_string(), "try again");
+    ) -> Result<(), Problem> {
+        let lost =
+            |lost: Lost| Problem::new(Kind::Kernel, "change the directory", lost.to_string(), "try again");
         Ok(self.threads.run(work).await.map_err(lost)??)
     }
 

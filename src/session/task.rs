@@ -9,7 +9,8 @@ use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
 use super::{Home, NotebookConfig, Session, measure};
 use crate::allocator;
 use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
-use crate::notebook::{DiskStatus, Event, ExecId, Fact, Live, Notebook, Refused, Reply, StateId};
+use crate::notebook::{DiskStatus, Event, ExecId, Fact, Live, Notebook, Reply, StateId};
+use crate::problem::{Kind, Problem};
 use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
 use crate::threads::Threads;
 use futures_util::FutureExt;
@@ -209,7 +210,7 @@ fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
         _ => "keep what was done".into(),
     };
     let how = format!("{}; it is done in memory, and is saved when this is over", trouble.how);
-    Reply::Refused(Refused::new("disk", what, trouble.why.clone(), how))
+    Reply::Refused(Problem::new(Kind::Disk, what, trouble.why.clone(), how))
 }
 
 impl Task {
@@ -360,13 +361,13 @@ impl Task {
             }
             Ask::KeepLinks(links, done) => self.store.keep_links(links, move |kept| {
                 // Whoever wanted it may have gone.
-                let _ = done.send(kept.map_err(Refused::from));
+                let _ = done.send(kept.map_err(Problem::from));
             }),
             Ask::Copy(dir, done) => {
                 let store = self.store.clone();
                 self.threads.spawn(move || {
                     // Whoever wanted it may have gone.
-                    let _ = done.send(store.copy_to(&dir).map_err(Refused::from));
+                    let _ = done.send(store.copy_to(&dir).map_err(Problem::from));
                 });
             }
             Ask::SetAside(done) => self.set_aside(done),
@@ -380,7 +381,7 @@ impl Task {
         }
     }
 
-    fn set_aside(&mut self, done: oneshot::Sender<Result<(), Refused>>) {
+    fn set_aside(&mut self, done: oneshot::Sender<Result<(), Problem>>) {
         self.feed(Input::StopRuns);
         let notebook = self.machine.notebook();
         let is_empty = notebook.states().all(|state| state.id.is_root())
@@ -394,7 +395,7 @@ impl Task {
         let store = self.store.clone();
         self.threads.spawn(move || {
             // Whoever wanted it may have gone.
-            let _ = done.send(store.set_aside().map_err(Refused::from));
+            let _ = done.send(store.set_aside().map_err(Problem::from));
             store.prune_trash();
         });
     }
@@ -638,13 +639,13 @@ mod tests {
             let mut events = session.subscribe(None).await.unwrap().events;
             assert_eq!(session.ask(draft(&format!("draft {round}"))).await, Reply::Done);
             let failed = session.read(|notebook| assert!(notebook.name().is_empty(), "as it should")).await;
-            assert_eq!(failed.unwrap_err().code, "closed");
+            assert_eq!(failed.unwrap_err().kind, Kind::Closed);
             // Who listened is told by the end of the stream.
             while events.recv().await.is_some() {}
             assert_eq!(session.read(|notebook| notebook.drafts().count()).await, Ok(round + 1));
         }
         session.close().await;
-        assert_eq!(session.read(|_| ()).await.unwrap_err().code, "closed");
+        assert_eq!(session.read(|_| ()).await.unwrap_err().kind, Kind::Closed);
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

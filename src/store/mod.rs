@@ -30,7 +30,8 @@ pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, 
 pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
 
 use crate::blobs::Blobs;
-use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Notebook, Parts, Refused, StateId};
+use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Notebook, Parts, StateId};
+use crate::problem::{Kind, Problem};
 use key::Seal;
 use open::Paths;
 use std::path::{Path, PathBuf};
@@ -53,10 +54,10 @@ pub struct StoreError {
     pub is_unwritten: bool,
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let code = if error.is_unwritten { "disk" } else { "conflict" };
-        Self::new(code, error.what, error.why, error.how)
+        let kind = if error.is_unwritten { Kind::Disk } else { Kind::Conflict };
+        Self::new(kind, error.what, error.why, error.how)
     }
 }
 

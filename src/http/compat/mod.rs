@@ -14,10 +14,11 @@ use super::AppState;
 use super::ask::{find, param, unexpected};
 use super::auth::Access;
 use super::body::{Json, NoBody};
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::guard::Caller;
 use super::routes::MatchedRoute;
-use crate::notebook::{Base, Command, ExecId, Notebook, OnError, Refused, Reply, RunStatus, State};
+use crate::notebook::{Base, Command, ExecId, Notebook, OnError, Reply, RunStatus, State};
+use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -81,7 +82,7 @@ pub(crate) async fn execute(
     app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<Execute>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let exec_id = ExecId::new(wish.exec_id);
     let warnings = if wish.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
     let code = wish.code.unwrap_or_default();
@@ -114,12 +115,12 @@ pub(super) async fn executed(
     run: Command,
     state_name: String,
     warnings: Vec<String>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let keeps = matches!(run, Command::Run { on_error: OnError::Keep, .. });
     match super::ask::ask(app.start.clone(), app.admit(access, run)?).await? {
         Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
-            Err(Refused::new("busy", format!("run {exec_id}"), error.evalue, how).into())
+            Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how).into())
         }
         Reply::Ended { status, state_name, error, symbols, keepable, outputs, warnings: seen, .. } => {
             // A client that did not ask for a partial state is told of none, even where one was kept since.
@@ -128,10 +129,10 @@ pub(super) async fn executed(
             Ok(HttpResponse::Ok().json(ended.with_warnings([warnings, seen].concat())))
         }
         // The state was there a moment ago, and is what the request named.
-        Reply::Refused(refused) if refused.code == "not_found" => {
+        Reply::Refused(refused) if refused.kind == Kind::NotFound => {
             Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", state_name)))
         }
-        Reply::Refused(refused) if refused.code == "lost" => {
+        Reply::Refused(refused) if refused.kind == Kind::Lost => {
             let why = format!("{}; {}", refused.why, refused.how);
             Ok(HttpResponse::Ok().json(Executed::not_begun("StateLost", why)))
         }
@@ -146,7 +147,7 @@ async fn base(
     exec_id: &ExecId,
     code: &str,
     state_name: &str,
-) -> Result<Option<Base>, HttpError> {
+) -> Result<Option<Base>, Problem> {
     let (exec_id, code, state_name) = (exec_id.clone(), code.to_owned(), state_name.to_owned());
     let look = move |notebook: &Notebook| {
         let earlier = notebook.run(&exec_id).filter(|run| run.code == code).map(|run| run.on.clone());
@@ -157,7 +158,7 @@ async fn base(
 
 /// Lists the states' names, in creation order.
 #[utoipa::path(get, path = "/states", tag = "kernel", responses((status = 200, body = StateNames)))]
-pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
     let states = app.start.read(|notebook| notebook.names().map(str::to_owned).collect()).await?;
     Ok(HttpResponse::Ok().json(StateNames { states }))
 }
@@ -171,7 +172,7 @@ pub(crate) async fn state(
     app: web::Data<AppState>,
     caller: Caller,
     found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let name = param(&found, 0).to_owned();
     let State { id: state, created_at, .. } = find(&app.start, &name).await?;
     match app.ask(&app.start, caller.access()?, Command::ListVariables { state }).await? {
@@ -192,7 +193,7 @@ pub(crate) async fn delete_state(
     caller: Caller,
     found: MatchedRoute,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let name = param(&found, 0).to_owned();
     let state = find(&app.start, &name).await?.id;
     match app.ask(&app.start, caller.access()?, Command::DeleteState { state, subtree: false }).await? {
@@ -207,7 +208,7 @@ pub(crate) async fn reset(
     app: web::Data<AppState>,
     caller: Caller,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     match app.ask(&app.start, caller.access()?, Command::Reset).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Status { status: "ok" })),
         other => Err(unexpected(other)),
@@ -222,7 +223,7 @@ pub(crate) async fn interrupt(
     app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<Interrupt>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     match app
         .ask(&app.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(wish.exec_id) })
         .await?

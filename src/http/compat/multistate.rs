@@ -5,12 +5,12 @@ use super::answer::Executed;
 use super::{AppState, executed};
 use crate::http::ask::{self, find, unexpected};
 use crate::http::body::Json;
-use crate::http::error::{ErrorBody, HttpError};
+use crate::http::error::ErrorBody;
 use crate::http::guard::Caller;
 use crate::notebook::{
-    Base, Command, Digests, ExecId, OnError, Reading, Rebuild, Refused, Reply, Residency, RunStatus, State,
-    StateId,
+    Base, Command, Digests, ExecId, OnError, Reading, Rebuild, Reply, Residency, RunStatus, State, StateId,
 };
+use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
@@ -123,7 +123,7 @@ pub(crate) async fn multistate_execute(
     app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<MultistateExecute>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let mut reads = Vec::new();
     let not_found =
         |name: &str| Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", name.to_owned())));
@@ -180,7 +180,7 @@ pub(crate) async fn symbol_hashes(
     app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<SymbolHashes>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     if wish.hash_algo.as_deref().is_some_and(|algo| algo != "full") {
         return Err(bad("hash variables".into(), "the only hash_algo is \"full\""));
     }
@@ -207,7 +207,7 @@ pub(crate) async fn alias_groups(
     app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<AliasGroups>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let state = find(&app.start, &wish.state_name).await?;
     Ok(HttpResponse::Ok().json(groups(&app, &caller, &state.id).await?))
 }
@@ -227,14 +227,14 @@ pub(crate) async fn rebuild_state(
     app: web::Data<AppState>,
     caller: Caller,
     Json(wish): Json<RebuildState>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let what = format!("make a state of {:?} and {:?}", wish.input_state, wish.source_state);
     let input = find(&app.start, &wish.input_state).await?;
     let source = find(&app.start, &wish.source_state).await?;
     let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
     if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
         let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
-        return Err(Refused::new("lost", what, why, "replay it, or run the cells again").into());
+        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again").into());
     }
     let is_name = |name: &&String| name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.is_empty();
     let mut take: Vec<String> = wish.source_vars.iter().filter(is_name).cloned().collect();
@@ -276,20 +276,20 @@ pub(crate) async fn rebuild_state(
                 None if status == RunStatus::Interrupted => "it was interrupted".into(),
                 None => "its run ended without saying why".into(),
             };
-            Err(Refused::new("conflict", what, why, how).into())
+            Err(Problem::new(Kind::Conflict, what, why, how).into())
         }
         other => Err(unexpected(other)),
     }
 }
 
-async fn groups(app: &AppState, caller: &Caller, state: &StateId) -> Result<Groups, HttpError> {
+async fn groups(app: &AppState, caller: &Caller, state: &StateId) -> Result<Groups, Problem> {
     let Digests { groups, fingerprints, .. } = digests(app, caller, state).await?;
     let known = fingerprints.into_iter().zip(&groups);
     let fingerprints = known.map(|(one, group)| one.unwrap_or_else(|| unlike_all(state, group))).collect();
     Ok(Groups { groups, fingerprints })
 }
 
-async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Digests, HttpError> {
+async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Digests, Problem> {
     match app.ask(&app.start, caller.access()?, Command::Digest { state: state.clone() }).await? {
         Reply::Digested { digests } => Ok(digests),
         other => Err(unexpected(other)),
@@ -307,7 +307,7 @@ fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn id_of(app: &AppState, name: &str) -> Result<Option<StateId>, HttpError> {
+async fn id_of(app: &AppState, name: &str) -> Result<Option<StateId>, Problem> {
     let name = name.to_owned();
     Ok(app.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await?)
 }
@@ -317,6 +317,6 @@ fn names(code: &str, name: &str) -> bool {
     !name.is_empty() && code.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name)
 }
 
-fn bad(what: String, why: &str) -> HttpError {
-    Refused::new("bad_request", what, why, "see docs/api.md").into()
+fn bad(what: String, why: &str) -> Problem {
+    Problem::new(Kind::BadRequest, what, why, "see docs/api.md").into()
 }

@@ -25,7 +25,7 @@ const DATA_CSP: &str =
 
 /// What an answer is to the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Content {
     /// A page of ours.
     Page,
     /// The frame in which outputs run.
@@ -37,12 +37,12 @@ pub(crate) enum Kind {
 }
 
 /// Puts the headers on.
-pub(crate) fn harden(headers: &mut HeaderMap, kind: Kind) {
-    let csp = match kind {
-        Kind::Page => PAGE_CSP,
-        Kind::Frame => FRAME_CSP,
-        Kind::Asset => ASSET_CSP,
-        Kind::Data => DATA_CSP,
+pub(crate) fn harden(headers: &mut HeaderMap, content: Content) {
+    let csp = match content {
+        Content::Page => PAGE_CSP,
+        Content::Frame => FRAME_CSP,
+        Content::Asset => ASSET_CSP,
+        Content::Data => DATA_CSP,
     };
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, csp),
@@ -53,7 +53,7 @@ pub(crate) fn harden(headers: &mut HeaderMap, kind: Kind) {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let lasting = kind == Kind::Asset && headers.contains_key(CACHE_CONTROL);
+    let lasting = content == Content::Asset && headers.contains_key(CACHE_CONTROL);
     if !lasting {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }

@@ -16,9 +16,9 @@ pub(crate) use throttle::Throttle;
 use super::AppState;
 use super::auth::Access;
 use super::connection_limit::{Busy, Line};
-use super::error::HttpError;
 use super::pages;
 use super::routes::{self, Body, Least, MatchedRoute, Nowhere, Subject};
+use crate::problem::{Kind, Problem};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::{
@@ -30,7 +30,7 @@ use actix_web::middleware::Next;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
 use credential::Shown;
 use futures_util::FutureExt;
-use headers::Kind;
+use headers::Content;
 use std::future::{Ready, ready};
 use std::panic::AssertUnwindSafe;
 
@@ -48,7 +48,7 @@ impl Caller {
     ///
     /// # Errors
     /// 401 on a public route, where nobody was asked.
-    pub(crate) fn access(&self) -> Result<&Access, HttpError> {
+    pub(crate) fn access(&self) -> Result<&Access, Problem> {
         self.access.as_ref().ok_or_else(unauthorized)
     }
 }
@@ -67,8 +67,11 @@ pub(crate) async fn guard(
         }
         Err(denied) => {
             let answer = denied.answer(&request);
-            let kind =
-                if answer.headers().get(CONTENT_TYPE).is_some_and(is_html) { Kind::Page } else { Kind::Data };
+            let kind = if answer.headers().get(CONTENT_TYPE).is_some_and(is_html) {
+                Content::Page
+            } else {
+                Content::Data
+            };
             (kind, request.into_response(answer))
         }
     };
@@ -86,21 +89,21 @@ async fn pass(
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     match AssertUnwindSafe(next.call(request)).catch_unwind().await {
         Ok(answer) => answer.map(ServiceResponse::map_into_boxed_body),
-        Err(_) => Err(HttpError::internal("a part of the server failed").into()),
+        Err(_) => Err(Problem::internal("a part of the server failed").into()),
     }
 }
 
 /// A request that may not pass.
 struct Denied {
-    error: HttpError,
+    error: Problem,
     /// Set with `NoSuchPath` and its kin: the methods that are possible.
     allow: Option<String>,
     /// Whether a browser that came from another site may have kept our cookie back.
     retry_from_here: bool,
 }
 
-impl From<HttpError> for Denied {
-    fn from(error: HttpError) -> Self {
+impl From<Problem> for Denied {
+    fn from(error: Problem) -> Self {
         Self { error, allow: None, retry_from_here: false }
     }
 }
@@ -108,7 +111,7 @@ impl From<HttpError> for Denied {
 impl Denied {
     fn answer(&self, request: &ServiceRequest) -> HttpResponse {
         let for_a_person = *request.method() == Method::GET && wants_html(request.headers());
-        let mut response = match self.error.status() {
+        let mut response = match self.error.status_code() {
             status @ StatusCode::UNAUTHORIZED if for_a_person => {
                 if self.retry_from_here {
                     pages::exchange(status)
@@ -124,7 +127,7 @@ impl Denied {
         if let Some(allow) = self.allow.as_deref().and_then(|a| HeaderValue::from_str(a).ok()) {
             response.headers_mut().insert(ALLOW, allow);
         }
-        if self.error.status() == StatusCode::SERVICE_UNAVAILABLE {
+        if self.error.status_code() == StatusCode::SERVICE_UNAVAILABLE {
             // There are too many connections.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -138,11 +141,11 @@ impl Denied {
 }
 
 /// What the answer will be to the browser, and whether the request has shown a valid credential.
-fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
+fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     let app =
-        request.app_data::<web::Data<AppState>>().cloned().ok_or_else(|| HttpError::internal("no app"))?;
+        request.app_data::<web::Data<AppState>>().cloned().ok_or_else(|| Problem::internal("no app"))?;
     let found = routes::find(request.method(), request.uri().path());
-    let is_page = found.as_ref().is_ok_and(|f| f.route().kind == Kind::Page);
+    let is_page = found.as_ref().is_ok_and(|f| f.route().content == Content::Page);
 
     let host = app.hosts.check(request.head())?;
     if *request.method() == Method::OPTIONS {
@@ -176,7 +179,7 @@ fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
     }
     check_body(request, &found, by_cookie)?;
 
-    let (kind, is_known) = (found.route().kind, access.is_some());
+    let (kind, is_known) = (found.route().content, access.is_some());
     routes::remember(request, found);
     request.extensions_mut().insert(Caller { access, token_in_url });
     Ok((kind, is_known))
@@ -184,7 +187,7 @@ fn check(request: &mut ServiceRequest) -> Result<(Kind, bool), Denied> {
 
 /// Who shows this. Of several browser sessions the strongest counts that opens the notebook in question: one that came
 /// later takes nothing away.
-fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, HttpError> {
+fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
     let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
     let access = match shown {
@@ -212,7 +215,7 @@ pub(crate) fn session_cookies(request: &HttpRequest, app: &AppState) -> Vec<(Str
 
 /// A page that was opened from another site came without our cookie. It may have one all the same: it is shown the
 /// exchange page, which asks again from here.
-fn elsewhere(error: HttpError, request: &ServiceRequest, is_page: bool) -> Denied {
+fn elsewhere(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
     let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
     Denied { error, allow: None, retry_from_here }
 }
@@ -226,7 +229,7 @@ fn concerned<'a>(app: &'a AppState, found: &'a MatchedRoute) -> Option<&'a str> 
 }
 
 /// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with it.
-fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -> Result<(), HttpError> {
+fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let body = found.route().body;
     if !has_body(headers) {
@@ -239,7 +242,7 @@ fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -
         };
     }
     if body == Body::No {
-        return Err(HttpError::bad_request(
+        return Err(Problem::bad_request(
             "read the request",
             format!("a {method} here has no body"),
             "leave it out",
@@ -313,12 +316,11 @@ fn is_html(content_type: &HeaderValue) -> bool {
 
 fn no_route(method: &Method, nowhere: Nowhere) -> Denied {
     match nowhere {
-        Nowhere::NoSuchPath => HttpError::not_found("find the path", "there is nothing there").into(),
+        Nowhere::NoSuchPath => Problem::not_found("find the path", "there is nothing there").into(),
         Nowhere::OtherMethods(methods) => {
             let allow = methods.iter().map(|m| m.as_str()).collect::<Vec<_>>().join(", ");
-            let error = HttpError::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "method_not_allowed",
+            let error = Problem::new(
+                Kind::MethodNotAllowed,
                 format!("{method} it"),
                 "the path has no such method",
                 format!("use {allow}"),
@@ -328,51 +330,40 @@ fn no_route(method: &Method, nowhere: Nowhere) -> Denied {
     }
 }
 
-fn unauthorized() -> HttpError {
-    HttpError::new(
-        StatusCode::UNAUTHORIZED,
-        "unauthorized",
+fn unauthorized() -> Problem {
+    Problem::new(
+        Kind::Unauthorized,
         "let the request in",
         "it shows no valid token or session",
         "open the address that was printed at start, or send `Authorization: Bearer TOKEN`",
     )
 }
 
-fn too_many_failures() -> HttpError {
-    HttpError::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "too_many_failures",
+fn too_many_failures() -> Problem {
+    Problem::new(
+        Kind::TooManyFailures,
         "let the request in",
         "too many wrong tokens came lately",
         "wait a second; a right token is let in at any time",
     )
-    .retry_after(1)
 }
 
-fn forbidden(why: impl Into<String>) -> HttpError {
-    HttpError::new(
-        StatusCode::FORBIDDEN,
-        "forbidden",
-        "do what was asked",
-        why,
-        "ask the owner for a link that may",
-    )
+fn forbidden(why: impl Into<String>) -> Problem {
+    Problem::new(Kind::Forbidden, "do what was asked", why, "ask the owner for a link that may")
 }
 
-fn no_cors() -> HttpError {
-    HttpError::new(
-        StatusCode::FORBIDDEN,
-        "no_cors",
+fn no_cors() -> Problem {
+    Problem::new(
+        Kind::NoCors,
         "answer a preflight",
         "no other page may use this server",
         "call it from its own page or from a program",
     )
 }
 
-fn unsupported(why: &str) -> HttpError {
-    HttpError::new(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "unsupported_media_type",
+fn unsupported(why: &str) -> Problem {
+    Problem::new(
+        Kind::UnsupportedMediaType,
         "read the body",
         why,
         "send it plain, with the content type that /api/openapi.json names",
@@ -380,8 +371,8 @@ fn unsupported(why: &str) -> HttpError {
 }
 
 impl FromRequest for Caller {
-    type Error = HttpError;
-    type Future = Ready<Result<Self, HttpError>>;
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(request.extensions().get::<Self>().cloned().ok_or_else(unauthorized))
@@ -389,8 +380,8 @@ impl FromRequest for Caller {
 }
 
 impl FromRequest for MatchedRoute {
-    type Error = HttpError;
-    type Future = Ready<Result<Self, HttpError>>;
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(request.extensions().get::<Self>().cloned().ok_or_else(unauthorized))

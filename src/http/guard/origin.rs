@@ -3,9 +3,8 @@
 //! `Host` stops DNS rebinding, `Origin` and `Sec-Fetch-Site` stop other pages, those of other ports of this machine
 //! too: they are of the same *site* and their requests carry our cookie. Forwarding headers are not looked at.
 
-use super::super::error::HttpError;
+use crate::problem::{Kind, Problem};
 use actix_web::dev::RequestHead;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -41,7 +40,7 @@ impl Hosts {
     }
 
     /// Whether the request is for one of our names, said once. Answers that name.
-    pub(crate) fn check(&self, head: &RequestHead) -> Result<String, HttpError> {
+    pub(crate) fn check(&self, head: &RequestHead) -> Result<String, Problem> {
         let host = one(&head.headers, &HOST).ok().flatten().map(str::to_ascii_lowercase);
         let host = host.filter(|h| self.accepted.contains(h)).ok_or_else(misdirected)?;
         // `GET http://other/ HTTP/1.1`: the authority in the first line counts as much as the header.
@@ -52,7 +51,7 @@ impl Hosts {
     }
 
     /// Whether an `Origin`, if there is one, is our own under the name that was called.
-    pub(crate) fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<(), HttpError> {
+    pub(crate) fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<(), Problem> {
         let own = |origin: &str| {
             let http = origin.strip_prefix("http://") == Some(host);
             let https =
@@ -69,7 +68,7 @@ impl Hosts {
 
 /// Whether the browser says that the request comes from our own page or from nowhere. A page may be opened from
 /// anywhere (`is_page`): that is what a link is.
-pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(), HttpError> {
+pub(crate) fn check_fetch_site(headers: &HeaderMap, is_page: bool) -> Result<(), Problem> {
     match one(headers, &SEC_FETCH_SITE) {
         Ok(None | Some("same-origin" | "none")) => Ok(()),
         Ok(Some("same-site" | "cross-site")) if is_page && is_visit(headers) => Ok(()),
@@ -97,20 +96,18 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
     }
 }
 
-fn misdirected() -> HttpError {
-    HttpError::new(
-        StatusCode::MISDIRECTED_REQUEST,
-        "misdirected",
+fn misdirected() -> Problem {
+    Problem::new(
+        Kind::Misdirected,
         "find the server that is asked",
         "the Host is not a name of this one",
         "use the address that was printed at start, or start with --reachable-as HOST:PORT",
     )
 }
 
-fn foreign(why: &str) -> HttpError {
-    HttpError::new(
-        StatusCode::FORBIDDEN,
-        "foreign_origin",
+fn foreign(why: &str) -> Problem {
+    Problem::new(
+        Kind::ForeignOrigin,
         "accept the request",
         why,
         "send it from this server's own page, or from a program without browser headers",

@@ -2,7 +2,8 @@
 
 use super::super::auth::Scope;
 use super::super::json;
-use crate::notebook::{Command, Refused, Reply};
+use crate::notebook::{Command, Reply};
+use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub(super) struct Up {
 
 impl Up {
     /// Reads one message. A message that cannot be read is answered with its number, if it has one.
-    pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Refused)> {
+    pub(super) fn parse(text: &str) -> Result<Self, (Option<u64>, Problem)> {
         let mut fields: serde_json::Map<String, Value> =
             json::parse(text.as_bytes()).map_err(|e| (None, unreadable(&e.to_string())))?;
         let id = fields.remove("id").and_then(|id| id.as_u64());
@@ -33,8 +34,8 @@ impl Up {
     }
 }
 
-fn unreadable(why: &str) -> Refused {
-    Refused::new("bad_request", "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
+fn unreadable(why: &str) -> Problem {
+    Problem::new(Kind::BadRequest, "read a message", why, r#"send JSON like {"id": 7, "do": "run", …}"#)
 }
 
 /// Whether a command goes in however many are under way: what stops a run must not wait for runs.
@@ -43,9 +44,9 @@ pub(super) fn is_urgent(command: &Command) -> bool {
 }
 
 /// Too many commands of one client are under way.
-pub(super) fn too_many(limit: usize) -> Refused {
-    Refused::new(
-        "busy",
+pub(super) fn too_many(limit: usize) -> Problem {
+    Problem::new(
+        Kind::Busy,
         "carry out the command",
         format!("{limit} of yours are under way"),
         "wait for some to end",
@@ -65,7 +66,7 @@ pub(super) fn reply(id: u64, answer: &Reply) -> String {
 }
 
 /// The refusal of a message, as text; without a number when the message had none.
-pub(super) fn refusal(id: Option<u64>, refused: Refused) -> String {
+pub(super) fn refusal(id: Option<u64>, refused: Problem) -> String {
     down(id, &Reply::Refused(refused))
 }
 
@@ -107,7 +108,7 @@ mod tests {
             (r#"{"id":7,"id":8,"do":"reset"}"#, None),
         ] {
             let (own, refused) = Up::parse(text).unwrap_err();
-            assert_eq!((own, refused.code), (id, "bad_request"), "{text}");
+            assert_eq!((own, refused.kind), (id, Kind::BadRequest), "{text}");
         }
     }
 
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(you(Scope::View), r#"{"you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(
-            refusal(None, Refused::new("busy", "w", "y", "h")),
+            refusal(None, Problem::new(Kind::Busy, "w", "y", "h")),
             r#"{"reply":null,"kind":"refused","code":"busy","what":"w","why":"y","how":"h"}"#
         );
     }

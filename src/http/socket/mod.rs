@@ -12,10 +12,10 @@ mod waiting;
 
 use super::AppState;
 use super::auth::Access;
-use super::error::HttpError;
 use super::guard::{Caller, query_value};
 use super::routes::MatchedRoute;
 use crate::notebook::Command;
+use crate::problem::Problem;
 use crate::session::{CloseReason, Missed, Position, Session, Subscription, Visit};
 use actix_web::dev::Payload;
 use actix_web::web::Bytes;
@@ -64,7 +64,7 @@ pub(crate) async fn open(
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
     let name = found.params.first().map(String::as_str).unwrap_or_default();
-    let session = AppState::notebook(&app, name).await.map_err(HttpError::from)?;
+    let session = AppState::notebook(&app, name).await.map_err(Problem::from)?;
     let since = position(request.query_string())?;
 
     let verdict = Verdict::default();
@@ -77,8 +77,8 @@ pub(crate) async fn open(
         .aggregate_continuations()
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
-    let permit = app.whole_for(&access, 1).await.map_err(HttpError::from)?;
-    let subscription = session.subscribe(since).await.map_err(HttpError::from)?;
+    let permit = app.whole_for(&access, 1).await.map_err(Problem::from)?;
+    let subscription = session.subscribe(since).await.map_err(Problem::from)?;
     let permit = permit.filter(|_| matches!(subscription.missed, Missed::Whole(_)));
     let visit = Rc::new(session.visit(access.scope.word()));
     let talk = Talk { app, access, session, visit, verdict, bytes, permit: Cell::new(permit) };
@@ -87,13 +87,13 @@ pub(crate) async fn open(
 }
 
 /// Where the client says it stands; none: at the beginning.
-fn position(query: &str) -> Result<Option<Position>, HttpError> {
+fn position(query: &str) -> Result<Option<Position>, Problem> {
     match (query_value(query, "epoch"), query_value(query, "seq")) {
         (None, None) => Ok(None),
         (Some(epoch), Some(seq)) if seq.parse::<u64>().is_ok() => {
             Ok(Some(Position { epoch, seq: seq.parse().unwrap_or_default() }))
         }
-        _ => Err(HttpError::bad_request(
+        _ => Err(Problem::bad_request(
             "join the notebook's events",
             "a position is an epoch and the number of the last event",
             "give both `epoch` and `seq`, or neither",

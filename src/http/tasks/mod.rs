@@ -7,13 +7,11 @@ mod literal;
 use super::AppState;
 use super::ask::{find, param, unexpected};
 use super::body::{Json, NoBody};
-use super::error::{ErrorBody, HttpError};
+use super::error::ErrorBody;
 use super::guard::{Caller, query_value};
 use super::routes::MatchedRoute;
-use crate::notebook::{
-    Base, Command, ExecId, OnError, Refused, Reply, Residency, State, StateId, TaskCheckpoint,
-};
-use actix_web::http::StatusCode;
+use crate::notebook::{Base, Command, ExecId, OnError, Reply, Residency, State, StateId, TaskCheckpoint};
+use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -97,7 +95,7 @@ pub(crate) async fn save(
     caller: Caller,
     found: MatchedRoute,
     Json(wish): Json<TaskWish>,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let state = match &wish.state {
         Some(text) => Some(find(&app.start, text).await?.id),
         None => None,
@@ -116,7 +114,7 @@ pub(crate) async fn save(
     get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskView))
 )]
-pub(crate) async fn list(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn list(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
     let task_id = param(&found, 0).to_owned();
     let wanted = task_id.clone();
     let checkpoints =
@@ -130,7 +128,7 @@ pub(crate) async fn list(app: web::Data<AppState>, found: MatchedRoute) -> Resul
     get, path = "/api/tasks/{task_id}/checkpoints/latest", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskCheckpoint), (status = 404, description = "No such task", body = ErrorBody))
 )]
-pub(crate) async fn latest(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn latest(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
     Ok(HttpResponse::Ok().json(look_up(&app, param(&found, 0), None).await?))
 }
 
@@ -143,10 +141,7 @@ pub(crate) async fn latest(app: web::Data<AppState>, found: MatchedRoute) -> Res
         (status = 404, description = "No such task or version", body = ErrorBody),
     )
 )]
-pub(crate) async fn version(
-    app: web::Data<AppState>,
-    found: MatchedRoute,
-) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn version(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
     Ok(HttpResponse::Ok().json(look_up(&app, param(&found, 0), Some(param(&found, 1))).await?))
 }
 
@@ -170,7 +165,7 @@ pub(crate) async fn restore(
     caller: Caller,
     found: MatchedRoute,
     _: NoBody,
-) -> Result<HttpResponse, HttpError> {
+) -> Result<HttpResponse, Problem> {
     let checkpoint = look_up(&app, param(&found, 0), Some(param(&found, 1))).await?;
     let replay = query_value(request.query_string(), "replay").is_some_and(|v| v == "true");
     let state = match &checkpoint.state {
@@ -183,7 +178,7 @@ pub(crate) async fn restore(
 }
 
 /// A version of a task's checkpoints, or the newest.
-async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, HttpError> {
+async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, Problem> {
     let number = version.map(|v| v.parse::<u64>().ok());
     let wanted = task_id.to_owned();
     let look = move |notebook: &crate::notebook::Notebook| {
@@ -203,13 +198,13 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
         };
         let how = "see GET /api/tasks/{task_id}/checkpoints for what there is";
         let what = format!("find {which} of task {task_id:?}");
-        HttpError::new(StatusCode::NOT_FOUND, "checkpoint_error", what, why, how)
+        Problem::new(Kind::CheckpointError, what, why, how)
     })
 }
 
 /// Makes sure that a state can be run against.
-async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool) -> Result<State, HttpError> {
-    let lost = |why: &str, how: &str| Refused::new("lost", format!("restore state {id}"), why, how);
+async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool) -> Result<State, Problem> {
+    let lost = |why: &str, how: &str| Problem::new(Kind::Lost, format!("restore state {id}"), why, how);
     let wanted = id.clone();
     let state = app.start.read(move |notebook| notebook.state(&wanted).cloned()).await?;
     let state = state.filter(|s| s.residency != Residency::Deleted);
@@ -233,7 +228,7 @@ async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool)
 }
 
 /// Grows a state from the root in which the values are variables.
-async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, HttpError> {
+async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, Problem> {
     let heading = format!("# Task {:?}, checkpoint {}\n", checkpoint.task_id, checkpoint.version);
     let run = Command::Run {
         exec_id: ExecId::new(format!("task-{}", uuid::Uuid::new_v4().simple())),
@@ -255,7 +250,7 @@ async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> R
         Reply::Ended { error, .. } => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
-            Err(Refused::new("kernel", what, why, "read its values, and set them yourself").into())
+            Err(Problem::new(Kind::Kernel, what, why, "read its values, and set them yourself").into())
         }
         other => Err(unexpected(other)),
     }

@@ -4,6 +4,7 @@
 use super::{Alarm, Effect, Machine};
 use crate::kernel::ProcId;
 use crate::notebook::{Live, Missing, Residency, RestoredFrom, Saving, State, StateId};
+use crate::problem::Kind;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -185,7 +186,7 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
         }
         self.memory.forget(id);
-        self.end_answers(id, "busy", "the state was let go, as memory is short");
+        self.end_answers(id, Kind::Busy, "the state was let go, as memory is short");
         if let Some(state) = self.notebook.state_mut(id) {
             (state.restored_from, state.memory_bytes) = (None, None);
         }

@@ -3,7 +3,8 @@
 
 use super::{Machine, Ticket};
 use crate::kernel::{ProcId, Role};
-use crate::notebook::{Digests, Refused, Reply, StateId};
+use crate::notebook::{Digests, Reply, StateId};
+use crate::problem::{Kind, Problem};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Of how many states digests are kept, and how many names they may have together.
@@ -69,7 +70,7 @@ impl Machine {
             let (what, how) =
                 (format!("read the variables of state {state}"), "print what you need in a cell");
             let why = "what reads them has failed";
-            return self.answer_all(tickets, &Reply::Refused(Refused::new("kernel", what, why, how)));
+            return self.answer_all(tickets, &Reply::Refused(Problem::new(Kind::Kernel, what, why, how)));
         };
         self.digesters.keep(state, digests.clone());
         self.answer_all(tickets, &Reply::Digested { digests });

@@ -1,9 +1,8 @@
 //! Drafts: made, changed, run into states, and moved along a line.
 
 use super::{Machine, not_found};
-use crate::notebook::{
-    Draft, DraftId, DraftKind, ExecId, Fact, Line, Refused, Reply, Residency, Run, StateId,
-};
+use crate::notebook::{Draft, DraftId, DraftKind, ExecId, Fact, Line, Reply, Residency, Run, StateId};
+use crate::problem::{Kind, Problem};
 use std::collections::HashSet;
 
 /// Limits of the drafts of a notebook, in number and in bytes of text: each snapshot sends all of them.
@@ -44,8 +43,8 @@ impl Machine {
             self.notebook.drafts().filter(|d| d.id != draft.id).map(|d| d.source.len()).sum::<usize>();
         if others + draft.source.len() > MAX_DRAFT_BYTES {
             let why = format!("the drafts of a notebook may hold {MAX_DRAFT_BYTES} bytes in all");
-            return Reply::Refused(Refused::new(
-                "too_large",
+            return Reply::Refused(Problem::new(
+                Kind::TooLarge,
                 format!("keep draft {}", draft.id),
                 why,
                 "delete some",
@@ -57,8 +56,8 @@ impl Machine {
         }
         if is_new && self.notebook.drafts().count() >= MAX_DRAFTS {
             let why = format!("the notebook holds {MAX_DRAFTS} drafts already");
-            return Reply::Refused(Refused::new(
-                "busy",
+            return Reply::Refused(Problem::new(
+                Kind::Busy,
                 format!("add draft {}", draft.id),
                 why,
                 "delete some",
@@ -70,12 +69,12 @@ impl Machine {
     }
 
     /// Whether a text grew from the version of its draft that is there.
-    fn check_base(&self, id: &DraftId, known: Option<&Draft>, base: Option<u64>) -> Result<(), Refused> {
+    fn check_base(&self, id: &DraftId, known: Option<&Draft>, base: Option<u64>) -> Result<(), Problem> {
         let what = format!("change draft {id}");
         match (known, base) {
             (Some(known), Some(base)) if known.version != base => {
                 let why = format!("it has version {}, and the text grew from {base}", known.version);
-                Err(Refused::new("conflict", what, why, "lay the two texts together and send the result"))
+                Err(Problem::new(Kind::Conflict, what, why, "lay the two texts together and send the result"))
             }
             (None, Some(base)) if base > 0 => Err(not_found("draft", id)),
             // Sent again after a broken line it would stand beside what it became.

@@ -13,7 +13,8 @@ use super::hangs::Hazards;
 use super::heads::Head;
 use super::{Alarm, Effect, Machine, not_found};
 use crate::kernel::{Exit, ProcId};
-use crate::notebook::{DraftId, ExecId, Fact, Live, Refused, Reply, Residency, Run, RunStatus, StateId};
+use crate::notebook::{DraftId, ExecId, Fact, Live, Reply, Residency, Run, RunStatus, StateId};
+use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -291,21 +292,21 @@ impl Machine {
     }
 }
 
-fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Refused {
+fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
     let what = format!("keep what run {} had set", run.exec_id);
     let how = "run it again: if it fails, keep it then, or ask for that with the run (on_error: \"keep\")";
     let minutes = HELD_FOR.as_secs() / 60;
     let (why, how) = match (run.status, known) {
         (RunStatus::Queued | RunStatus::Running, _) => {
-            return Refused::new("conflict", what, "it has not ended", "wait for it, or interrupt it");
+            return Problem::new(Kind::Conflict, what, "it has not ended", "wait for it, or interrupt it");
         }
         (_, Some(NotHeld::LeftNothing)) => {
             let why = "no line of it has run, or it has asked for its own end";
-            return Refused::new("lost", what, why, "mend the cell and run it again");
+            return Problem::new(Kind::Lost, what, why, "mend the cell and run it again");
         }
         (_, Some(NotHeld::SetNothing)) => {
             let why = "it failed in its first statement, which set nothing";
-            return Refused::new("lost", what, why, "go on from the state that it ran against");
+            return Problem::new(Kind::Lost, what, why, "go on from the state that it ran against");
         }
         (_, Some(NotHeld::Unfit(why))) => (why.clone(), "run it again without that"),
         (_, Some(NotHeld::Ended)) | (RunStatus::Crashed, None) => ("its process has ended".into(), how),
@@ -332,5 +333,5 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Refused {
             (why, how)
         }
     };
-    Refused::new("lost", what, why, how)
+    Problem::new(Kind::Lost, what, why, how)
 }

@@ -5,7 +5,8 @@
 
 use super::{Alarm, Effect, Machine, Ticket};
 use crate::kernel::{IntrospectKind, Introspected, ProcId, Role};
-use crate::notebook::{Refused, Reply, StateId};
+use crate::notebook::{Reply, StateId};
+use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -80,14 +81,14 @@ impl Machine {
             Some(process) => process,
             None => match self.make_answerer(state) {
                 Ok(process) => process,
-                Err(why) => return Some(refused(state, "busy", why)),
+                Err(why) => return Some(refused(state, Kind::Busy, why)),
             },
         };
         self.answerers.last += 1;
         let number = self.answerers.last;
         let answerer = self.answerers.all.get_mut(&process)?;
         if answerer.waiting.len() >= MAX_WAITING {
-            return Some(refused(state, "busy", "too many questions are waiting"));
+            return Some(refused(state, Kind::Busy, "too many questions are waiting"));
         }
         answerer.asked_ms = self.now_ms;
         answerer.waiting.insert(number, (ticket, sought));
@@ -100,7 +101,7 @@ impl Machine {
     fn make_answerer(&mut self, state: &StateId) -> Result<ProcId, &'static str> {
         if self.answerers.all.len() >= MAX_ANSWERERS {
             let idlest = self.answerers.idlest().ok_or("too many states are being asked about")?;
-            self.end_answerer(idlest, "busy", "it is not needed any more");
+            self.end_answerer(idlest, Kind::Busy, "it is not needed any more");
         }
         let frozen = self.source_of(state).ok_or("its process is being made again")?;
         let process = self.new_proc();
@@ -147,7 +148,7 @@ impl Machine {
             return;
         }
         let why = format!("it took longer than {} s", limit(sought).as_secs());
-        self.end_answerer(process, "timeout", &why);
+        self.end_answerer(process, Kind::Timeout, &why);
     }
 
     /// A process that answers may not be needed any longer.
@@ -156,7 +157,7 @@ impl Machine {
         let idle_ms = self.now_ms - answerer.asked_ms;
         let left_ms = IDLE.as_secs_f64() * 1000.0 - idle_ms;
         if left_ms <= 0.0 && answerer.waiting.is_empty() {
-            self.end_answerer(process, "busy", "it is not needed any more");
+            self.end_answerer(process, Kind::Busy, "it is not needed any more");
         } else {
             let again = Duration::from_secs_f64((left_ms / 1000.0).clamp(0.1, IDLE.as_secs_f64()));
             self.effects.push(Effect::Wake(again, Alarm::Unasked(process)));
@@ -164,18 +165,18 @@ impl Machine {
     }
 
     /// Ends a process that answers; who waits is told.
-    pub(super) fn end_answerer(&mut self, process: ProcId, code: &'static str, why: &str) {
+    pub(super) fn end_answerer(&mut self, process: ProcId, kind: Kind, why: &str) {
         let Some(answerer) = self.answerers.all.remove(&process) else { return };
         self.effects.push(Effect::Kill(process));
         for (ticket, _) in answerer.waiting.into_values() {
-            self.answer(ticket, refused(&answerer.state, code, why));
+            self.answer(ticket, refused(&answerer.state, kind, why));
         }
     }
 
     /// Ends what answers about a state.
-    pub(super) fn end_answers(&mut self, state: &StateId, code: &'static str, why: &str) {
+    pub(super) fn end_answers(&mut self, state: &StateId, kind: Kind, why: &str) {
         if let Some(process) = self.answerers.at(state) {
-            self.end_answerer(process, code, why);
+            self.end_answerer(process, kind, why);
         }
     }
 
@@ -183,7 +184,7 @@ impl Machine {
     pub(super) fn end_all_answers(&mut self) {
         let all: Vec<ProcId> = self.answerers.all.keys().copied().collect();
         for process in all {
-            self.end_answerer(process, "not_found", "the notebook was reset");
+            self.end_answerer(process, Kind::NotFound, "the notebook was reset");
         }
     }
 }
@@ -195,9 +196,9 @@ fn limit(sought: IntrospectKind) -> Duration {
     }
 }
 
-fn refused(state: &StateId, code: &'static str, why: impl Into<String>) -> Reply {
-    Reply::Refused(Refused::new(
-        code,
+fn refused(state: &StateId, kind: Kind, why: impl Into<String>) -> Reply {
+    Reply::Refused(Problem::new(
+        kind,
         format!("answer a question about state {state}"),
         why,
         "go on, and ask again",

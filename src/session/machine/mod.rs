@@ -36,8 +36,9 @@ mod tests;
 
 use crate::kernel::{Cell, Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, Seen, Wanted};
 use crate::notebook::{
-    Checkpoint, Command, DiskStatus, Event, ExecId, Fact, Notebook, Output, Refused, Reply, StateId,
+    Checkpoint, Command, DiskStatus, Event, ExecId, Fact, Notebook, Output, Reply, StateId,
 };
+use crate::problem::{Kind, Problem};
 pub use budget::Budget;
 use budget::Memory;
 use changes::Comparer;
@@ -460,9 +461,9 @@ impl Machine {
     }
 }
 
-fn not_found(kind: &str, id: impl std::fmt::Display) -> Refused {
-    Refused::new(
-        "not_found",
+fn not_found(kind: &str, id: impl std::fmt::Display) -> Problem {
+    Problem::new(
+        Kind::NotFound,
         format!("find {kind} {id}"),
         "there is none in this notebook",
         "look at the list again",

@@ -2,7 +2,8 @@
 
 use super::{Effect, Machine};
 use crate::kernel::ProcId;
-use crate::notebook::{ExecId, Fact, Live, MimeBundle, Output, Prompt, Refused, Reply, Updated};
+use crate::notebook::{ExecId, Fact, Live, MimeBundle, Output, Prompt, Reply, Updated};
+use crate::problem::{Kind, Problem};
 
 impl Machine {
     /// A head printed or showed something.
@@ -59,8 +60,8 @@ impl Machine {
                 self.prompt(head, None);
                 Reply::Done
             }
-            None => Reply::Refused(Refused::new(
-                "conflict",
+            None => Reply::Refused(Problem::new(
+                Kind::Conflict,
                 format!("answer run {exec_id}"),
                 "it does not ask anything",
                 "nothing needs to be done",

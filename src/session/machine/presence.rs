@@ -1,7 +1,8 @@
 //! Who looks at the notebook, and where they stand. Nothing of it is kept: whoever has left is forgotten.
 
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::notebook::{Live, Participant, Refused, Reply, StateId};
+use crate::notebook::{Live, Participant, Reply, StateId};
+use crate::problem::{Kind, Problem};
 use std::time::Duration;
 
 /// How many people are shown at most. Each change sends all of them to everybody.
@@ -105,7 +106,7 @@ fn id_of(Visitor(number): Visitor) -> String {
 }
 
 /// Only who can leave can stand somewhere.
-pub(super) fn needs_a_socket() -> Refused {
+pub(super) fn needs_a_socket() -> Problem {
     let why = "whoever stands somewhere has to be there, and a request is gone when it is answered";
-    Refused::new("bad_request", "stand at a state", why, "say it over the notebook's WebSocket, /ws/NAME")
+    Problem::new(Kind::BadRequest, "stand at a state", why, "say it over the notebook's WebSocket, /ws/NAME")
 }

@@ -8,9 +8,10 @@ use super::heads::Doing;
 use super::{Effect, Machine, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains, Role};
 use crate::notebook::{
-    Checkpoint, ExecId, Live, Rebuild, Refused, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving,
-    State, StateId,
+    Checkpoint, ExecId, Live, Rebuild, Reply, Residency, RestoredFrom, RunError, RunStatus, Saving, State,
+    StateId,
 };
+use crate::problem::{Kind, Problem};
 
 /// A lineage that runs again.
 #[derive(Debug)]
@@ -83,20 +84,20 @@ impl Machine {
     }
 
     /// The replay that brings a state back; begun, if it was not going on.
-    fn replay(&mut self, target: &StateId) -> Result<&mut Replay, Refused> {
+    fn replay(&mut self, target: &StateId) -> Result<&mut Replay, Problem> {
         if !self.replays.contains_key(target) {
             let (from, steps) = self.way_to(target)?;
             let refused = |why: &str| {
-                Refused::new(
-                    "lost",
+                Problem::new(
+                    Kind::Lost,
                     format!("replay state {target}"),
                     why,
                     "run the cells again from the first state",
                 )
             };
             if !self.heads.has_room() {
-                return Err(Refused::new(
-                    "busy",
+                return Err(Problem::new(
+                    Kind::Busy,
                     format!("replay state {target}"),
                     "too many cells are running",
                     "try again",
@@ -116,7 +117,7 @@ impl Machine {
     }
 
     /// Where a replay starts, and the states that it makes again.
-    fn way_to(&self, target: &StateId) -> Result<(StateId, Vec<StateId>), Refused> {
+    fn way_to(&self, target: &StateId) -> Result<(StateId, Vec<StateId>), Problem> {
         let lineage = self.notebook.lineage(target);
         let [before @ .., _] = lineage.as_slice() else { return Err(not_found("state", target)) };
         if before.is_empty() {
@@ -127,8 +128,8 @@ impl Machine {
         for id in &steps {
             if self.code_of(id).is_none() {
                 let why = format!("the code of state {id} is lost");
-                return Err(Refused::new(
-                    "lost",
+                return Err(Problem::new(
+                    Kind::Lost,
                     format!("replay state {target}"),
                     why,
                     "run what you remember of it",
@@ -158,7 +159,7 @@ impl Machine {
             return self.replay_failed(target, "the code of a state on the way is lost");
         };
         if let Some(Rebuild { from, .. }) = Rebuild::read(&code)
-            && self.runnable(&from).is_err_and(|refused| refused.code == "lost")
+            && self.runnable(&from).is_err_and(|refused| refused.kind == Kind::Lost)
         {
             // It is older than what takes from it, so this ends.
             return match self.replay(&from) {
@@ -257,7 +258,7 @@ impl Machine {
         self.effects.extend(replay.spare.into_iter().map(Effect::Kill));
         self.publish(Live::Replaying { state: target.clone(), done: 0, total: 0 });
         let how = "run its cells by hand and change what fails";
-        let refused = Refused::new("lost", format!("replay state {target}"), why, how);
+        let refused = Problem::new(Kind::Lost, format!("replay state {target}"), why, how);
         self.answer_all(replay.tickets, &Reply::Refused(refused));
         for waiting in replay.replays {
             self.replay_failed(&waiting, why);

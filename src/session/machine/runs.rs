@@ -9,9 +9,10 @@ use super::watch::Watch;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
-    Asked, Base, Command, DraftId, ExecId, Fact, Line, OnError, Output, Outputs, Reading, Refused, Reply,
-    Run, RunError, RunStatus, StateId, Symbols,
+    Asked, Base, Command, DraftId, ExecId, Fact, Line, OnError, Output, Outputs, Reading, Reply, Run,
+    RunError, RunStatus, StateId, Symbols,
 };
+use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -147,8 +148,8 @@ impl Machine {
         };
         if self.open.len() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
-            return Some(Reply::Refused(Refused::new(
-                "busy",
+            return Some(Reply::Refused(Problem::new(
+                Kind::Busy,
                 format!("run {exec_id}"),
                 why,
                 "wait, or interrupt some",
@@ -198,8 +199,8 @@ impl Machine {
         };
         if !run.status.has_ended() {
             let why = "a run with this exec_id has not ended yet";
-            return Reply::Refused(Refused::new(
-                "conflict",
+            return Reply::Refused(Problem::new(
+                Kind::Conflict,
                 what,
                 why,
                 "wait for it, interrupt it, or use another exec_id",
@@ -208,13 +209,13 @@ impl Machine {
         let earlier = (run.code.as_str(), &run.asked.on, run.asked.new_state_name.as_deref());
         if earlier != asked || leaves_nothing {
             let why = "another request used this exec_id before";
-            return Reply::Refused(Refused::new("conflict", what, why, "use a new exec_id for each run"));
+            return Reply::Refused(Problem::new(Kind::Conflict, what, why, "use a new exec_id for each run"));
         }
         self.ended_reply(run, with_outputs)
     }
 
     /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
-    fn resolve(&self, on: Base, replay: bool) -> Result<Base, Refused> {
+    fn resolve(&self, on: Base, replay: bool) -> Result<Base, Problem> {
         let state = match on {
             Base::State(state) => state,
             Base::Run(earlier) => {
@@ -223,8 +224,8 @@ impl Machine {
                     (Some(state), _) => state.clone(),
                     (None, false) => return Ok(Base::Run(earlier)),
                     (None, true) => {
-                        return Err(Refused::new(
-                            "conflict",
+                        return Err(Problem::new(
+                            Kind::Conflict,
                             format!("run after {earlier}"),
                             "that run left no state",
                             "run against a state, or run that cell again first",
@@ -234,7 +235,7 @@ impl Machine {
             }
         };
         match self.runnable(&state) {
-            Err(refused) if refused.code != "lost" || !replay => Err(refused),
+            Err(refused) if refused.kind != Kind::Lost || !replay => Err(refused),
             _ => Ok(Base::State(state)),
         }
     }

@@ -6,9 +6,9 @@
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Contents, ProcId, Role};
 use crate::notebook::{
-    Checkpoint, DiskStatus, ExecId, Form, Live, Refused, Reply, Residency, RestoredFrom, Saving, State,
-    StateId,
+    Checkpoint, DiskStatus, ExecId, Form, Live, Reply, Residency, RestoredFrom, Saving, State, StateId,
 };
+use crate::problem::{Kind, Problem};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -119,12 +119,12 @@ impl Machine {
         }
         if let Some(trouble) = self.notebook.disk_status() {
             let (what, why, how) = (format!("save state {id}"), trouble.why.clone(), trouble.how.clone());
-            return Some(Reply::Refused(Refused::new("disk", what, why, how)));
+            return Some(Reply::Refused(Problem::new(Kind::Disk, what, why, how)));
         }
         if self.notebook.state(id).is_some_and(holds_values_only) {
             let why = "its checkpoint is not trusted, so only its values are loaded; saving those would lose the rest";
             let how = "trust the notebook's checkpoints first, or save a state that grew from it";
-            return Some(Reply::Refused(Refused::new("conflict", format!("save state {id}"), why, how)));
+            return Some(Reply::Refused(Problem::new(Kind::Conflict, format!("save state {id}"), why, how)));
         }
         let wish = Wish { state: id.clone(), form, label, metadata, tickets: vec![ticket] };
         let same = |w: &Wish| {
@@ -399,7 +399,7 @@ impl Machine {
     fn refuse_wish(&mut self, wish: Wish, why: &str) {
         self.set_saving(&wish.state, Saving::Failed { why: why.to_owned() });
         let how = "the state itself is unharmed; try again, or look at what it holds";
-        let refused = Refused::new("disk", format!("save state {}", wish.state), why, how);
+        let refused = Problem::new(Kind::Disk, format!("save state {}", wish.state), why, how);
         self.answer_all(wish.tickets, &Reply::Refused(refused));
         for run in self.saver.runs.remove(&wish.state).unwrap_or_default() {
             let why = format!(

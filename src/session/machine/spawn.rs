@@ -7,6 +7,7 @@ use super::states::is_new;
 use super::{Alarm, Effect, Machine, Ticket};
 use crate::kernel::{Exit, Load, ProcId, Role};
 use crate::notebook::{ExecId, Form, Residency, RunError, RunStatus, Saving, StateId};
+use crate::problem::Kind;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -174,7 +175,7 @@ impl Machine {
             self.effects.push(Effect::Kill(look));
             self.fork_failed(look, why);
         }
-        self.end_answers(&state, "kernel", why);
+        self.end_answers(&state, Kind::Kernel, why);
         self.end_senders_at(&state);
         if self.saver.is_at(&state) {
             self.stop_saving(&state);

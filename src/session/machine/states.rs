@@ -6,9 +6,10 @@ use super::heads::Doing;
 use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, ProcId, Role};
 use crate::notebook::{
-    Base, ExecId, Fact, Form, Missing, Refused, Reply, Residency, RestoredFrom, RunStatus, Saving, State,
-    StateId, Variable,
+    Base, ExecId, Fact, Form, Missing, Reply, Residency, RestoredFrom, RunStatus, Saving, State, StateId,
+    Variable,
 };
+use crate::problem::{Kind, Problem};
 use std::time::Duration;
 
 /// How many states may be looked at at once: each look is a process, and view links may look too.
@@ -98,7 +99,7 @@ impl Machine {
     }
 
     /// Whether a state can be run against.
-    pub(super) fn runnable(&self, id: &StateId) -> Result<(), Refused> {
+    pub(super) fn runnable(&self, id: &StateId) -> Result<(), Problem> {
         let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
         let state = state.ok_or_else(|| not_found("state", id))?;
         // The root can be planted again; any other state is its process.
@@ -111,7 +112,7 @@ impl Machine {
             (Some(_), _) => "it has no process, and its checkpoint could not be loaded".into(),
             (None, _) => "it has neither a process nor a checkpoint".into(),
         };
-        Err(Refused::new("lost", format!("run against state {id}"), why, how))
+        Err(Problem::new(Kind::Lost, format!("run against state {id}"), why, how))
     }
 
     /// A process says that it is what it was forked to be.
@@ -225,12 +226,12 @@ impl Machine {
         } else if let Some((tickets, state)) = self.looks.remove(&process) {
             let why = "the process that looked has died";
             let how = "some variable's repr may have ended it";
-            let refused = Refused::new("kernel", format!("look at state {state}"), why, how);
+            let refused = Problem::new(Kind::Kernel, format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
         } else if self.has_sent(process) {
             // The head that reads has its end, or finds that it is too early.
         } else if self.answerers.has(process) {
-            self.end_answerer(process, "kernel", "the process that answers has died");
+            self.end_answerer(process, Kind::Kernel, "the process that answers has died");
         } else if self.comparer.is_marking(process) {
             self.not_marked(process);
         } else if self.saved_by(process).is_some() {
@@ -321,13 +322,14 @@ impl Machine {
         } else if self.has_sent(child) {
             // The pipe is closed, which the head finds.
         } else if self.answerers.has(child) {
-            self.end_answerer(child, "kernel", why);
+            self.end_answerer(child, Kind::Kernel, why);
         } else if self.comparer.is_marking(child) {
             self.not_marked(child);
         } else if self.saved_by(child).is_some() {
             self.saving_failed(child, why);
         } else if let Some((tickets, state)) = self.looks.remove(&child) {
-            let refused = Refused::new("kernel", format!("look at state {state}"), why, "try again later");
+            let refused =
+                Problem::new(Kind::Kernel, format!("look at state {state}"), why, "try again later");
             self.answer_all(tickets, &Reply::Refused(refused));
         } else if let Some(state) = self.state_of(child) {
             self.not_kept(&state);
@@ -341,8 +343,8 @@ impl Machine {
             self.loads.remove(&process);
         }
         let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
-        self.end_looks(state, &Refused::new("kernel", what, why, "try again"));
-        self.end_answers(state, "kernel", why);
+        self.end_looks(state, &Problem::new(Kind::Kernel, what, why, "try again"));
+        self.end_answers(state, Kind::Kernel, why);
         self.note_whether_kept(state, state.is_root() || !self.heads.hold(state));
         self.set_residency(state, Residency::Freezing);
         self.left(state);
@@ -366,7 +368,7 @@ impl Machine {
     }
 
     /// Ends all looks at a state: it is gone, and nothing would come of them.
-    fn end_looks(&mut self, state: &StateId, refused: &Refused) {
+    fn end_looks(&mut self, state: &StateId, refused: &Problem) {
         let theirs: Vec<ProcId> =
             self.looks.iter().filter(|(_, (_, at))| at == state).map(|(p, _)| *p).collect();
         for look in theirs {
@@ -400,7 +402,7 @@ impl Machine {
             return None;
         }
         let busy = |why| {
-            Some(Reply::Refused(Refused::new("busy", format!("look at state {state}"), why, "try again")))
+            Some(Reply::Refused(Problem::new(Kind::Busy, format!("look at state {state}"), why, "try again")))
         };
         if self.looks.len() >= MAX_LISTINGS {
             return busy("too many states are being looked at");
@@ -443,7 +445,7 @@ impl Machine {
             self.effects.push(Effect::Kill(process));
             let why = format!("it took longer than {} s", self.listing_limit(process).as_secs());
             let how = "the machine is busy, or some variable is slow to show; try again, or print what you need in a cell";
-            let refused = Refused::new("timeout", format!("look at state {state}"), why, how);
+            let refused = Problem::new(Kind::Timeout, format!("look at state {state}"), why, how);
             self.answer_all(tickets, &Reply::Refused(refused));
         }
     }
@@ -478,8 +480,8 @@ impl Machine {
     pub(super) fn delete_subtree(&mut self, id: &StateId) -> Reply {
         if id.is_root() {
             let why = "every notebook grows from it";
-            return Reply::Refused(Refused::new(
-                "conflict",
+            return Reply::Refused(Problem::new(
+                Kind::Conflict,
                 "delete state initial",
                 why,
                 "start over instead",
@@ -522,7 +524,7 @@ impl Machine {
         self.requests.forget(&runs);
         self.stop_saving(id);
         self.end_looks(id, &not_found("state", id));
-        self.end_answers(id, "not_found", "the state was deleted");
+        self.end_answers(id, Kind::NotFound, "the state was deleted");
         self.comparer.forget(&states);
         states.iter().for_each(|state| self.digesters.forget(state));
         self.memory.forget(id);
@@ -571,7 +573,7 @@ impl Machine {
         self.stop_all_saving();
         for (ticket, _) in std::mem::take(&mut self.adopting).into_values() {
             let how = "import it again";
-            let refused = Refused::new("conflict", "import a state", "the notebook was reset", how);
+            let refused = Problem::new(Kind::Conflict, "import a state", "the notebook was reset", how);
             self.answer(ticket, Reply::Refused(refused));
         }
         self.loads.clear();

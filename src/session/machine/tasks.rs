@@ -3,9 +3,10 @@
 use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, DiskStatus, ExecId, Fact, Outputs, Refused, Reply, Residency, RunStatus, Saving, State,
-    StateId, TaskCheckpoint,
+    Asked, Base, DiskStatus, ExecId, Fact, Outputs, Reply, Residency, RunStatus, Saving, State, StateId,
+    TaskCheckpoint,
 };
+use crate::problem::{Kind, Problem};
 
 use serde_json::{Map, Value};
 
@@ -21,7 +22,12 @@ impl Machine {
     ) -> Reply {
         if task_id.is_empty() {
             let how = "give the task a name";
-            return Reply::Refused(Refused::new("bad_request", "save a task", "its task_id is empty", how));
+            return Reply::Refused(Problem::new(
+                Kind::BadRequest,
+                "save a task",
+                "its task_id is empty",
+                how,
+            ));
         }
         if let Some(id) = &state
             && self.notebook.state(id).is_none_or(|s| s.residency == Residency::Deleted)
@@ -84,7 +90,7 @@ impl Machine {
             Err(why) => {
                 self.delete_state(id);
                 let how = "look whether there is room on the disk, and import it again";
-                Reply::Refused(Refused::new("disk", "import a state", why, how))
+                Reply::Refused(Problem::new(Kind::Disk, "import a state", why, how))
             }
         };
         self.answer(ticket, reply);

@@ -527,7 +527,9 @@ fn reply_text(reply: &Reply) -> String {
             format!("inspected {}", object.as_ref().map_or("nothing", |o| &o.name))
         }
         Reply::Standing { id } => format!("is {id}"),
-        Reply::Refused(refused) => format!("refused, {}: {refused}", refused.code),
+        Reply::Refused(refused) => {
+            format!("refused, {}: {refused}", serde_json::json!(refused.kind).as_str().unwrap_or_default())
+        }
     }
 }
 
