@@ -93,8 +93,7 @@ export class CellCommands {
     }
 
     /** How many drafts wait here that followed an earlier version of a cell. */
-    restCount() {
-        const waiting = this.page.mayRun ? this.page.runnable() : [];
+    restCount(waiting = this.page.mayRun ? this.page.runnable() : []) {
         return isRestOfLine(this.page, waiting) ? waiting.length : 0;
     }
 

@@ -3,7 +3,7 @@
 // the draft became, so that nothing jumps when it has run.
 
 import { Component, html } from '../vendor/preact.js';
-import { isText, runOf, textOf } from '../notebook/cell-list.js';
+import { haveSameItems, isText, runOf, textOf } from '../notebook/cell-list.js';
 import { partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 import { duration } from '../text/format.js';
@@ -25,7 +25,7 @@ import { Markdown } from '../outputs/rich-text.js';
 /**
  * @typedef {object} CellProps
  * @property {CellData} cell
- * @property {string} stamp changes whenever anything of the cell looks different
+ * @property {readonly unknown[]} inputs everything that the cell's look depends on; see `renderInputs`
  * @property {boolean} mayRun
  * @property {boolean} mayType
  * @property {boolean} isStopping
@@ -47,7 +47,14 @@ export class Cell extends Component {
 
     /** @param {CellProps} next @param {{isEditing: boolean}} state */
     shouldComponentUpdate(next, state) {
-        return next.stamp !== this.props.stamp || state.isEditing !== this.state.isEditing;
+        const { inputs, mayRun, mayType, isStopping } = this.props;
+        return (
+            !haveSameItems(next.inputs, inputs) ||
+            next.mayRun !== mayRun ||
+            next.mayType !== mayType ||
+            next.isStopping !== isStopping ||
+            state.isEditing !== this.state.isEditing
+        );
     }
 
     componentDidMount() {
@@ -268,36 +275,4 @@ class Prose extends Component {
 function nameOf(cell) {
     if (cell.kind === 'ran') return WORDS.cellRan(cell.state.exec_count);
     return cell.kind === 'draft' ? WORDS.cellDraft : WORDS.cellAttempt;
-}
-
-/** What the cell that we stand at shows of its state. @param {Extract<CellData, {kind: 'ran'}>} cell */
-const livingOf = ({ state, progress }) => [
-    state.pinned,
-    state.saving,
-    state.memory_bytes,
-    state.revival,
-    state.checkpoint,
-    progress,
-];
-
-/** Equal for two cells that look the same. @param {CellData} cell @param {boolean} mayRun @param {boolean} isStopping */
-export function stampOf(cell, mayRun, isStopping) {
-    const run = runOf(cell);
-    const own =
-        cell.kind === 'ran'
-            ? [
-                  cell.state.id,
-                  cell.state.label,
-                  cell.state.living,
-                  ...cell.state.prose,
-                  ...cell.warnings,
-                  ...cell.versions,
-                  cell.isOutdated,
-                  cell.edit?.text,
-                  cell.isHere && livingOf(cell),
-              ]
-            : cell.kind === 'draft'
-              ? [cell.draft.on, cell.draft.kind, cell.draft.source, cell.isInside, cell.isFresh]
-              : [];
-    return JSON.stringify([cell.kind, run?.exec_id, run?.rev, mayRun, isStopping, cell.isAsked, ...own]);
 }

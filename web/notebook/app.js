@@ -4,10 +4,10 @@
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { runOf, textOf } from './cell-list.js';
+import { renderInputs, runOf, textOf } from './cell-list.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { WORDS } from '../shell/words.js';
-import { Cell, stampOf } from '../cell/cell.js';
+import { Cell } from '../cell/cell.js';
 import { copyText } from '../ui/copy.js';
 import { CellDrag } from '../cell/cell-drag.js';
 import { watchDrops, offerImport, DropOverlay } from '../ui/file-drop.js';
@@ -163,7 +163,7 @@ export class App extends Component {
         const { showsGraph, isOver } = this.state;
         const { finder } = this.controller.commands;
         this.cells = page.isLoaded ? page.cells() : [];
-        const waiting = page.mayRun ? page.runnable() : [];
+        const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
         // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
         this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
@@ -201,7 +201,7 @@ export class App extends Component {
     /** One flat list, so that each cell stays the same element wherever it goes. @param {import('./cell-list.js').Cell[]} waiting */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
-        const rest = this.controller.commands.restCount();
+        const rest = this.controller.commands.restCount(waiting);
         if (waiting.length < 2 && !rest) return column;
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
         const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
@@ -218,8 +218,7 @@ export class App extends Component {
     #cell(cell) {
         const { page } = this.props;
         const isStopping = page.stoppingRuns.has(runOf(cell)?.exec_id ?? '');
-        const stamp = stampOf(cell, page.mayRun, isStopping);
-        return html`<${Cell} key=${cell.key} cell=${cell} stamp=${stamp} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
+        return html`<${Cell} key=${cell.key} cell=${cell} inputs=${renderInputs(cell)} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
     }
 }
 

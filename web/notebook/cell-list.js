@@ -200,3 +200,29 @@ export function textOf(cell) {
 
 /** @param {Cell} cell */
 export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';
+
+/**
+ * Everything that the look of a cell depends on, as values that compare with `Object.is`. The model changes runs and
+ * states in place, so the values are taken out of them.
+ * @param {Cell} cell @returns {readonly unknown[]}
+ */
+export function renderInputs(cell) {
+    const run = runOf(cell);
+    const common = [cell.kind, run, run?.rev, cell.isAsked];
+    if (cell.kind === 'attempt') return common;
+    if (cell.kind === 'draft') {
+        const { on, kind, source } = cell.draft;
+        return [...common, on, kind, source, cell.isInside, cell.isFresh];
+    }
+    const { state, warnings, versions } = cell;
+    const own = [state, state.label, state.living, cell.edit?.text, cell.isOutdated, cell.isHere];
+    const lists = [state.prose, warnings, versions].flatMap((list) => [list.length, ...list]);
+    if (!cell.isHere) return [...common, ...own, ...lists];
+    const { pinned, saving, memory_bytes, revival, checkpoint } = state;
+    const { done, total } = cell.progress ?? {};
+    return [...common, ...own, ...lists, pinned, saving, memory_bytes, revival, checkpoint, done, total];
+}
+
+/** @param {readonly unknown[]} one @param {readonly unknown[]} other */
+export const haveSameItems = (one, other) =>
+    one.length === other.length && one.every((item, i) => Object.is(item, other[i]));

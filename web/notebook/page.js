@@ -263,9 +263,9 @@ export class Page {
         this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
     }
 
-    /** The drafts from a cell on that a click could run, in order. @param {string} [key] @returns {Extract<Cell, {kind: 'draft'}>[]} */
-    runnable(key) {
-        return runnableFrom(this.cells(), key, this.requestedRuns);
+    /** The drafts from a cell on that a click could run, in order. @param {string} [key] @param {Cell[]} [cells] @returns {Extract<Cell, {kind: 'draft'}>[]} */
+    runnable(key, cells = this.cells()) {
+        return runnableFrom(cells, key, this.requestedRuns);
     }
 
     /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
