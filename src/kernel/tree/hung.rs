@@ -1,8 +1,12 @@
-//! What the system tells of a process that hangs, for who asks why.
+//! What the system shows from outside about a process that hangs or waits.
 
+use super::{Tree, procfs};
+use crate::kernel::memory;
+use crate::kernel::protocol::ProcId;
 use nix::unistd::Pid;
+use std::time::Duration;
 
-/// Parts of the file names of libraries that keep threads, locks or devices of their own, and what people call them.
+/// File name parts of libraries that keep threads, locks or devices, and their usual names.
 const LIBRARIES: &[(&str, &str)] = &[
     ("libgomp", "OpenMP (libgomp)"),
     ("libomp", "OpenMP (libomp)"),
@@ -24,9 +28,63 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("libQt", "Qt"),
 ];
 
-/// What a process does at this moment.
-pub(super) fn doing(pid: Pid) -> &'static str {
-    let state = super::stat_field(pid.as_raw(), 0);
+/// A process that should have reported itself ready and has not, seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hung {
+    /// Whether it exists. If not, its parent has not forked it yet.
+    pub is_there: bool,
+    /// How long ago the parent made its last child.
+    pub parent_made_one: Option<Duration>,
+    /// What it does, or its parent if it does not exist, in words for the user.
+    pub doing: &'static str,
+    /// Libraries loaded in it that have threads of their own.
+    pub libraries: Vec<String>,
+}
+
+/// A process that runs a cell, seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Processor time it has used, in clock ticks.
+    pub cpu_ticks: u64,
+    /// Whether it waits for a lock and has no child process.
+    pub waits_for_lock: bool,
+    /// Whether it has threads beside its main thread.
+    pub has_threads: bool,
+    /// Libraries loaded in it that have threads of their own.
+    pub libraries: Vec<String>,
+}
+
+impl Tree {
+    /// Examines a process that should be ready and is not.
+    pub fn examine(&self, process: ProcId) -> Hung {
+        let child = self.processes.get(&process);
+        let parent = child.and_then(|child| self.processes.get(&child.parent?));
+        let pid = child.and_then(|child| child.pid);
+        let visible = pid.or_else(|| parent?.pid);
+        Hung {
+            is_there: pid.is_some(),
+            parent_made_one: parent.and_then(|parent| parent.last_fork).map(|at| at.elapsed()),
+            doing: visible.map_or("nothing is known of it", doing),
+            libraries: visible.map(libraries).unwrap_or_default(),
+        }
+    }
+
+    /// Observes a process that runs a cell. `None`: it is gone.
+    pub fn observe(&self, process: ProcId) -> Option<Seen> {
+        let pid = self.processes.get(&process)?.pid?;
+        let ticks = |number| procfs::stat_field(pid.as_raw(), number)?.parse::<u64>().ok();
+        let (user, system) = (ticks(11)?, ticks(12)?);
+        Some(Seen {
+            cpu_ticks: user + system,
+            has_threads: procfs::stat_field(pid.as_raw(), 17).is_some_and(|count| count != "1"),
+            waits_for_lock: waits_for_lock(pid) && memory::children(pid.as_raw()).is_empty(),
+            libraries: libraries(pid),
+        })
+    }
+}
+
+fn doing(pid: Pid) -> &'static str {
+    let state = procfs::stat_field(pid.as_raw(), 0);
     match state.as_deref() {
         Some("R") => "it computes without an end",
         Some("S") if waits_for_lock(pid) => "it waits for a lock",
@@ -37,15 +95,15 @@ pub(super) fn doing(pid: Pid) -> &'static str {
     }
 }
 
-/// Whether the thread that runs cells waits for a lock, or for a thread.
-pub(super) fn waits_for_lock(pid: Pid) -> bool {
-    // The first of a system call's numbers (proc_pid_syscall(5)); not everybody may read it.
+/// Whether the thread that runs cells waits for a lock or for a thread.
+fn waits_for_lock(pid: Pid) -> bool {
+    // The first word is the system call's number (proc_pid_syscall(5)). Reading it needs privileges
+    // on some systems.
     let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
     call.split(' ').next() == Some(&libc::SYS_futex.to_string())
 }
 
-/// The libraries with threads of their own that a process has loaded.
-pub(super) fn libraries(pid: Pid) -> Vec<String> {
+fn libraries(pid: Pid) -> Vec<String> {
     let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     let maps = String::from_utf8_lossy(&maps);
     let files: Vec<&str> = maps.lines().filter_map(|line| line.rsplit('/').next()).collect();

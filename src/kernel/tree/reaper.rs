@@ -1,7 +1,7 @@
-//! What belongs to the server process as a whole: the lifeline, and waiting for children that are the server's.
+//! What the server process has once: the lifeline, and waiting for its children.
 //!
-//! The server adopts every orphan below it (subreaper), so states whose head has gone, and what users' cells left behind,
-//! become its children. It waits for all of them, so that none stays a zombie.
+//! The server adopts every orphan below it (subreaper): states whose head is gone, and processes
+//! that cells left behind. It waits for all of them, so that none stays a zombie.
 
 use super::strays;
 use crate::kernel::memory;
@@ -17,10 +17,10 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// How often, and how far apart, the server looks for children that are left when it stops.
+/// When the server stops: how often it looks for children that are left, and the pause between.
 const ROUNDS: u32 = 100;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(5);
-/// How many ends are remembered for somebody who asks late.
+/// How many exit statuses are kept for a `wait_for` that comes after the exit.
 const MAX_REMEMBERED: usize = 4096;
 
 static LIFELINE: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
@@ -33,8 +33,8 @@ struct Reaper {
     order: VecDeque<i32>,
 }
 
-/// A copy of the read end of the pipe whose write end only this process holds. The first call makes this process the
-/// adopter of orphans and starts waiting for them.
+/// A copy of the read end of a pipe whose write end only this process holds. The first call makes
+/// this process adopt orphans and starts waiting for them.
 pub(super) fn lifeline() -> io::Result<OwnedFd> {
     if LIFELINE.get().is_none() {
         nix::sys::prctl::set_child_subreaper(true)?;
@@ -51,34 +51,35 @@ pub(super) fn lifeline() -> io::Result<OwnedFd> {
             });
         }
     }
-    let (read, _write) = LIFELINE.get().ok_or_else(|| io::Error::other("the lifeline is there"))?;
+    let (read, _write) = LIFELINE.get().ok_or_else(|| io::Error::other("the lifeline could not be made"))?;
     read.try_clone()
 }
 
-/// Resolves when the server has waited for this child; never, when it is not the server's or has no pid yet.
+/// Resolves when the server has waited for this child. Never resolves for another process' child or
+/// an unknown pid.
 pub(super) async fn wait_for(pid: Option<Pid>) -> Option<Exit> {
     let Some(pid) = pid.map(Pid::as_raw) else { return std::future::pending().await };
-    let ended = {
+    let exit = {
         let mut reaper = REAPER.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(exit) = reaper.ended.remove(&pid) {
             return Some(exit);
         }
-        // Most children are waited for by their own parents; who was told by them has stopped waiting here.
+        // Most children are waited for by their own parents, and the callers here have timed out.
         reaper.waiting.retain(|_, waiting| !waiting.is_closed());
         let (tx, rx) = oneshot::channel();
         reaper.waiting.insert(pid, tx);
         rx
     };
-    ended.await.ok()
+    exit.await.ok()
 }
 
-/// A pid means a new process: how an earlier one with this number ended is of no interest any longer.
+/// Forgets the exit status of an earlier process with this pid.
 pub(super) fn forget(pid: Pid) {
     REAPER.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&pid.as_raw());
 }
 
-/// Ends every process below the server, also those that users' code has made leaders of sessions of their own. For the end
-/// of the server: afterwards nothing that came from a cell is left.
+/// Ends every process below the server, in any session. Called when the server stops: afterwards
+/// nothing is left that a cell has started.
 pub async fn end_all_below() {
     let own = std::process::id().cast_signed();
     for _ in 0..ROUNDS {
@@ -102,7 +103,7 @@ fn reap_all() {
         };
         let mut reaper = REAPER.lock().unwrap_or_else(PoisonError::into_inner);
         match reaper.waiting.remove(&pid) {
-            // Whoever waited may have stopped waiting.
+            // Fails when the caller has timed out.
             Some(waiting) => drop(waiting.send(exit)),
             None => reaper.remember(pid, exit),
         }

@@ -1,11 +1,13 @@
-//! Ends what cells have started, in whatever session or group it is: signals to a group do not reach it.
+//! Ends what cells have started, in any session or process group. A signal to a group would not
+//! reach all of it.
 //!
-//! All that is found is stopped first, round after round until nothing new is found, and killed then: a process that is
-//! stopped cannot start another, while one that is killed makes room for the next of a fork bomb. What has lost its
-//! parents is adopted by the server (subreaper). It is known by the ring and the pipes of the head that it came from,
-//! which it has mapped or open, unless it has let go of all of them: then it is a daemon, and ends with the server.
+//! Every process found is stopped first, in rounds until a round finds nothing new; then all are
+//! killed. A stopped process cannot start another, while killing one makes room for the next of a
+//! fork bomb. The server adopts processes that lost their parent (subreaper). They are recognised
+//! by the ring and the pipes of their head, which they have mapped or open. A process that has
+//! closed all of them is a daemon and ends with the server.
 
-use super::stat_field;
+use super::procfs::stat_field;
 use crate::kernel::memory::children;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
@@ -14,20 +16,21 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// How many rounds of stopping there are. A bomb is over after three or four: what it is made of cannot run any more.
+/// Limit of stopping rounds. A fork bomb stands still after three or four.
 const ROUNDS: u32 = 100;
 
-/// What a head and the processes that its cells start have mapped or open, and nobody else.
+/// The files by which processes that a head's cells started are recognised: no other process has
+/// them mapped or open.
 #[derive(Clone, Debug)]
 pub(super) struct HeadFiles {
-    /// The number of the ring's file, as `maps` writes it.
+    /// Inode of the ring, as `maps` writes it.
     ring: String,
-    /// The pipes, as the links in `fd` name them.
+    /// The pipes, as links in `/proc/PID/fd` name them.
     pipes: [String; 2],
 }
 
 impl HeadFiles {
-    /// Those of a head that is about to be made.
+    /// The files of a head that is about to be forked.
     pub(super) fn of(ring: &OwnedFd, pipes: [&OwnedFd; 2]) -> io::Result<Self> {
         let pipe = |pipe| Ok::<_, io::Error>(format!("pipe:[{}]", fstat(pipe)?.st_ino));
         let pipes = [pipe(pipes[0])?, pipe(pipes[1])?];
@@ -47,31 +50,30 @@ impl HeadFiles {
     }
 }
 
-/// Which processes are to end.
+/// Selects processes to end.
 pub(super) struct Search<'a> {
-    /// Heads that are to end, with what is below them.
+    /// Heads to end, with everything below them.
     pub(super) heads: Vec<i32>,
-    /// The files of these and of earlier heads.
+    /// The files of these heads and of earlier ones.
     pub(super) files: Vec<&'a HeadFiles>,
-    /// The processes that the tree knows: they are spared, with what is below them, unless they are among the heads.
+    /// Processes of the tree: spared with everything below them, unless they are among `heads`.
     pub(super) known: HashSet<i32>,
-    /// Only processes that began at this time or later, on the clock of `ticks`.
+    /// Earliest start of a process to end, on the clock of `ticks`.
     pub(super) since: u64,
 }
 
 impl Search<'_> {
-    /// Ends them.
     pub(super) fn end(&self) {
         let _ = end_all(|| self.find());
     }
 
-    /// Ends them, but not the heads; answers how many there were.
+    /// Ends them but not the heads. Returns how many it ended.
     pub(super) fn end_all_but_heads(&self) -> usize {
         end_all(|| self.find().split_off(self.heads.len()))
     }
 
     fn find(&self) -> Vec<i32> {
-        let is_young = |pid: i32| began(pid).is_some_and(|at| at >= self.since);
+        let is_young = |pid: i32| started_at(pid).is_some_and(|at| at >= self.since);
         let is_ours = |pid: i32| !self.known.contains(&pid) && is_young(pid);
         let orphans = children(std::process::id().cast_signed()).into_iter().filter(|pid| is_ours(*pid));
         let orphans = orphans.filter(|pid| self.files.iter().any(|files| files.are_held_by(*pid)));
@@ -84,7 +86,7 @@ pub(super) fn end_below(pid: i32) {
     end_all(|| with_those_below(vec![pid], |_| true).split_off(1));
 }
 
-/// These processes and all below them, without those that do not count and what is below them.
+/// These processes and all descendants, except those that do not count and their descendants.
 fn with_those_below(mut found: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i32> {
     let mut at = 0;
     while let Some(parent) = found.get(at) {
@@ -95,7 +97,7 @@ fn with_those_below(mut found: Vec<i32>, counts: impl Fn(i32) -> bool) -> Vec<i3
 }
 
 fn end_all(find: impl Fn() -> Vec<i32>) -> usize {
-    // One that has ended by itself needs no signal.
+    // Fails for a process that has ended by itself.
     let signal = |pid: i32, signal| _ = kill(Pid::from_raw(pid), signal);
     let mut stopped = HashSet::new();
     for _ in 0..ROUNDS {
@@ -109,16 +111,16 @@ fn end_all(find: impl Fn() -> Vec<i32>) -> usize {
     stopped.len()
 }
 
-/// When a process began, in clock ticks since the machine started (proc_pid_stat(5), field 22).
-fn began(pid: i32) -> Option<u64> {
+/// When a process started, in clock ticks since the machine started (proc_pid_stat(5), field 22).
+fn started_at(pid: i32) -> Option<u64> {
     stat_field(pid, 19)?.parse().ok()
 }
 
-/// The time now, as the kernel notes it for a process that begins (proc_uptime(5)). Both count hundredths of a second.
+/// The time now on the clock of process starts (proc_uptime(5)), in hundredths of a second.
 pub(super) fn ticks() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let seconds = uptime.split(' ').next().unwrap_or_default();
-    // Without it every process counts as young enough.
+    // 0 if unreadable: then every process counts as young enough.
     seconds.replace('.', "").parse().unwrap_or_default()
 }
 
@@ -128,12 +130,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_begins_between_two_looks_at_the_clock() {
+    fn a_process_starts_between_two_readings_of_the_clock() {
         let before = ticks();
         let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
-        let (began, after) = (began(child.id().cast_signed()).unwrap(), ticks());
+        let (started, after) = (started_at(child.id().cast_signed()).unwrap(), ticks());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(before > 0 && before <= began && began <= after, "{before} {began} {after}");
+        assert!(before > 0 && before <= started && started <= after, "{before} {started} {after}");
     }
 }

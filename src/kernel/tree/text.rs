@@ -1,4 +1,5 @@
-//! Bytes of a pipe as text: characters that are cut in two wait for their rest, bytes that are no UTF-8 stand as `\xNN`.
+//! Decodes bytes of a pipe: a character cut in two waits for its rest; bytes that are not UTF-8
+//! become `\xNN`.
 
 /// A decoder for one stream of bytes.
 #[derive(Debug, Default)]
@@ -7,7 +8,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// The text of these bytes, as far as its characters are complete.
+    /// The complete characters of these bytes and of what was left before.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
@@ -33,7 +34,7 @@ impl Decoder {
         }
     }
 
-    /// What was left of a character whose rest never came.
+    /// The bytes of a character whose rest never came.
     pub(super) fn finish(&mut self) -> String {
         let mut text = String::new();
         escape(&std::mem::take(&mut self.rest), &mut text);
@@ -47,7 +48,7 @@ fn escape(bytes: &[u8], text: &mut String) {
     }
 }
 
-/// Bytes that are meant to be whole text.
+/// Decodes bytes that should be complete text.
 pub(super) fn whole(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let mut decoder = Decoder::default();
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_shown_as_it_is() {
+    fn bytes_that_are_not_text_are_escaped() {
         let mut decoder = Decoder::default();
         assert_eq!(decoder.decode(b"a\xff\xfeb\r\x1b[1m\0"), "a\\xff\\xfeb\r\x1b[1m\0");
         assert_eq!(decoder.decode(b"\xe2\x82"), "");

@@ -1,0 +1,133 @@
+//! How processes appear and go: pids that become known, sockets that close, exit statuses.
+
+use super::{Heard, ProcessEvent, Tree, procfs, reaper};
+use crate::kernel::protocol::{Exit, Order, ProcId, Report};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+/// How long to wait for the exit status of a dead head. It is there at once unless its parent
+/// hangs.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Same, when the pid is unknown: the parent reports it at once or has died before.
+const UNBORN_TIMEOUT: Duration = Duration::from_millis(500);
+
+impl Tree {
+    /// Takes note of what was heard. Returns what concerns the session.
+    pub fn note(&mut self, process: ProcId, heard: Heard) -> Option<ProcessEvent> {
+        match heard {
+            Heard::Report(report) => self.note_report(process, report),
+            Heard::Closed => {
+                self.on_exit(process);
+                None
+            }
+            Heard::KilledLongAgo => {
+                // A process that the dead one left behind holds the socket open. Closing our end
+                // makes its reader see the end.
+                if let Some(killed) = self.processes.get_mut(&process) {
+                    killed.orders = None;
+                }
+                None
+            }
+            Heard::Status(exit) => self.on_status(process, exit),
+        }
+    }
+
+    fn note_report(&mut self, process: ProcId, report: Report) -> Option<ProcessEvent> {
+        match report {
+            Report::Forked { child, pid } => {
+                if let Some(parent) = self.processes.get_mut(&process) {
+                    parent.last_fork = Some(Instant::now());
+                }
+                match self.processes.get(&child) {
+                    Some(expected) if expected.parent == Some(process) => self.set_pid(child, pid),
+                    Some(_) => {}
+                    None => self.end_late_child(process, pid),
+                }
+                return None;
+            }
+            Report::Reaped { pid, exit } => {
+                let pid = Pid::from_raw(pid);
+                let dead = *self.processes.iter().find(|(_, p)| p.is_closed && p.pid == Some(pid))?.0;
+                return self.on_status(dead, exit);
+            }
+            Report::Ready { pid, .. } => self.set_pid(process, pid),
+            _ => {}
+        }
+        self.processes.contains_key(&process).then_some(ProcessEvent::Report(process, report))
+    }
+
+    /// A process' socket has closed. A process that still lives cannot be reached any more and is
+    /// killed. Its parent waits for it, or the server does if the parent is gone. A process may die
+    /// before its parent has reported its pid; then this is done again when the pid is known.
+    fn on_exit(&mut self, dead: ProcId) {
+        let was_unreachable = self.pid(dead).is_some_and(procfs::is_alive);
+        self.signal(dead, Signal::SIGKILL);
+        let Some(process) = self.processes.get_mut(&dead) else { return };
+        process.is_closed = true;
+        process.was_unreachable |= was_unreachable;
+        let (pid, parent) = (process.pid, process.parent);
+        let inbox = self.inbox.clone();
+        let reaped = reaper::wait_for(pid);
+        if let (Some(pid), Some(parent)) = (pid, parent) {
+            self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
+        }
+        tokio::spawn(async move {
+            let timeout = if pid.is_some() { STATUS_TIMEOUT } else { UNBORN_TIMEOUT };
+            let exit = tokio::time::timeout(timeout, reaped).await.ok().flatten();
+            // Fails only when the session has closed.
+            let _ = inbox.send((dead, Heard::Status(exit))).await;
+        });
+    }
+
+    fn on_status(&mut self, dead: ProcId, exit: Option<Exit>) -> Option<ProcessEvent> {
+        self.pipes.remove(&dead);
+        let process = self.processes.remove(&dead)?;
+        // Processes that its cells started are in its group and end with it.
+        if let Some(pid) = process.pid {
+            let _ = killpg(pid, Signal::SIGKILL);
+        }
+        self.give_up_unborn_children(dead);
+        let is_killed = exit == Some(Exit::Signal(libc::SIGKILL));
+        let exit = if process.was_unreachable && is_killed { Some(Exit::Unreachable) } else { exit };
+        Some(ProcessEvent::Gone(dead, exit))
+    }
+
+    /// The parent is gone: children that it has not reported will not appear.
+    fn give_up_unborn_children(&self, parent: ProcId) {
+        let unborn = self.processes.iter().filter(|(_, p)| p.parent == Some(parent) && p.pid.is_none());
+        for (child, _) in unborn {
+            let (child, inbox) = (*child, self.inbox.clone());
+            // Queued after the parent's own end. Fails only when the session has closed.
+            tokio::spawn(async move { drop(inbox.send((child, Heard::Status(None))).await) });
+        }
+    }
+
+    /// Ends a child that was forked after it had been given up; its parent waits for it.
+    fn end_late_child(&mut self, parent: ProcId, pid: i32) {
+        let parent_pid = self.processes.get(&parent).and_then(|p| p.pid);
+        // User code may have forged the report: only a child of the reporter is ended.
+        if pid > 1 && parent_pid.is_some() && procfs::parent_of(pid) == parent_pid {
+            let pid = Pid::from_raw(pid);
+            let _ = killpg(pid, Signal::SIGKILL);
+            let _ = kill(pid, Signal::SIGKILL);
+            self.send(parent, &Order::Reap { pid: pid.as_raw() }, Vec::new());
+        }
+    }
+
+    pub(super) fn set_pid(&mut self, id: ProcId, pid: i32) {
+        let Some(process) = self.processes.get_mut(&id).filter(|p| p.pid.is_none() && pid > 1) else {
+            return;
+        };
+        let pid = Pid::from_raw(pid);
+        reaper::forget(pid);
+        process.pid = Some(pid);
+        if let Some(signal) = process.pending_signal.take() {
+            self.signal(id, signal);
+        }
+        if self.processes.get(&id).is_some_and(|p| p.is_closed) {
+            // It died before its parent reported it.
+            self.on_exit(id);
+        }
+    }
+}

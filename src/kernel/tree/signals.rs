@@ -1,0 +1,110 @@
+//! Interrupts, stops and ends processes, together with everything their cells have started.
+
+use super::strays::{self, Search};
+use super::{Heard, Tree, procfs};
+use crate::kernel::protocol::{ProcId, Role};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+use std::time::Duration;
+
+/// How long the socket of a killed process may stay open.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl Tree {
+    /// Sends SIGINT to a head and the processes that its cell started.
+    pub fn interrupt(&mut self, head: ProcId) {
+        self.signal(head, Signal::SIGINT);
+    }
+
+    /// Stops a head and ends what its last cell has started. Returns how many processes it ended.
+    pub fn stop(&mut self, head: ProcId) -> usize {
+        // The head stops first, so that it starts no others.
+        self.signal(head, Signal::SIGSTOP);
+        self.end_started(head)
+    }
+
+    /// Continues a stopped head.
+    pub fn go_on(&mut self, head: ProcId) {
+        self.signal(head, Signal::SIGCONT);
+    }
+
+    /// Ends what the last cell of a head has started, in any session, but not the head. Returns how
+    /// many processes it ended.
+    pub fn end_started(&self, head: ProcId) -> usize {
+        self.search(head).map_or(0, |search| search.end_all_but_heads())
+    }
+
+    /// Kills a process and the group of processes that its cells started. Everything that a
+    /// throw-away fork has started ends with it, in any group.
+    pub fn kill(&mut self, process: ProcId) {
+        let throw_away = self.processes.get(&process).filter(|p| p.role.is_thrown_away());
+        if let Some(pid) = throw_away.and_then(|p| p.pid) {
+            strays::end_below(pid.as_raw());
+        }
+        self.signal(process, Signal::SIGKILL);
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(KILL_TIMEOUT).await;
+            // Fails only when the session has closed.
+            let _ = inbox.send((process, Heard::KilledLongAgo)).await;
+        });
+    }
+
+    /// Ends a head and everything its last cell has started: for a run that failed or was stopped.
+    /// What earlier cells have started lives on.
+    pub fn end_run(&mut self, head: ProcId) {
+        if let Some(search) = self.search(head) {
+            search.end();
+        }
+    }
+
+    /// Ends all heads, with everything that cells of this notebook have ever started except daemons.
+    pub fn end_cells(&mut self) {
+        let heads = self.processes.values().filter(|p| p.role == Role::Head);
+        let heads = heads.filter_map(|p| p.pid).map(Pid::as_raw).collect();
+        let files = self.head_files.values().collect();
+        Search { heads, files, known: self.pids(), since: 0 }.end();
+    }
+
+    /// Kills all processes.
+    pub fn kill_all(&mut self) {
+        let all: Vec<ProcId> = self.processes.keys().copied().collect();
+        for process in all {
+            self.kill(process);
+        }
+    }
+
+    fn search(&self, head: ProcId) -> Option<Search<'_>> {
+        let process = self.processes.get(&head)?;
+        let files = self.head_files.get(&head).into_iter().collect();
+        let heads = vec![process.pid?.as_raw()];
+        Some(Search { heads, files, known: self.pids(), since: process.run_started })
+    }
+
+    /// Continues a process at rest that a user stopped from outside. A running process gets no
+    /// signal, as the user's code may have a handler for SIGCONT.
+    pub(super) fn wake(&self, id: ProcId) {
+        if let Some(pid) = self.processes.get(&id).and_then(|p| p.pid)
+            && procfs::stat_field(pid.as_raw(), 0).as_deref() == Some("T")
+        {
+            let _ = kill(pid, Signal::SIGCONT);
+        }
+    }
+
+    /// Signals a process and its group; remembers the signal while the pid is unknown.
+    pub(super) fn signal(&mut self, id: ProcId, signal: Signal) {
+        let Some(process) = self.processes.get_mut(&id) else { return };
+        let Some(pid) = process.pid else {
+            process.pending_signal = Some(signal);
+            if signal == Signal::SIGKILL {
+                process.orders = None;
+            }
+            return;
+        };
+        // Either call fails while the process does not lead its group yet, or when it is dead.
+        let _ = killpg(pid, signal);
+        if signal == Signal::SIGKILL || process.role != Role::Head {
+            let _ = kill(pid, signal);
+        }
+    }
+}

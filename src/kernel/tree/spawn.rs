@@ -1,0 +1,157 @@
+//! Makes processes: starts the root, orders forks, and creates each child's socket and pipes.
+
+use super::connection::{self, HeadIo};
+use super::strays::HeadFiles;
+use super::{Process, Tree, reaper};
+use crate::kernel::protocol::{Load, Order, ProcId, Role, Wanted};
+use crate::kernel::ring::{self, Ring};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+
+/// How many descriptors stay free for connections and files.
+const RESERVED_DESCRIPTORS: u64 = 128;
+/// Capacity of the pipes of descriptors 1 and 2, in bytes: what a subprocess may print between two
+/// reads.
+const PIPE_BYTES: i32 = 1024 * 1024;
+/// How many heads' files are remembered. They matter only while a process runs that a cell of that
+/// head has detached.
+const MAX_HEAD_FILES: usize = 4096;
+
+impl Tree {
+    /// Starts the root: this program again, as `ratoon kernel`, with its socket as standard input.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn spawn_root(&mut self, root: ProcId) -> io::Result<()> {
+        let lifeline = reaper::lifeline()?;
+        let (ours, theirs) = socket_pair()?;
+        let child = Command::new(&self.launch.program)
+            .arg("kernel")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        self.add(root, None, Role::Frozen, ours, None)?;
+        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        self.set_pid(root, pid);
+        let order = Order::SpawnRoot {
+            python: self.launch.python.clone(),
+            support: self.launch.support.clone(),
+            cwd: self.launch.cwd.clone(),
+            nice: self.launch.nice,
+        };
+        self.send(root, &order, vec![lifeline]);
+        Ok(())
+    }
+
+    /// Makes `from` fork a child. The child may be sent orders at once; they wait in its socket.
+    ///
+    /// # Errors
+    /// The operating system's: no descriptors left.
+    pub fn fork(&mut self, from: ProcId, child: ProcId, role: Role, load: Option<Load>) -> io::Result<()> {
+        self.wake(from);
+        let (ours, theirs) = socket_pair()?;
+        self.check_descriptors(&ours)?;
+        let mut descriptors = vec![theirs];
+        let mut head_io = None;
+        if role == Role::Head {
+            let (io, ends) = self.make_head_io(child)?;
+            head_io = Some(io);
+            descriptors.extend(ends);
+        }
+        self.add(child, Some(from), role, ours, head_io)?;
+        let blobs = (load.is_some() || matches!(role, Role::Save(_))).then(|| self.blobs.clone());
+        self.send(from, &Order::Fork { child, role, load, blobs, wanted: None }, descriptors);
+        Ok(())
+    }
+
+    /// Makes `from` fork a child that sends variables to a head, which `run` names.
+    ///
+    /// # Errors
+    /// The operating system's: no descriptors left.
+    pub fn send_variables(&mut self, from: ProcId, child: ProcId, wanted: Wanted) -> io::Result<()> {
+        self.wake(from);
+        let (ours, theirs) = socket_pair()?;
+        let (read, write) = pipe()?;
+        self.check_descriptors(&write)?;
+        self.add(child, Some(from), Role::Send, ours, None)?;
+        self.pipes.insert(child, read);
+        let (role, wanted) = (Role::Send, Some(wanted));
+        self.send(from, &Order::Fork { child, role, load: None, blobs: None, wanted }, vec![theirs, write]);
+        Ok(())
+    }
+
+    /// Makes what a head prints through. Returns our ends, and the head's in the order of
+    /// `Role::Head`.
+    fn make_head_io(&mut self, head: ProcId) -> io::Result<(HeadIo, [OwnedFd; 4])> {
+        let memory = ring::create()?;
+        let (out, out_end) = pipe()?;
+        let (err, err_end) = pipe()?;
+        let watch = watch(&[&out, &err])?;
+        self.head_files.insert(head, HeadFiles::of(&memory, [&out, &err])?);
+        if self.head_files.len() > MAX_HEAD_FILES {
+            self.head_files.pop_first();
+        }
+        let io = HeadIo::new(Ring::map(&memory)?, out, err)?;
+        Ok((io, [out_end, err_end, memory, watch]))
+    }
+
+    /// Refuses when connections and files would soon lack descriptors. The system gives out the
+    /// lowest free number, so a high one means that few are left.
+    fn check_descriptors(&self, newest: &OwnedFd) -> io::Result<()> {
+        let left = self.max_descriptors.saturating_sub(newest.as_raw_fd().unsigned_abs().into());
+        if left > RESERVED_DESCRIPTORS.min(self.max_descriptors / 4) {
+            return Ok(());
+        }
+        let limit = self.max_descriptors;
+        let why = format!("of the {limit} descriptors that the server may have (ulimit -n) too few are left");
+        Err(io::Error::other(why))
+    }
+
+    fn add(
+        &mut self,
+        id: ProcId,
+        parent: Option<ProcId>,
+        role: Role,
+        socket: OwnedFd,
+        head_io: Option<HeadIo>,
+    ) -> io::Result<()> {
+        let orders = connection::spawn(id, socket, head_io, self.inbox.clone())?;
+        let process = Process {
+            parent,
+            role,
+            pid: None,
+            orders: Some(orders),
+            pending_signal: None,
+            last_fork: None,
+            run_started: 0,
+            is_closed: false,
+            was_unreachable: false,
+        };
+        self.processes.insert(id, process);
+        Ok(())
+    }
+}
+
+fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
+/// An epoll set through which a head sees that its pipes are empty, without access to their bytes.
+fn watch(pipes: &[&OwnedFd]) -> io::Result<OwnedFd> {
+    let watch = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    for pipe in pipes {
+        watch.add(pipe, EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+    }
+    Ok(watch.0)
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    // May fail: the system limits an ordinary user's pipe memory. A smaller pipe works too.
+    let _ = nix::fcntl::fcntl(&write, nix::fcntl::FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
+    Ok((read, write))
+}
