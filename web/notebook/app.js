@@ -198,7 +198,7 @@ export class App extends Component {
             </div>`;
     }
 
-    /** One flat list, so that each cell stays the same element wherever it goes. @param {import('./cell-list.js').Cell[]} waiting */
+    /** One flat list, so that a cell keeps its element when it moves. @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
         const rest = this.controller.commands.restCount(waiting);
