@@ -42,7 +42,7 @@ const address = (hash) => async (page) => {
 const cellMenu = (item) => async (page) => {
     const cell = page.locator('.cell[data-kind="ran"]').last();
     await cell.hover();
-    await cell.getByLabel('What to do with this cell').click();
+    await cell.getByLabel('Cell actions').click();
     if (item) await page.getByRole('menuitem', { name: item }).click();
     await page.waitForSelector(item ? 'dialog' : '[role="menuitem"]');
 };
@@ -113,7 +113,7 @@ const STATES = [
         async (page) => {
             await page.locator('.cell[data-fresh] .editor').click();
             await page.keyboard.insertText('x = 1');
-            await page.locator('.cell[data-fresh]').getByTitle('Make it text').click();
+            await page.locator('.cell[data-fresh]').getByTitle('Convert to Markdown').click();
             await page.keyboard.insertText('# A title\n\nand a [link](https://example.org)');
             await page.keyboard.press('Shift+Enter');
             await page.waitForSelector('.prose h1');
@@ -185,7 +185,7 @@ const STATES = [
     ['more', top('More')],
     ['the shortcuts', top('More', 'Keyboard shortcuts')],
     ['a restart', top('More', 'Restart')],
-    ['forgetting everything', top('More', 'Forget everything')],
+    ['forgetting everything', top('More', 'Reset notebook')],
     ['a label is asked for', cellMenu('Label…'), { notebook: branches }],
     ['a state to compare with is chosen', cellMenu('Compare with…'), { notebook: branches }],
     [
@@ -242,7 +242,7 @@ const STATES = [
         async (page) => {
             await variables(page);
             await page.getByRole('searchbox').fill('nothing reads like this');
-            await page.getByText('No variable reads like that.').waitFor();
+            await page.getByText('No matching variables.').waitFor();
         },
         { notebook: branches },
     ],
@@ -286,7 +286,7 @@ const STATES = [
     [
         'people are here',
         async (page) => {
-            await page.getByRole('group', { name: 'Others who look at this notebook' }).waitFor();
+            await page.getByRole('group', { name: 'People viewing this notebook' }).waitFor();
             await page.locator('.row .standing').first().waitFor();
         },
         { notebook: short, people: 3 },
@@ -542,7 +542,7 @@ test('notebooks, files, and what is said at the door', real, async (t) => {
         await examine(page, path);
     }
     await page.goto(`${origin}/`);
-    await page.getByLabel('What to do with from a file').click();
+    await page.getByLabel('Actions for from a file').click();
     await page.waitForSelector('[role="menuitem"]');
     await examine(page, 'the menu of a notebook');
     await page.getByRole('menuitem', { name: 'Delete' }).click();

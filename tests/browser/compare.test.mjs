@@ -149,7 +149,7 @@ test('a state without a process says so, and a replay brings its variables', asy
     await one.getByText('A has no process and no checkpoint.').waitFor();
     assert.equal(await one.locator('.compare-cell').count(), 4, 'the code is compared all the same');
     one.server.notebook.variables.away = [];
-    await one.getByRole('button', { name: 'Replay the cells of A' }).click();
+    await one.getByRole('button', { name: 'Replay cells of A' }).click();
     await one.locator('dialog button[data-main]').click();
     await one.locator('.compare-value').first().waitFor();
 });

@@ -147,7 +147,7 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
         document.querySelector('.notice')?.textContent.includes('its state stays'),
     );
     assert.equal(await page.locator('.row').count(), 4);
-    await page.getByRole('button', { name: 'Go on without it' }).click();
+    await page.getByRole('button', { name: 'Continue without it' }).click();
     await ran(1);
     await becomes(sources, ['between = 1', 'x = x + 1print("three")']);
     assert.equal(await page.locator('.row').count(), 4, 'nothing is deleted');
@@ -161,7 +161,7 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     await keys('Enter', 'Control+Home');
     await page.keyboard.insertText('y = 5\n');
     await keys('Control+Enter');
-    await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+    await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
     await ran(3);
     assert.deepEqual(await rows(), [
         'Start',
@@ -497,7 +497,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await becomes(() => lines(1), ['x = x + 1', 'print("two")']);
     await page.getByLabel('Find', { exact: true }).fill('(');
     await keys('Alt+r');
-    await becomes(() => texts('.find-count'), ['Not a valid pattern']);
+    await becomes(() => texts('.find-count'), ['Invalid pattern']);
     await page.getByLabel('Find', { exact: true }).fill('t\\w+l');
     await becomes(() => texts('.find-count'), ['1 of 1']);
     await keys('Escape');
@@ -528,7 +528,7 @@ test('the bar that finds unfolds to replace, by its button or by its key', async
     await keys('Control+f');
     await page.waitForSelector('.finder .find-text:focus');
     await page.keyboard.insertText('one');
-    const more = page.getByRole('button', { name: 'Replace what is found' });
+    const more = page.getByRole('button', { name: 'Toggle replace' });
     assert.equal(await more.getAttribute('aria-expanded'), 'false');
     await more.click();
     await page.waitForSelector('.finder .find-by:focus');
@@ -594,11 +594,11 @@ test('what menus and the header do is in the palette, where it can be done, unde
         'Download as HTML',
         'All notebooks, or a new notebook',
         'Restart…',
-        'Forget everything…',
+        'Reset notebook…',
         'Your name…',
     ])
         assert.ok(all.includes(title), `${title} of ${all}`);
-    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it'])
+    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; press again to kill it'])
         assert.ok(!all.includes(title), `${title} cannot be done now`);
     await keys('Escape');
     await three();
@@ -615,7 +615,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
     await run('import time\ntime.sleep(60)');
     await page.waitForSelector('[data-status="running"]');
     await palette('interrupt');
-    await becomes(offered, ['Stop the running cell; again to kill it']);
+    await becomes(offered, ['Stop the running cell; press again to kill it']);
     await keys('Enter');
     await page.waitForSelector('[data-status="interrupted"]');
     await palette('html');
@@ -787,7 +787,7 @@ test('who may only look is offered nothing that changes anything', async () => {
     for (const never of [
         'Insert a cell below',
         'Restart…',
-        'Forget everything…',
+        'Reset notebook…',
         'Find and replace in all cells',
         'Run all drafts',
     ])

@@ -87,7 +87,7 @@ test('a failed attempt: its error, and that it can be forgotten', async (t) => {
     const text = await one.locator('.node-card').textContent();
     assert.match(text, /Attempt.*failed.*depth=\).*ValueError: could not convert/s);
     assert.doesNotMatch(text, /Continue here/);
-    await one.locator('.node-card').getByRole('button', { name: 'Forget this attempt' }).click();
+    await one.locator('.node-card').getByRole('button', { name: 'Delete this attempt' }).click();
     await attempt.waitFor({ state: 'detached' });
 });
 
@@ -179,9 +179,9 @@ test('a long plain line is one row until it is asked for; this tab remembers', a
     assert.equal((await rows(one)).length, before + 5);
     await one.reload();
     await row('head', one).waitFor();
-    await one.getByRole('button', { name: 'Show every state' }).click();
+    await one.getByRole('button', { name: 'Unfold all' }).click();
     await one.waitForFunction(() => !document.querySelector('.row[data-fold]'));
-    await one.getByRole('button', { name: 'Fold plain lines' }).click();
+    await one.getByRole('button', { name: 'Fold linear runs' }).click();
     await one.waitForFunction(() => document.querySelectorAll('.row[data-fold]').length === 2);
     await one.locator('#graph').focus();
     await one.keyboard.press('Home');
@@ -317,7 +317,7 @@ test('on a phone a finger that is held opens the card as a sheet', async (t) => 
     const box = await one.locator('.node-card').boundingBox();
     assert.ok(box.x >= 0 && box.x + box.width <= 360 && box.y + box.height <= 740);
     await here('f', one);
-    await one.locator('.node-card').getByRole('button', { name: 'Stand here' }).tap();
+    await one.locator('.node-card').getByRole('button', { name: 'Go to this state' }).tap();
     await here('e', one);
     assert.equal(await one.locator('.node-card').count(), 0);
 });
@@ -350,7 +350,7 @@ test('a thousand states: a branch, and a line that goes on in sight', async (t) 
 test('ten thousand states are scrolled through', async (t) => {
     const one = await at(tenThousand(), 'n40', t);
     assert.ok(one, 'it is there');
-    await one.getByRole('button', { name: 'Show every state' }).click();
+    await one.getByRole('button', { name: 'Unfold all' }).click();
     await one.waitForFunction(() => document.querySelector('.row')?.getAttribute('aria-setsize') === '10000');
     const { frames, long, blank } = await one.evaluate(async () => {
         const box = document.getElementById('graph');
@@ -393,7 +393,7 @@ test('a branch grows in sight, is told of, and nothing else moves', async () => 
     );
     await page.waitForFunction(() =>
         [...document.querySelectorAll('.left [role="status"]')].some(
-            (one) => one.textContent === 'Cell 2 grew from cell 1, beside others.',
+            (one) => one.textContent === 'Cell 2 branches from cell 1.',
         ),
     );
 });

@@ -126,7 +126,7 @@ export async function focused(wanted, on = page) {
 export async function choose(cell, item, on = page) {
     const place = on.locator('.cell').nth(cell);
     await place.hover();
-    await place.getByLabel('What to do with this cell').click();
+    await place.getByLabel('Cell actions').click();
     await on.getByRole('menuitem', { name: item }).click();
 }
 

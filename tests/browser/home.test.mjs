@@ -68,7 +68,7 @@ async function goHome() {
 
 /** Chooses from the menu of a notebook. */
 async function choose(name, item) {
-    await page.getByLabel(`What to do with ${name}`, { exact: true }).click();
+    await page.getByLabel(`Actions for ${name}`, { exact: true }).click();
     await page.getByRole('menuitem', { name: item }).click();
 }
 
@@ -176,7 +176,7 @@ test(
         );
         assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
         assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
-        await page.getByRole('button', { name: 'Show as it was' }).click();
+        await page.getByRole('button', { name: 'Show output' }).click();
         await page.waitForSelector('.frame-place[data-ready]');
         await page.getByRole('button', { name: /Run these 2 cells/ }).click();
         await ran(2);
@@ -279,7 +279,7 @@ test('a page whose notebook is renamed or deleted says so calmly and leads on', 
     await goHome();
     assert.equal(await page.locator('.mark[data-running]').textContent(), '1 running');
     await choose('new name', 'Delete');
-    assert.match(await page.locator('dialog').textContent(), /One cell is running and will be stopped/);
+    assert.match(await page.locator('dialog').textContent(), /One running cell will be stopped/);
     await answer('Delete notebook');
     await named(['main']);
     await other.waitForFunction(() =>

@@ -44,7 +44,7 @@ test('a node says where its state lives: by its shape, and in words', async (t) 
     const one = await at('clean', t);
     assert.equal(
         await named('clean', one),
-        '2, df = df.dropna(), you stand here',
+        '2, df = df.dropna(), current state',
         'what is as usual is not told',
     );
     assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
@@ -84,34 +84,32 @@ test('a node says where its state lives: by its shape, and in words', async (t) 
 test('what could not come back is listed, and a replay brings it', async (t) => {
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
-    await one.locator('summary', { hasText: 'Restored from disk; 2 names could not come back' }).waitFor();
+    await one.locator('summary', { hasText: 'Restored from disk without 2 names' }).waitFor();
     const list = await texts('.living li', one);
     for (const [i, { name, type, reason }] of MISSING.entries())
         assert.ok([name, type, reason].every((word) => list[i].includes(word)));
-    await one.getByRole('button', { name: 'Replay the cells' }).click();
-    await one.locator('dialog', { hasText: 'Run 2 cells again?' }).waitFor();
+    await one.getByRole('button', { name: 'Replay cells' }).click();
+    await one.locator('dialog', { hasText: 'Replay 2 cells?' }).waitFor();
     assert.match(await one.locator('dialog').textContent(), /“rows = \(row for row/);
     await one.getByRole('button', { name: 'Cancel' }).click();
     assert.equal(await one.locator('progress').count(), 0);
-    await one.getByRole('button', { name: 'Replay the cells' }).click();
-    await one.getByRole('button', { name: 'Run 2 cells' }).click();
+    await one.getByRole('button', { name: 'Replay cells' }).click();
+    await one.getByRole('button', { name: 'Replay 2 cells' }).click();
     await one.locator('.replaying', { hasText: /Replaying \d of 5/ }).waitFor();
-    await one.locator('.where', { hasText: 'came back by running its cells again' }).waitFor();
+    await one.locator('.where', { hasText: 'restored by replaying its cells' }).waitFor();
     assert.match(
         await one.locator('.living').textContent(),
         /cannot be saved: there while this state is in memory/,
         'a restart would take them again',
     );
-    assert.equal(await one.getByRole('button', { name: 'Replay the cells' }).count(), 0);
+    assert.equal(await one.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
 test('a run at a state without a process asks, then brings it back', async (t) => {
     const one = await at('replay', t);
     await sees('No process and no checkpoint holds this state', one);
     await run('print("on")', 'Shift+Enter', one);
-    await one
-        .locator('dialog', { hasText: 'This state has no process. Run its cell again first?' })
-        .waitFor();
+    await one.locator('dialog', { hasText: 'This state is not loaded. Replay its cell first?' }).waitFor();
     await one.getByRole('button', { name: 'Cancel' }).click();
     assert.equal(await one.locator('.cell[data-status="running"]').count(), 0);
     await one.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
@@ -124,7 +122,7 @@ test('a run at a state without a process asks, then brings it back', async (t) =
 test('the menu of the last cell lies over the tools of the draft below it', async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
-    await one.getByLabel('What to do with this cell').nth(1).click();
+    await one.getByLabel('Cell actions').nth(1).click();
     const covered = await one.$$eval('[role="menuitem"]', (items) =>
         items
             .filter((item) => {
@@ -144,15 +142,15 @@ test('pinned, saved and trusted', async (t) => {
     await choose(1, 'Keep in memory', one);
     await one.locator('.where', { hasText: 'kept in memory' }).waitFor();
     await one.locator('.row[data-node="clean"] .pinned').waitFor();
-    await choose(1, 'No longer keep in memory', one);
+    await choose(1, 'Stop keeping in memory', one);
     await one.locator('.row[data-node="clean"] .pinned').waitFor({ state: 'detached' });
     await choose(1, 'Save now', one);
     await one.locator('.notice', { hasText: 'Saved, 1.2 MB on disk.' }).waitFor();
     await go('foreign', one);
     await one.getByRole('button', { name: 'Trust…' }).click();
     assert.match(await one.locator('dialog').textContent(), /runs the code that lies in its checkpoint/);
-    await one.getByRole('button', { name: 'Trust, and let their code run' }).click();
-    await one.locator('.notice', { hasText: 'One checkpoint is trusted now.' }).waitFor();
+    await one.getByRole('button', { name: 'Trust and run their code' }).click();
+    await one.locator('.notice', { hasText: 'Trusted one checkpoint.' }).waitFor();
     assert.equal(await one.locator('.living').count(), 0);
 });
 
@@ -161,8 +159,8 @@ test('whoever may not trust or replay is not offered it', async (t) => {
     await sees('only plain values are read', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
     const viewer = await at('restored', t, 'view');
-    await sees('2 names could not come back', viewer);
-    assert.equal(await viewer.getByRole('button', { name: 'Replay the cells' }).count(), 0);
+    await sees('Restored from disk without 2 names', viewer);
+    assert.equal(await viewer.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
 test('trouble with the disk is told calmly, typing goes on, and the banner leaves by itself', async (t) => {

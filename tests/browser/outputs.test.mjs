@@ -331,10 +331,10 @@ test('outputs fold into a line by key and by button, and stay so', real, async (
     await prints('29');
     await page.locator('.cell').first().focus();
     await page.keyboard.press('o');
-    await page.getByText('Output folded: 30 lines').waitFor();
+    await page.getByText('Output collapsed: 30 lines').waitFor();
     await page.reload();
-    await page.getByText('Output folded: 30 lines').waitFor();
-    await page.getByRole('button', { name: 'Show the output' }).first().click();
+    await page.getByText('Output collapsed: 30 lines').waitFor();
+    await page.getByRole('button', { name: 'Expand output' }).first().click();
     await prints('29');
 });
 
@@ -460,7 +460,7 @@ test('outputs out of a file are greyed, and say that they did not run here', rea
     assert.ok(answer.ok(), await answer.text());
     const { name } = await answer.json();
     await page.goto(new URL(`/n/${name}`, page.url()).href);
-    await page.getByText('From the file; not run here').waitFor();
+    await page.getByText('From the imported file; not run here').waitFor();
     await prints('from elsewhere');
     await picture('imported');
 });

@@ -97,7 +97,7 @@ test(
         await page.locator('.cell').nth(1).focus();
         await keys('0', '0', 'Enter');
         await ran(0);
-        await notice(/3 cells wait as drafts\./);
+        await notice(/3 cells are now drafts\./);
         await page.getByRole('button', { name: 'Run these 3 cells' }).click();
         await ran(3);
     },
@@ -132,7 +132,7 @@ test(
         await keys('Control+A');
         await page.keyboard.insertText('x = 5\nprint("one")');
         await keys('Control+Enter');
-        await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+        await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
         await ran(3);
         await sees('version 2 of 2');
         await becomes(file, all('x = 5\nprint("one")', '# Title'));
@@ -151,7 +151,7 @@ test(
         for (const time of ['once', 'again']) {
             await page.locator('.cell').nth(1).focus();
             await keys('d', 'd');
-            await page.getByRole('button', { name: 'Go on without it' }).click();
+            await page.getByRole('button', { name: 'Continue without it' }).click();
             await ran(1);
             await becomes(
                 sources,
@@ -169,7 +169,7 @@ test('a restart that would stop a cell does not have the focus; it stops the cel
     await run('import time\ntime.sleep(600)', 'Control+Enter');
     await page.waitForSelector('[data-status="running"]');
     await keys('0', '0');
-    await page.getByText('One cell is running and will be stopped').waitFor();
+    await page.getByText('One running cell will be stopped').waitFor();
     await focusIs('Cancel');
     await keys('Enter');
     await page.getByRole('heading', { name: 'Restart?' }).waitFor({ state: 'detached' });
@@ -187,15 +187,15 @@ test(
         await run('1/0', 'Control+Enter');
         await page.waitForSelector('[data-status="error"]');
         await page.getByRole('button', { name: 'More' }).click();
-        await page.getByRole('menuitem', { name: 'Forget everything…' }).click();
-        const button = page.getByRole('button', { name: 'Forget everything' });
+        await page.getByRole('menuitem', { name: 'Reset notebook…' }).click();
+        const button = page.getByRole('button', { name: 'Reset notebook' });
         await page.waitForFunction(() => document.activeElement?.matches('dialog input'));
         assert.equal(await button.isDisabled(), true);
         await keys('Enter');
         await page.keyboard.insertText('mai');
         await keys('Enter');
         assert.equal(await button.isDisabled(), true, 'half a name is no name');
-        assert.equal(await page.getByRole('heading', { name: 'Forget everything?' }).count(), 1);
+        assert.equal(await page.getByRole('heading', { name: 'Reset this notebook?' }).count(), 1);
         await shot('forget');
         await page.keyboard.insertText('n');
         await page.waitForFunction(() => document.querySelector('dialog [data-main]')?.disabled === false);
@@ -205,7 +205,7 @@ test(
         await notice(/A copy is in the trash/);
         await shot('forgotten');
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.getByRole('button', { name: 'Restore it' }).click();
+        await page.getByRole('button', { name: 'Restore' }).click();
         await page.waitForURL(`${origin()}/n/main%20restored**`);
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await ran(3);
@@ -220,7 +220,7 @@ test('in the palette, too, what forgets everything asks for the name', real, asy
     await page.locator('.cell').nth(0).focus();
     await keys('Control+Shift+p');
     await page.waitForSelector('#commands li');
-    await page.keyboard.insertText('Forget everything');
+    await page.keyboard.insertText('Reset notebook');
     await keys('Enter');
     await page.getByText('Type “main” to confirm').waitFor();
     await keys('Enter', 'Escape');
@@ -246,7 +246,7 @@ test(
         await page.goto(`${origin()}/`);
         await page.waitForSelector('#home:not([aria-busy])');
         const menu = async (item) => {
-            await page.getByLabel('What to do with other', { exact: true }).click();
+            await page.getByLabel('Actions for other', { exact: true }).click();
             await page.getByRole('menuitem', { name: item }).click();
         };
         await menu('Delete…');
@@ -271,8 +271,8 @@ test(
         await menu('Delete…');
         await page.getByRole('button', { name: 'Delete notebook' }).click();
         await page.getByText('Trash (1)').click();
-        await menu('Delete for good…');
-        assert.equal(await page.getByRole('button', { name: 'Delete for good' }).isDisabled(), true);
+        await menu('Delete permanently…');
+        assert.equal(await page.getByRole('button', { name: 'Delete permanently' }).isDisabled(), true);
         await page.keyboard.insertText('other');
         await keys('Enter');
         await page.waitForSelector('.trash', { state: 'detached' });
@@ -287,8 +287,8 @@ test('a line in which a cell runs is not deleted by Enter', real, async () => {
     await ran(2);
     await run('import time; time.sleep(600)', 'Control+Enter');
     await page.waitForSelector('.cell[data-status="running"]');
-    await choose(0, /^Delete it and the state below/);
-    await page.getByText('A cell is running there and will be stopped').waitFor();
+    await choose(0, /^Delete this and the state below/);
+    await page.getByText('One running cell will be stopped').waitFor();
     await focusIs('Cancel');
     await keys('Enter');
     await page.waitForSelector('dialog', { state: 'detached' });
@@ -301,7 +301,7 @@ test('a failed attempt that was forgotten is back when that is undone', real, as
     await page.locator('.cell').nth(0).locator('.cm-content').click();
     await keys('Control+A');
     await page.keyboard.insertText('1/1');
-    await choose(0, 'Forget this attempt');
+    await choose(0, 'Delete this attempt');
     await page.waitForSelector('.cell[data-status="error"]', { state: 'detached' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.waitForSelector('.cell[data-status="error"]');
@@ -331,7 +331,7 @@ test(
         assert.equal((await rows()).length, 5, 'nothing is deleted');
         await shot('inserted');
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+        await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
         await ran(4);
         await run('print("x is", x)');
         await sees('x is 102');
@@ -421,7 +421,7 @@ test(
         await dropFiles([table], 'h1', { on: guest, covers: false });
         assert.equal(guest.url(), `${origin()}/`);
         await dropFiles([notebook], '.cell[data-kind="draft"] .cm-content');
-        await page.getByRole('button', { name: 'Import it' }).click();
+        await page.getByRole('button', { name: 'Import' }).click();
         await page.waitForURL(`${origin()}/n/theirs**`);
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await sees('print("theirs")');

@@ -208,7 +208,7 @@ test('edit, run, branch, compare: two models from the same data, side by side', 
     await change(1, fit(5));
     await ran(2);
     await sees('version 2 of 2');
-    await page.getByRole('button', { name: /Replay the rest here/ }).click();
+    await page.getByRole('button', { name: /Replay the rest/ }).click();
     await ran(3);
     await drawn(1);
     await shot('compare-1-branch');
@@ -243,7 +243,7 @@ test('after an early cell was changed, one button replays the rest, and the old 
     await change(0, 'price = 20');
     await ran(1);
     await shot('replay-1-the-rest-waits');
-    await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+    await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
     await ran(3);
     assert.deepEqual(await texts('.stream'), ['total 60']);
     await shot('replay-2-replayed');
@@ -464,7 +464,7 @@ test('on a phone: type, run, go back in the graph, branch, and compare', async (
     await drawn(1, phone);
     assert.ok(await fits(phone));
     await shot('phone-3-a-branch', phone);
-    await phone.locator('.cell').nth(1).getByRole('button', { name: 'What to do with this cell' }).tap();
+    await phone.locator('.cell').nth(1).getByRole('button', { name: 'Cell actions' }).tap();
     await phone.getByRole('menuitem', { name: 'Compare with…' }).tap();
     await phone.locator('.picks button').first().tap();
     await phone.waitForSelector('.compare .diff-line');
@@ -514,7 +514,7 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
     );
     await other.waitForSelector('.row');
     await shot('thousand-1-opened', other);
-    const all = other.getByRole('button', { name: 'Show every state' });
+    const all = other.getByRole('button', { name: 'Unfold all' });
     if (await all.count()) await all.click();
     await other.waitForFunction(
         () => document.querySelector('.row')?.getAttribute('aria-setsize') === '1000',
@@ -541,7 +541,7 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
         `frames while scrolling: median ${frames[75].toFixed(1)} ms, 95 of 100 within ${frames[142].toFixed(1)} ms, longest ${frames.at(-1).toFixed(1)} ms`,
     );
     assert.equal(blank, 0, 'no gap is ever seen');
-    await other.getByPlaceholder('Search code, variables, labels').fill('var:score_b');
+    await other.getByPlaceholder('Search code, variables and labels').fill('var:score_b');
     await other.waitForFunction(() => / of /.test(document.querySelector('.graph-found')?.textContent ?? ''));
     await shot('thousand-2-searched', other);
     await other.keyboard.press('Enter');

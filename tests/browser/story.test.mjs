@@ -91,7 +91,7 @@ test('cells wait for each other, and a running one can be stopped', async () => 
     await page.waitForSelector('.row[data-status="queued"]');
     await page.locator('.cell[data-status="running"] [data-stop]').click();
     await page.waitForSelector('.cell[data-status="interrupted"]');
-    await sees('What this cell had set before that was undone.');
+    await sees('The changes that this cell made before that were undone.');
     await page.waitForFunction(() => !document.querySelector('.cell[data-status="queued"]'));
     assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
 });
@@ -240,11 +240,7 @@ test('a label, a deleted state, and a notebook that forgets everything', async (
     await three();
     const menu = async (cell, item) => {
         await page.locator('.cell[data-kind="ran"]').nth(cell).hover();
-        await page
-            .locator('.cell[data-kind="ran"]')
-            .nth(cell)
-            .getByLabel('What to do with this cell')
-            .click();
+        await page.locator('.cell[data-kind="ran"]').nth(cell).getByLabel('Cell actions').click();
         await page.getByRole('menuitem', { name: item }).click();
     };
     await menu(0, 'Label…');
@@ -258,9 +254,9 @@ test('a label, a deleted state, and a notebook that forgets everything', async (
     await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
     await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Forget everything…' }).click();
+    await page.getByRole('menuitem', { name: 'Reset notebook…' }).click();
     await page.keyboard.insertText('main');
-    await page.getByRole('button', { name: 'Forget everything' }).click();
+    await page.getByRole('button', { name: 'Reset notebook' }).click();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 

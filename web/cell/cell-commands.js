@@ -369,10 +369,7 @@ export class CellCommands {
         const undo = this.operations.merge(same, () =>
             this.controller.go({ key: same[0].key, asCell: true }),
         );
-        this.controller.clipboard.recordUndo(() => {
-            if (this.page.notice?.act?.text === WORDS.undo) this.page.dismissNotice();
-            return undo() ? same[0].key : null;
-        });
+        this.controller.clipboard.recordUndo(() => (undo() ? same[0].key : null));
         this.selection.only(same[0].key);
         this.controller.go({ key: same[0].key, asCell: true });
     }

@@ -155,10 +155,12 @@ export class CellOperations {
             const { on, before: child } = now ?? before[0];
             for (const draft of before.slice(1))
                 last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
+            if (page.notice?.act === offer) page.dismissNotice();
             putBack();
             return true;
         };
-        page.notify(WORDS.merged(cells.length), false, { act: { text: WORDS.undo, act: undo } });
+        const offer = { text: WORDS.undo, act: undo };
+        page.notify(WORDS.merged(cells.length), false, { act: offer });
         return undo;
     }
 

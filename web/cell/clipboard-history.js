@@ -19,6 +19,8 @@ export class ClipboardHistory {
         this.content = [];
         /** What was removed together, or how something else is undone; the newest last. @type {({draft: Draft, after: string | null}[] | (() => string | null))[]} */
         this.undoStack = [];
+        /** The button of the notice about the last removal. @type {{text: string, act: () => void} | null} */
+        this.offer = null;
     }
 
     /** @param {Piece[]} pieces */
@@ -35,9 +37,9 @@ export class ClipboardHistory {
         // An empty one comes back by the same key, but nobody has to be told of it.
         const worth = now.filter(({ source }) => source.trim());
         if (worth.length) {
-            page.notify(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, {
-                act: { text: WORDS.undo, act: undo },
-            });
+            this.offer = { text: WORDS.undo, act: undo };
+            const said = worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length);
+            page.notify(said, false, { act: this.offer });
         }
         for (const { id } of drafts) page.drafts.remove(id);
     }
@@ -50,9 +52,13 @@ export class ClipboardHistory {
 
     /** Something was done to drafts that is undone in its turn with what was removed. @param {() => string | null} undo gives the id of the draft to go to; null: it was undone, or cannot be any more */
     recordUndo(undo) {
-        // What a notice offers to put back is not the last any more.
-        if (this.page.notice?.act?.text === WORDS.undo) this.page.dismissNotice();
+        // The notice offers to undo something that is no longer the last change.
+        this.#dismissOffer();
         this.#push(undo);
+    }
+
+    #dismissOffer() {
+        if (this.offer && this.page.notice?.act === this.offer) this.page.dismissNotice();
     }
 
     /** Drafts were added that were not there; they go if nobody has changed them since. @param {string[]} ids @param {() => string} undo what else is to be done; gives where to go */
@@ -71,7 +77,7 @@ export class ClipboardHistory {
         const last = this.undoStack.pop();
         if (!last) return null;
         if (typeof last === 'function') return last() ?? this.undo();
-        if (page.notice?.act?.text === WORDS.undo) page.dismissNotice();
+        this.#dismissOffer();
         /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
         const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));
         for (const { draft, after } of last) {
