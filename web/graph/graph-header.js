@@ -1,5 +1,5 @@
 // @ts-check
-// Above the graph: what is searched for in it, and whether every state has its row.
+// The header of the graph: search, and the switch that unfolds all rows.
 
 import { Component, html } from '../vendor/preact.js';
 import { GRAPH_WORDS } from './graph-words.js';
