@@ -5,7 +5,7 @@ use super::{Budget, CloseReason, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook};
 use crate::problem::{Kind, Problem};
-use crate::store::{self, InstallKey, LatestTime, NotebookInfo, StoreError, Trashed};
+use crate::store::{self, InstallKey, LatestTime, NotebookInfo, Trashed};
 use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -248,7 +248,7 @@ impl Sessions {
     /// Works on the disk beside the loops.
     async fn on_disk(
         &self,
-        work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
+        work: impl FnOnce() -> Result<(), Problem> + Send + 'static,
     ) -> Result<(), Problem> {
         let lost =
             |lost: Lost| Problem::new(Kind::Kernel, "change the directory", lost.to_string(), "try again");

@@ -11,7 +11,7 @@ use crate::allocator;
 use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
 use crate::notebook::{DiskStatus, Event, ExecId, Fact, Live, Notebook, Reply, StateId};
 use crate::problem::{Kind, Problem};
-use crate::store::{self, NewCheckpoint, Opened, Store, StoreError};
+use crate::store::{self, NewCheckpoint, Opened, Store};
 use crate::threads::Threads;
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -56,7 +56,7 @@ impl OpenRequest {
     ///
     /// # Errors
     /// When what is kept of it cannot be used.
-    pub(super) fn open(self, runtime: &Handle) -> Result<Session, StoreError> {
+    pub(super) fn open(self, runtime: &Handle) -> Result<Session, Problem> {
         let (asks, asked) = mpsc::channel(ASKS);
         let (mut opened, told) = self.read()?;
         let (links, damage) = (std::mem::take(&mut opened.links), std::mem::take(&mut opened.damage));
@@ -67,7 +67,7 @@ impl OpenRequest {
         Ok(session)
     }
 
-    fn read(&self) -> Result<ReadNotebook, StoreError> {
+    fn read(&self) -> Result<ReadNotebook, Problem> {
         let (tell, told) = mpsc::unbounded_channel();
         // The task has gone: then nobody waits for the news.
         let tell = move |news| drop(tell.send(news));

@@ -1,7 +1,8 @@
 //! Providing IPython to an environment that has none, with real environments and real installations.
 
 use ratoon::kernel::interpreter::{Interpreter, choose};
-use ratoon::kernel::provision::{ProvisionError, ensure};
+use ratoon::kernel::provision::ensure;
+use ratoon::problem::Problem;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ impl Drop for Room {
     }
 }
 
-fn provide(python: &Interpreter, data: &Path) -> (Result<Option<PathBuf>, ProvisionError>, Vec<String>) {
+fn provide(python: &Interpreter, data: &Path) -> (Result<Option<PathBuf>, Problem>, Vec<String>) {
     let mut said = Vec::new();
     let answer = ensure(python, data, &mut |line| said.push(line.to_owned()));
     (answer, said)
