@@ -201,7 +201,7 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
 
 /// A notebook that a server has open can be had from there.
 fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem {
-    let mut refused = Problem::from(error);
+    let mut refused = error;
     if store::is_open(dir) {
         let name = crate::http::in_path(name);
         refused.how = format!(

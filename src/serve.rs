@@ -140,7 +140,7 @@ fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem
         run: options.run_memory.unwrap_or(own.run),
         ..own
     };
-    Ok(NotebookConfig::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)?)
+    NotebookConfig::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)
 }
 
 fn working_directory(options: &Options) -> Result<PathBuf, Problem> {

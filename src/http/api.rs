@@ -128,7 +128,7 @@ pub(crate) async fn variables(
     let state = StateId::new(param(&found, 1));
     let session = AppState::notebook(&app, param(&found, 0)).await?;
     match ask(session, Command::ListVariables { state }).await? {
-        Reply::Refused(refused) => Err(refused.into()),
+        Reply::Refused(refused) => Err(refused),
         reply => Ok(HttpResponse::Ok().json(reply)),
     }
 }

@@ -29,7 +29,7 @@ impl AppState {
         command: Command,
     ) -> Result<Reply, Problem> {
         match ask(session.clone(), self.allow(access, command)?).await? {
-            Reply::Refused(refused) => Err(refused.into()),
+            Reply::Refused(refused) => Err(refused),
             reply => Ok(reply),
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn param(found: &MatchedRoute, place: usize) -> &str {
 /// A reply that does not belong to the command.
 pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
-        Reply::Refused(refused) => refused.into(),
+        Reply::Refused(refused) => refused,
         _ => Problem::internal("the notebook answered something else"),
     }
 }

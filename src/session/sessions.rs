@@ -167,7 +167,7 @@ impl Sessions {
     /// # Errors
     /// `Problem` when there is one of this name, or the disk refuses.
     pub fn create(&self, notebook: &Notebook) -> Result<(), Problem> {
-        Ok(store::create(&self.dir_of(notebook.name()), notebook)?)
+        store::create(&self.dir_of(notebook.name()), notebook)
     }
 
     /// What can be said of a notebook in the directory without opening it. Reads the disk.
@@ -252,7 +252,7 @@ impl Sessions {
     ) -> Result<(), Problem> {
         let lost =
             |lost: Lost| Problem::new(Kind::Kernel, "change the directory", lost.to_string(), "try again");
-        Ok(self.threads.run(work).await.map_err(lost)??)
+        self.threads.run(work).await.map_err(lost)?
     }
 
     fn dir_of(&self, name: &str) -> PathBuf {

@@ -367,7 +367,7 @@ impl Task {
                 let store = self.store.clone();
                 self.threads.spawn(move || {
                     // Whoever wanted it may have gone.
-                    let _ = done.send(store.copy_to(&dir).map_err(Problem::from));
+                    let _ = done.send(store.copy_to(&dir));
                 });
             }
             Ask::SetAside(done) => self.set_aside(done),
@@ -395,7 +395,7 @@ impl Task {
         let store = self.store.clone();
         self.threads.spawn(move || {
             // Whoever wanted it may have gone.
-            let _ = done.send(store.set_aside().map_err(Problem::from));
+            let _ = done.send(store.set_aside());
             store.prune_trash();
         });
     }

@@ -150,7 +150,8 @@ fn offline_half() {
     let room = Room::new("offline");
     let python = room.environment();
     let (answer, _) = provide(&python, &room.data());
-    let error = answer.unwrap_err().to_string();
+    let Problem { what, why, how, .. } = answer.unwrap_err();
+    let error = format!("{what}: {why}\n{how}");
     assert!(error.starts_with("cannot install IPython, which runs the cells: "), "{error}");
     assert!(error.contains("No matching distribution found"), "{error}");
     assert!(error.contains("-m pip install ipython cloudpickle"), "{error}");

@@ -120,7 +120,7 @@ pub(super) async fn executed(
     match super::ask::ask(app.start.clone(), app.admit(access, run)?).await? {
         Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
-            Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how).into())
+            Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
         Reply::Ended { status, state_name, error, symbols, keepable, outputs, warnings: seen, .. } => {
             // A client that did not ask for a partial state is told of none, even where one was kept since.
@@ -153,7 +153,7 @@ async fn base(
         let earlier = notebook.run(&exec_id).filter(|run| run.code == code).map(|run| run.on.clone());
         earlier.or_else(|| notebook.find(&state_name).map(|state| Base::State(state.id.clone())))
     };
-    Ok(app.start.read(look).await?)
+    app.start.read(look).await
 }
 
 /// Lists the states' names, in creation order.

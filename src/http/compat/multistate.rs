@@ -234,7 +234,7 @@ pub(crate) async fn rebuild_state(
     let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
     if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
         let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
-        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again").into());
+        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again"));
     }
     let is_name = |name: &&String| name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.is_empty();
     let mut take: Vec<String> = wish.source_vars.iter().filter(is_name).cloned().collect();
@@ -276,7 +276,7 @@ pub(crate) async fn rebuild_state(
                 None if status == RunStatus::Interrupted => "it was interrupted".into(),
                 None => "its run ended without saying why".into(),
             };
-            Err(Problem::new(Kind::Conflict, what, why, how).into())
+            Err(Problem::new(Kind::Conflict, what, why, how))
         }
         other => Err(unexpected(other)),
     }
@@ -309,7 +309,7 @@ fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
 
 async fn id_of(app: &AppState, name: &str) -> Result<Option<StateId>, Problem> {
     let name = name.to_owned();
-    Ok(app.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await?)
+    app.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await
 }
 
 /// Whether code has a name in it.
@@ -318,5 +318,5 @@ fn names(code: &str, name: &str) -> bool {
 }
 
 fn bad(what: String, why: &str) -> Problem {
-    Problem::new(Kind::BadRequest, what, why, "see docs/api.md").into()
+    Problem::new(Kind::BadRequest, what, why, "see docs/api.md")
 }

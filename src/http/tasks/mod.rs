@@ -217,7 +217,7 @@ async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool)
         }
         Residency::Replay if !state.id.is_root() && !replay => {
             let why = "it has neither a process nor a checkpoint, only its code";
-            return Err(lost(why, "ask with ?replay=true: its cells run again").into());
+            return Err(lost(why, "ask with ?replay=true: its cells run again"));
         }
         Residency::Replay if !state.id.is_root() => {
             app.ask(&app.start, access, Command::Replay { state: id.clone() }).await?;
@@ -250,7 +250,7 @@ async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> R
         Reply::Ended { error, .. } => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
-            Err(Problem::new(Kind::Kernel, what, why, "read its values, and set them yourself").into())
+            Err(Problem::new(Kind::Kernel, what, why, "read its values, and set them yourself"))
         }
         other => Err(unexpected(other)),
     }
