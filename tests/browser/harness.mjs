@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test as testWithoutPage } from 'node:test';
-import { becomes, openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
+import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
 import { openPage, whenOver } from './pages.mjs';
 
 export { forgive } from './pages.mjs';
@@ -85,11 +85,7 @@ export async function openFar(t) {
 
 /** Types into the empty cell at the end and runs it. */
 export async function run(code, key = 'Shift+Enter', on = page) {
-    // An output above it that has just got its height may move it away from under the mouse: then a hand clicks again.
-    await becomes(async () => {
-        await on.locator('.cell[data-fresh] .editor').click();
-        return on.evaluate(() => document.activeElement?.closest('.cell[data-fresh] .editor') != null);
-    }, true);
+    await on.locator('.cell[data-fresh] .editor').click();
     await on.keyboard.insertText(code);
     await on.keyboard.press(key);
 }
