@@ -3,7 +3,7 @@
 use super::AppState;
 use super::auth::Access;
 use super::routes::MatchedRoute;
-use crate::notebook::{Command, Reply, State};
+use crate::notebook::{Command, Notebook, Reply, State};
 use crate::problem::Problem;
 use crate::session::Session;
 use std::future::Future;
@@ -11,6 +11,15 @@ use std::future::Future;
 /// Asks in a task of its own: a client that goes away does not take its command with it.
 pub(super) async fn ask(session: Session, command: Command) -> Result<Reply, Problem> {
     to_its_end(async move { Ok(session.ask(command).await) }).await
+}
+
+/// The same, and reads the notebook at the moment of the reply.
+pub(super) async fn ask_then<T: Send + 'static>(
+    session: Session,
+    command: Command,
+    read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    to_its_end(async move { session.ask_then(command, read).await }).await
 }
 
 /// Does something in a task of its own, so that it is not left half done when the client goes away.
