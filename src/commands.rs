@@ -5,7 +5,7 @@ use crate::http::check_notebook_name;
 use crate::notebook::{Notebook, Residency, State, StateId};
 use crate::options::{Care, Options};
 use crate::problem::{Kind, Problem};
-use crate::store::{self, InstallKey, StoreError};
+use crate::store::{self, InstallKey};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
@@ -200,8 +200,8 @@ fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
 }
 
 /// A notebook that a server has open can be had from there.
-fn elsewhere(error: StoreError, dir: &Path, name: &str, format: Format) -> Problem {
-    let mut refused = Problem::from(error);
+fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem {
+    let mut refused = error;
     if store::is_open(dir) {
         let name = crate::http::in_path(name);
         refused.how = format!(

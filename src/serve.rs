@@ -2,7 +2,7 @@
 
 use crate::http::{self, AppOptions, AppState};
 use crate::kernel::{Launch, interpreter, provision};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 
 use crate::options::{Options, Secret};
 use crate::session::{Budget, NotebookConfig, Sessions};
@@ -34,41 +34,20 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The exit code for what the user can put right on the command line, as clap uses it.
 const EXIT_USAGE: u8 = 2;
 
-/// Why the server does not start, and what to do about it.
-#[derive(Debug, thiserror::Error)]
-#[error("ratoon cannot {what}: {why}\n  {how}")]
-pub struct StartError {
-    what: String,
-    why: String,
-    how: String,
-}
-
-impl StartError {
-    fn new(what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { what: what.into(), why: why.into(), how: how.into() }
-    }
-}
-
-impl From<Problem> for StartError {
-    fn from(refused: Problem) -> Self {
-        Self::new(refused.what, refused.why, refused.how)
-    }
-}
-
 /// Serves until it is told to stop.
 pub fn run(options: Options) -> ExitCode {
     crate::allocator::give_large_blocks_back();
     match start_and_wait(&options) {
         Ok(code) => code,
-        Err(error) => {
-            // There is nobody else to tell.
-            let _ = writeln!(io::stderr(), "{error}");
+        Err(Problem { what, why, how, .. }) => {
+            // Where stderr is closed, nothing more can be done.
+            let _ = writeln!(io::stderr(), "ratoon cannot {what}: {why}\n  {how}");
             ExitCode::from(EXIT_USAGE)
         }
     }
 }
 
-fn start_and_wait(options: &Options) -> Result<ExitCode, StartError> {
+fn start_and_wait(options: &Options) -> Result<ExitCode, Problem> {
     http::check_notebook_name(&options.name)?;
     let token = token(options)?;
     check_limits(options)?;
@@ -76,7 +55,9 @@ fn start_and_wait(options: &Options) -> Result<ExitCode, StartError> {
     let listener = listen(options)?;
     let launch = launch(options)?;
     let keeping = keeping(options, &launch)?;
-    let no_room = |e: io::Error| StartError::new("start", e.to_string(), "close some programs and try again");
+    let no_room = |e: io::Error| {
+        Problem::new(Kind::BadRequest, "start", e.to_string(), "close some programs and try again")
+    };
     let threads = Threads::start().map_err(no_room)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(no_room)?;
@@ -94,8 +75,8 @@ async fn serve(
     token: String,
     listener: TcpListener,
     sessions: Sessions,
-) -> Result<ExitCode, StartError> {
-    let broken = |e: io::Error| StartError::new("serve", e.to_string(), "try again");
+) -> Result<ExitCode, Problem> {
+    let broken = |e: io::Error| Problem::new(Kind::BadRequest, "serve", e.to_string(), "try again");
     let mut stop = StopSignals::new().map_err(broken)?;
     let address = listener.local_addr().map_err(broken)?;
     let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
@@ -128,25 +109,26 @@ async fn serve(
 }
 
 /// Python and where it runs, from what the user said; IPython is installed when it is missing.
-fn launch(options: &Options) -> Result<Launch, StartError> {
+fn launch(options: &Options) -> Result<Launch, Problem> {
     let cwd = working_directory(options)?;
     let interpreter = interpreter::choose(options.python.as_deref(), options.virtual_env.as_deref())
-        .map_err(|e| StartError::new(format!("use the Python {}", e.python), e.why, e.how))?;
+        .map_err(|e| Problem::new(Kind::BadRequest, format!("use the Python {}", e.python), e.why, e.how))?;
     let Some(data_dir) = &options.data_dir else {
         let why = "neither HOME nor XDG_DATA_HOME names a directory";
-        return Err(StartError::new("find a place for what it installs", why, "set HOME"));
+        return Err(Problem::new(Kind::BadRequest, "find a place for what it installs", why, "set HOME"));
     };
-    let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line))
-        .map_err(|e| StartError::new("provide IPython", format!("{}: {}", e.what, e.why), e.how))?;
+    let support = provision::ensure(&interpreter, data_dir, &mut |line| tell(line)).map_err(|e| {
+        Problem::new(Kind::BadRequest, "provide IPython", format!("{}: {}", e.what, e.why), e.how)
+    })?;
     let (program, python) = ("/proc/self/exe".into(), interpreter.executable);
     Ok(Launch { program, python, support, cwd, nice: options.nice })
 }
 
 /// Where notebooks are kept: in the directory in which cells run.
-fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, StartError> {
+fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem> {
     let Some(config_dir) = &options.config_dir else {
         let why = "neither HOME nor XDG_CONFIG_HOME names a directory";
-        return Err(StartError::new("find a place for its key", why, "set HOME"));
+        return Err(Problem::new(Kind::BadRequest, "find a place for its key", why, "set HOME"));
     };
     let own = Budget::of_this_machine();
     // Each state has a socket. A third of the descriptors is for connections, and some are for heads.
@@ -158,69 +140,83 @@ fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, StartEr
         run: options.run_memory.unwrap_or(own.run),
         ..own
     };
-    Ok(NotebookConfig::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)?)
+    NotebookConfig::new(launch.cwd.clone(), config_dir, budget, !options.no_checkpoints)
 }
 
-fn working_directory(options: &Options) -> Result<PathBuf, StartError> {
+fn working_directory(options: &Options) -> Result<PathBuf, Problem> {
     let how = "name a directory that is there with --dir DIR";
     let Some(dir) = options.dir.as_ref().or(options.current_dir.as_ref()) else {
-        return Err(StartError::new("run cells in the current directory", "it is gone", how));
+        return Err(Problem::new(Kind::BadRequest, "run cells in the current directory", "it is gone", how));
     };
     let what = || format!("run cells in {}", dir.display());
-    let full = dir.canonicalize().map_err(|e| StartError::new(what(), reason(&e), how))?;
+    let full = dir.canonicalize().map_err(|e| Problem::new(Kind::BadRequest, what(), reason(&e), how))?;
     if !full.is_dir() {
-        return Err(StartError::new(what(), "it is not a directory", how));
+        return Err(Problem::new(Kind::BadRequest, what(), "it is not a directory", how));
     }
     Ok(full)
 }
 
-fn token(options: &Options) -> Result<String, StartError> {
+fn token(options: &Options) -> Result<String, Problem> {
     match options.token.as_ref().map(Secret::reveal) {
         Some("") => {
             let how = "give one that cannot be guessed, or leave --token out to have one made";
-            Err(StartError::new("take the token", "it is empty", how))
+            Err(Problem::new(Kind::BadRequest, "take the token", "it is empty", how))
         }
         Some(given) if given.chars().count() < MIN_TOKEN_CHARS => {
             let why = format!(
                 "it has less than {MIN_TOKEN_CHARS} characters, and whoever guesses it runs code as you"
             );
             let how = "leave --token out to have one made, or make one: `openssl rand -hex 16`";
-            Err(StartError::new("take the token", why, how))
+            Err(Problem::new(Kind::BadRequest, "take the token", why, how))
         }
         Some(given) => Ok(given.to_owned()),
-        None => http::new_secret()
-            .map_err(|e| StartError::new("make a token", e.to_string(), "give one with --token")),
+        None => http::new_secret().map_err(|e| {
+            Problem::new(Kind::BadRequest, "make a token", e.to_string(), "give one with --token")
+        }),
     }
 }
 
-fn check_limits(options: &Options) -> Result<(), StartError> {
+fn check_limits(options: &Options) -> Result<(), Problem> {
     if options.run_memory == Some(0) {
         let how = "give --run-memory a size, for example 4G, or leave it out";
-        return Err(StartError::new("let runs add 0 bytes", "every cell needs some memory", how));
+        return Err(Problem::new(
+            Kind::BadRequest,
+            "let runs add 0 bytes",
+            "every cell needs some memory",
+            how,
+        ));
     }
     match options.timeout {
         Some(seconds) if !(seconds > 0.0 && seconds.is_finite()) => {
             let what = format!("stop runs after {seconds} seconds");
-            Err(StartError::new(what, "that is no time to wait", "give --timeout a number above 0"))
+            Err(Problem::new(
+                Kind::BadRequest,
+                what,
+                "that is no time to wait",
+                "give --timeout a number above 0",
+            ))
         }
         _ => Ok(()),
     }
 }
 
-fn listen(options: &Options) -> Result<TcpListener, StartError> {
+fn listen(options: &Options) -> Result<TcpListener, Problem> {
     let what = || format!("listen on {}", options.bind);
     let how = "give --bind as HOST:PORT, for example 127.0.0.1:8080";
-    let addresses = options.bind.to_socket_addrs().map_err(|e| StartError::new(what(), reason(&e), how))?;
+    let addresses = options
+        .bind
+        .to_socket_addrs()
+        .map_err(|e| Problem::new(Kind::BadRequest, what(), reason(&e), how))?;
     let mut addresses: Vec<SocketAddr> = addresses.collect();
     // `localhost` is two addresses; programs that were given it try this one first.
     addresses.sort_by_key(SocketAddr::is_ipv6);
     let Some(address) = addresses.first() else {
-        return Err(StartError::new(what(), "that is no address", how));
+        return Err(Problem::new(Kind::BadRequest, what(), "that is no address", how));
     };
     if !addresses.iter().all(|a| a.ip().is_loopback()) && !options.dangerously_listen_beyond_loopback {
         let why = "other machines could reach it, and whoever has the token runs code as you";
         let how = "bind to 127.0.0.1 and reach it by `ssh -L`, or add --dangerously-listen-beyond-loopback";
-        return Err(StartError::new(what(), why, how));
+        return Err(Problem::new(Kind::BadRequest, what(), why, how));
     }
     bind(address, || std::thread::sleep(PAUSE)).map_err(|error| {
         let how = match error.kind() {
@@ -230,7 +226,7 @@ fn listen(options: &Options) -> Result<TcpListener, StartError> {
             ErrorKind::PermissionDenied => "take a port above 1023",
             _ => how,
         };
-        StartError::new(what(), reason(&error), how)
+        Problem::new(Kind::BadRequest, what(), reason(&error), how)
     })
 }
 

@@ -127,8 +127,8 @@ pub(crate) async fn variables(
 ) -> Result<HttpResponse, Problem> {
     let state = StateId::new(param(&found, 1));
     let session = AppState::notebook(&app, param(&found, 0)).await?;
-    match ask(session, Command::ListVariables { state }).await? {
-        Reply::Refused(refused) => Err(refused.into()),
+    match ask(session, Command::ListVariables { state: state.into() }).await? {
+        Reply::Refused(refused) => Err(refused),
         reply => Ok(HttpResponse::Ok().json(reply)),
     }
 }

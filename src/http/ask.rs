@@ -3,7 +3,7 @@
 use super::AppState;
 use super::auth::Access;
 use super::routes::MatchedRoute;
-use crate::notebook::{Command, Reply, State};
+use crate::notebook::{Command, Notebook, Reply, State};
 use crate::problem::Problem;
 use crate::session::Session;
 use std::future::Future;
@@ -11,6 +11,15 @@ use std::future::Future;
 /// Asks in a task of its own: a client that goes away does not take its command with it.
 pub(super) async fn ask(session: Session, command: Command) -> Result<Reply, Problem> {
     to_its_end(async move { Ok(session.ask(command).await) }).await
+}
+
+/// The same, and reads the notebook at the moment of the reply.
+pub(super) async fn ask_then<T: Send + 'static>(
+    session: Session,
+    command: Command,
+    read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    to_its_end(async move { session.ask_then(command, read).await }).await
 }
 
 /// Does something in a task of its own, so that it is not left half done when the client goes away.
@@ -29,7 +38,7 @@ impl AppState {
         command: Command,
     ) -> Result<Reply, Problem> {
         match ask(session.clone(), self.allow(access, command)?).await? {
-            Reply::Refused(refused) => Err(refused.into()),
+            Reply::Refused(refused) => Err(refused),
             reply => Ok(reply),
         }
     }
@@ -50,7 +59,7 @@ pub(super) fn param(found: &MatchedRoute, place: usize) -> &str {
 /// A reply that does not belong to the command.
 pub(super) fn unexpected(reply: Reply) -> Problem {
     match reply {
-        Reply::Refused(refused) => refused.into(),
+        Reply::Refused(refused) => refused,
         _ => Problem::internal("the notebook answered something else"),
     }
 }

@@ -121,7 +121,7 @@ pub(crate) async fn import(
     .await?;
     upload.write(piece.freeze()).await?;
     match to_its_end(take_in(session, upload, permit)).await? {
-        reply @ Reply::Ended { .. } => Ok(HttpResponse::Ok().json(reply)),
+        reply @ Reply::Ended(_) => Ok(HttpResponse::Ok().json(reply)),
         other => Err(unexpected(other)),
     }
 }
@@ -131,9 +131,7 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
     drop((upload, permit));
     if arrived.code.len() > MAX_CODE_BYTES {
         let why = format!("its code has more than {MAX_CODE_BYTES} bytes");
-        return Err(
-            Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code").into()
-        );
+        return Err(Problem::new(Kind::TooLarge, "import a state", why, "import a state with less code"));
     }
     // What people say about it comes from elsewhere, and has to be what could have been said here.
     let label = arrived.label.filter(|label| limits::check_label(label).is_ok());
@@ -204,7 +202,6 @@ async fn on_disk<T: Send + 'static>(
 ) -> Result<T, Problem> {
     threads.run(work).await?.map_err(|e| {
         Problem::new(Kind::Disk, "take in a file", e.to_string(), "make room on the disk and try again")
-            .into()
     })
 }
 

@@ -172,7 +172,7 @@ async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), 
         Ok(session) => Some(session),
         // Its directory is gone, and its links with it.
         Err(refused) if refused.kind == Kind::NotFound => None,
-        Err(refused) => return Err(refused.into()),
+        Err(refused) => return Err(refused),
     };
     let _one = app.changes_links.lock().await;
     if let Some(session) = session {
@@ -188,7 +188,6 @@ impl From<LinkError> for Problem {
         match error {
             LinkError::TooMany => {
                 Problem::new(Kind::Conflict, "make a link", error.to_string(), "take some of them back")
-                    .into()
             }
             LinkError::NoSecret(_) => Problem::internal("the operating system gives no random numbers"),
         }

@@ -266,9 +266,9 @@ impl AppState {
             ));
         }
         limits::check_command(&command)?;
-        if let Command::Run { timeout, run_memory, .. } = &mut command {
-            *timeout = timeout.or(self.timeout);
-            *run_memory = run_memory.or(self.run_memory);
+        if let Command::Run(spec) = &mut command {
+            spec.timeout = spec.timeout.or(self.timeout);
+            spec.run_memory = spec.run_memory.or(self.run_memory);
         }
         Ok(command)
     }

@@ -1,15 +1,15 @@
 //! The REST API about the start notebook's states: where they live, their checkpoints, and a namespace that begins anew.
 
 use super::AppState;
-use super::ask::{find, param, unexpected};
+use super::ask::{ask_then, find, param, unexpected};
 use super::body::{Json, MaybeJson, NoBody};
 use super::compat::{self, Executed};
 use super::error::ErrorBody;
 use super::guard::Caller;
 use super::routes::MatchedRoute;
 use crate::notebook::{
-    Base, Checkpoint, Command, ExecId, Form, Notebook, OnError, Reply, Residency, RestoredFrom, Saving,
-    State, StateId,
+    Base, Checkpoint, Command, ExecId, Form, Notebook, Reply, Residency, RestoredFrom, RunSpec, Saving,
+    State, StateId, StateRef,
 };
 use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
@@ -221,7 +221,7 @@ pub(crate) async fn save(
     found: MatchedRoute,
     MaybeJson(wish): MaybeJson<CheckpointWish>,
 ) -> Result<HttpResponse, Problem> {
-    let state = find(&app.start, param(&found, 0)).await?.id;
+    let state = StateRef::name(param(&found, 0));
     let CheckpointWish { label, form, metadata } = wish;
     let command = Command::Checkpoint { state, form, label, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
@@ -326,18 +326,17 @@ async fn changed(
     app: &AppState,
     caller: &Caller,
     found: &MatchedRoute,
-    command: impl FnOnce(StateId) -> Command,
+    command: impl FnOnce(StateRef) -> Command,
 ) -> Result<HttpResponse, Problem> {
-    let state = find(&app.start, param(found, 0)).await?.id;
-    match app.ask(&app.start, caller.access()?, command(state.clone())).await? {
-        Reply::Done => {
-            let look = move |notebook: &Notebook| {
-                notebook.state(&state).map(|state| StateSummary::of(notebook, state))
-            };
-            let gone = || Problem::not_found("find the state", "it was deleted meanwhile");
-            Ok(HttpResponse::Ok().json(app.start.read(look).await?.ok_or_else(gone)?))
-        }
-        other => Err(unexpected(other)),
+    let name = param(found, 0).to_owned();
+    let command = app.allow(caller.access()?, command(StateRef::name(&name)))?;
+    let read = move |notebook: &Notebook, reply| {
+        (reply, notebook.find(&name).map(|state| StateSummary::of(notebook, state)))
+    };
+    match ask_then(app.start.clone(), command, read).await? {
+        (Reply::Done, Some(state)) => Ok(HttpResponse::Ok().json(state)),
+        (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted meanwhile")),
+        (other, _) => Err(unexpected(other)),
     }
 }
 
@@ -360,22 +359,13 @@ pub(crate) async fn clear_namespace(
     let exec_id =
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
     let state = find(&app.start, name).await?.id;
-    let run = Command::Run {
-        exec_id,
-        code: FORGET.to_owned(),
-        on: Base::State(state),
+    let run = RunSpec {
         new_state_name: wish.new_state_name,
-        draft: None,
-        instead_of: None,
-        timeout: None,
-        run_memory: None,
-        allow_stdin: false,
         replay: wish.replay,
-        on_error: OnError::Discard,
         with_outputs: true,
-        reads: None,
+        ..RunSpec::new(exec_id, FORGET, Base::State(state))
     };
-    compat::executed(&app, caller.access()?, run, name.to_owned(), Vec::new()).await
+    compat::executed(&app, caller.access()?, run, Vec::new()).await
 }
 
 /// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.

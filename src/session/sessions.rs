@@ -5,7 +5,7 @@ use super::{Budget, CloseReason, Session};
 use crate::kernel::{Launch, end_all_below, find_library};
 use crate::notebook::{KeptLink, Notebook};
 use crate::problem::{Kind, Problem};
-use crate::store::{self, InstallKey, LatestTime, NotebookInfo, StoreError, Trashed};
+use crate::store::{self, InstallKey, LatestTime, NotebookInfo, Trashed};
 use crate::threads::{Lost, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ impl Sessions {
     /// # Errors
     /// `Problem` when there is one of this name, or the disk refuses.
     pub fn create(&self, notebook: &Notebook) -> Result<(), Problem> {
-        Ok(store::create(&self.dir_of(notebook.name()), notebook)?)
+        store::create(&self.dir_of(notebook.name()), notebook)
     }
 
     /// What can be said of a notebook in the directory without opening it. Reads the disk.
@@ -248,11 +248,11 @@ impl Sessions {
     /// Works on the disk beside the loops.
     async fn on_disk(
         &self,
-        work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
+        work: impl FnOnce() -> Result<(), Problem> + Send + 'static,
     ) -> Result<(), Problem> {
         let lost =
             |lost: Lost| Problem::new(Kind::Kernel, "change the directory", lost.to_string(), "try again");
-        Ok(self.threads.run(work).await.map_err(lost)??)
+        self.threads.run(work).await.map_err(lost)?
     }
 
     fn dir_of(&self, name: &str) -> PathBuf {

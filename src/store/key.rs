@@ -1,8 +1,8 @@
 //! The key of this install, and what is signed with it.
 
-use super::StoreError;
 use super::tables::Cell;
 use crate::notebook::StateId;
+use crate::problem::{Kind, Problem};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fs::{File, OpenOptions};
@@ -25,13 +25,13 @@ impl InstallKey {
     ///
     /// # Errors
     /// When it cannot be read or made, others than its owner may read it, or it is no key.
-    pub fn load_or_make(config_dir: &Path) -> Result<Self, StoreError> {
+    pub fn load_or_make(config_dir: &Path) -> Result<Self, Problem> {
         let path = config_dir.join("key");
-        let refused = |why: String, how: &str| StoreError {
+        let refused = |why: String, how: &str| Problem {
+            kind: Kind::Conflict,
             what: format!("use the key {}", path.display()),
             why,
             how: how.to_owned(),
-            is_unwritten: false,
         };
         let failed = |e: io::Error| {
             refused(e.to_string(), "give yourself the right to write there, or set XDG_CONFIG_HOME")

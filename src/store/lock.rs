@@ -1,7 +1,7 @@
 //! One writer: the lock on a notebook's directory.
 
-use super::StoreError;
 use crate::blobs::nofollow::flags;
+use crate::problem::{Kind, Problem};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::{File, OpenOptions};
@@ -24,22 +24,22 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock on a notebook's directory. In one that holds no notebook nothing is made.
-    pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
+    pub(super) fn take(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, HELD_ON, is_ours(dir))
     }
 
     /// Same, if nobody holds it.
-    pub(super) fn take_at_once(dir: &Path) -> Result<Self, StoreError> {
+    pub(super) fn take_at_once(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, Duration::ZERO, is_ours(dir))
     }
 
     /// Takes the lock on a directory that was made for a notebook to come.
-    pub(super) fn make(dir: &Path) -> Result<Self, StoreError> {
+    pub(super) fn make(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, HELD_ON, true)
     }
 
     /// Same, if nobody holds it.
-    pub(super) fn make_at_once(dir: &Path) -> Result<Self, StoreError> {
+    pub(super) fn make_at_once(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, Duration::ZERO, true)
     }
 
@@ -48,13 +48,13 @@ impl Lock {
         dir.join("notebook.db").symlink_metadata().is_ok() && Self::take_at_once(dir).is_err()
     }
 
-    fn take_within(dir: &Path, patience: Duration, is_ours: bool) -> Result<Self, StoreError> {
+    fn take_within(dir: &Path, patience: Duration, is_ours: bool) -> Result<Self, Problem> {
         let path = dir.join("lock");
-        let refused = |why: String, how: &str| StoreError {
+        let refused = |why: String, how: &str| Problem {
+            kind: Kind::Conflict,
             what: format!("open the notebook {}", dir.display()),
             why,
             how: how.to_owned(),
-            is_unwritten: false,
         };
         if !is_ours {
             return Err(super::open::no_notebook(dir));

@@ -1,6 +1,5 @@
 //! What is done to a notebook that no server has open: checked, rid of what nothing names, trusted.
 
-use super::StoreError;
 use super::checkpoint::{Holds, chunks, holds, is_plausible, trust as sign_all, unsigned};
 use super::key::{InstallKey, Seal};
 use super::load::MAX_ENTRY_BYTES;
@@ -9,6 +8,7 @@ use super::tables::META;
 use crate::blobs::nofollow::Kind;
 use crate::blobs::{BlobError, Blobs, Digest};
 use crate::notebook::StateId;
+use crate::problem::Problem;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -27,7 +27,7 @@ pub struct Checked {
 ///
 /// # Errors
 /// When it cannot be opened at all.
-pub fn check(dir: &Path) -> Result<Checked, StoreError> {
+pub fn check(dir: &Path) -> Result<Checked, Problem> {
     let paths = Paths::of(dir);
     let mut found = examine(&paths, None, &name_of(dir))?;
     let blobs = Blobs::at(&paths.blobs());
@@ -82,7 +82,7 @@ pub fn check(dir: &Path) -> Result<Checked, StoreError> {
 ///
 /// # Errors
 /// When it cannot be opened, or is damaged, so that it is not known what is named.
-pub fn gc(dir: &Path) -> Result<(usize, u64), StoreError> {
+pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let paths = Paths::of(dir);
     let found = sound(&paths, None)?;
     let blobs = Blobs::at(&paths.blobs());
@@ -143,7 +143,7 @@ impl Trusting {
     ///
     /// # Errors
     /// When the notebook cannot be opened, or is damaged.
-    pub fn inspect(dir: &Path, key: &InstallKey) -> Result<Self, StoreError> {
+    pub fn inspect(dir: &Path, key: &InstallKey) -> Result<Self, Problem> {
         let paths = Paths::of(dir);
         let mut found = sound(&paths, Some(key))?;
         let seal = Seal::new(key, found.loaded.notebook_id.as_deref().unwrap_or_default());
@@ -164,7 +164,7 @@ impl Trusting {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn sign(mut self) -> Result<usize, StoreError> {
+    pub fn sign(mut self) -> Result<usize, Problem> {
         let commits = self.found.loaded.commits + 1;
         let mut taken = Vec::new();
         let signed = transaction(&mut self.found.tables, |tables| {
@@ -178,7 +178,7 @@ impl Trusting {
 }
 
 /// A notebook in which nothing is damaged.
-fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, StoreError> {
+fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, Problem> {
     let found = examine(paths, key, &name_of(&paths.dir))?;
     match found.loaded.damage.first() {
         None => Ok(found),

@@ -31,7 +31,7 @@ pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep a
 
 use crate::blobs::Blobs;
 use crate::notebook::{Checkpoint, DiskStatus, Fact, KeptLink, Notebook, Parts, StateId};
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use key::Seal;
 use open::Paths;
 use std::path::{Path, PathBuf};
@@ -39,27 +39,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use thread::{Job, Thread};
-
-/// Why a notebook cannot be opened, and what to do about it.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{what}: {why}")]
-pub struct StoreError {
-    /// What was wished, with its path.
-    pub what: String,
-    /// Why it cannot be.
-    pub why: String,
-    /// What to do about it.
-    pub how: String,
-    /// Whether it is the disk that does not take what is to be written.
-    pub is_unwritten: bool,
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        let kind = if error.is_unwritten { Kind::Disk } else { Kind::Conflict };
-        Self::new(kind, error.what, error.why, error.how)
-    }
-}
 
 /// A notebook as it was found on disk.
 #[derive(Debug)]
@@ -116,7 +95,7 @@ pub struct NewCheckpoint {
 ///
 /// # Errors
 /// When another process has it open, or it cannot be read.
-pub fn read_links(dir: &Path, key: &InstallKey) -> Result<Vec<KeptLink>, StoreError> {
+pub fn read_links(dir: &Path, key: &InstallKey) -> Result<Vec<KeptLink>, Problem> {
     open::read_links(&Paths::of(dir), key)
 }
 
@@ -147,7 +126,7 @@ impl Store {
         name: &str,
         key: &InstallKey,
         news: impl Fn(StoreEvent) + Send + 'static,
-    ) -> Result<Opened, StoreError> {
+    ) -> Result<Opened, Problem> {
         let paths = Paths::of(dir);
         let found = open::open(&paths, key, name)?;
         let notebook_id = found.loaded.notebook_id.unwrap_or_default();
@@ -233,7 +212,7 @@ impl Store {
     ///
     /// # Errors
     /// When the name is taken, or the disk refuses.
-    pub fn copy_to(&self, to: &Path) -> Result<(), StoreError> {
+    pub fn copy_to(&self, to: &Path) -> Result<(), Problem> {
         notebook_dir::copy(&self.shared.paths, to, |database| {
             let (done, copied) = mpsc::channel();
             // Whoever waits here does so until it is answered.
@@ -247,7 +226,7 @@ impl Store {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn set_aside(&self) -> Result<(), StoreError> {
+    pub fn set_aside(&self) -> Result<(), Problem> {
         let paths = &self.shared.paths;
         self.copy_to(&trash::place(paths, Discarded::Reset)?)
     }

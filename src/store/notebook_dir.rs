@@ -8,11 +8,12 @@ use super::key::{InstallKey, Seal};
 use super::load::load_links;
 use super::lock::Lock;
 use super::open::{Paths, examine, is_notebook, make, open_tables, transaction};
+use super::parts_of;
 use super::tables::{Fault, LINKS, META, Tables};
 use super::write::Writer;
-use super::{StoreError, parts_of};
 use crate::blobs::Blobs;
 use crate::notebook::{KeptLink, Notebook, Parts};
+use crate::problem::{Kind, Problem};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
@@ -39,7 +40,7 @@ pub struct NotebookInfo {
 ///
 /// # Errors
 /// When another program has it open, or it is no notebook, or damaged as a whole.
-pub fn read(dir: &Path, name: &str) -> Result<Notebook, StoreError> {
+pub fn read(dir: &Path, name: &str) -> Result<Notebook, Problem> {
     let found = examine(&Paths::of(dir), None, name)?;
     let created_at = found.loaded.parts.states.first().map_or(0.0, |root| root.created_at);
     Ok(Notebook::from_parts(found.loaded.parts, created_at))
@@ -49,7 +50,7 @@ pub fn read(dir: &Path, name: &str) -> Result<Notebook, StoreError> {
 ///
 /// # Errors
 /// When there is something of this name already, or the disk refuses.
-pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), StoreError> {
+pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     is_free(&paths)?;
     let (coming, lock) = begin(&paths)?;
@@ -64,7 +65,7 @@ pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// When there is something of this name already, or the disk refuses.
-pub(super) fn create_empty(paths: &Paths) -> Result<(), StoreError> {
+pub(super) fn create_empty(paths: &Paths) -> Result<(), Problem> {
     if let Some(shelf) = paths.dir.parent() {
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(shelf);
@@ -92,7 +93,7 @@ fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
 ///
 /// # Errors
 /// When another program has it open, the name is taken, or the disk refuses.
-pub fn duplicate(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     let source = Paths::of(from);
     if !from.is_dir() {
         return Err(source.refused("there is no such directory", "look for another spelling of its name"));
@@ -111,7 +112,7 @@ pub(super) fn copy(
     from: &Paths,
     to: &Path,
     copy_database: impl FnOnce(&Path) -> Result<(), String>,
-) -> Result<(), StoreError> {
+) -> Result<(), Problem> {
     let paths = Paths::of(to);
     is_free(&paths)?;
     let (coming, lock) = begin(&paths)?;
@@ -157,7 +158,7 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When another program has it open, the name is taken, or the disk refuses; then it has its old name.
-pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), StoreError> {
+pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let (old, new) = (Paths::of(from), Paths::of(to));
     is_free(&new)?;
     if !from.is_dir() {
@@ -178,7 +179,7 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
 }
 
 /// Signs the links that are good for one name for another; all others go.
-fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), StoreError> {
+fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let fault = |fault| paths.fault(fault);
     let mut tables = open_tables(paths)?;
     let (version, newest) = tables.version().map_err(fault)?;
@@ -202,7 +203,7 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
 ///
 /// # Errors
 /// When a program has it open, the name is taken, or the disk refuses; then it is where it was.
-pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     let paths = Paths::of(from);
     let lock = Lock::take(from)?;
     take_name(from, &Paths::of(to))?;
@@ -215,7 +216,7 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// When another program has it open, or the disk refuses to let go of its name.
-pub(super) fn remove(dir: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
     if dir.is_symlink() {
@@ -280,7 +281,7 @@ pub fn sweep(shelf: &Path) {
 }
 
 /// A place beside a notebook's for one that comes, locked.
-fn begin(paths: &Paths) -> Result<(Paths, Lock), StoreError> {
+fn begin(paths: &Paths) -> Result<(Paths, Lock), Problem> {
     let coming = Paths::of(&beside(&paths.dir, COMING));
     // Who can read the notebook can read what its code printed.
     DirBuilder::new().mode(0o700).create(&coming.dir).map_err(|error| {
@@ -300,7 +301,7 @@ fn beside(dir: &Path, begin: &str) -> PathBuf {
 }
 
 /// Renames a directory to a name that must be free, for good.
-fn take_name(from: &Path, to: &Paths) -> Result<(), StoreError> {
+fn take_name(from: &Path, to: &Paths) -> Result<(), Problem> {
     match renameat2(AT_FDCWD, from, AT_FDCWD, &to.dir, RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => {}
         Err(nix::Error::EEXIST) => return Err(taken(to)),
@@ -314,29 +315,29 @@ fn take_name(from: &Path, to: &Paths) -> Result<(), StoreError> {
     sync_parent(&to.dir).map_err(|e| to.refused(e.to_string(), "look at the disk"))
 }
 
-fn is_free(paths: &Paths) -> Result<(), StoreError> {
+fn is_free(paths: &Paths) -> Result<(), Problem> {
     if fs::symlink_metadata(&paths.dir).is_ok() { Err(taken(paths)) } else { Ok(()) }
 }
 
-fn taken(paths: &Paths) -> StoreError {
+fn taken(paths: &Paths) -> Problem {
     let name = paths.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    StoreError {
+    Problem {
+        kind: Kind::Conflict,
         what: format!("use the name of {name}"),
         why: "there is something of this name already".into(),
         how: "choose another name".into(),
-        is_unwritten: false,
     }
 }
 
 /// A notebook cannot be written; where it was to be until it is whole is nothing to anybody.
-fn unwritten(paths: &Paths, why: impl Into<String>, how: &str) -> StoreError {
+fn unwritten(paths: &Paths, why: impl Into<String>, how: &str) -> Problem {
     let name = paths.dir.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".ratoon").unwrap_or(&name);
-    StoreError {
+    Problem {
+        kind: Kind::Disk,
         what: format!("write the notebook {name:?}"),
         why: why.into(),
         how: how.to_owned(),
-        is_unwritten: true,
     }
 }
 

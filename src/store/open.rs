@@ -3,13 +3,14 @@
 use super::key::InstallKey;
 use super::load::{Loaded, load, load_links};
 use super::lock::Lock;
+use super::notebook_dir;
 use super::tables::{Fault, Health, META, NAMES, STATES, Tables};
 use super::wal;
 use super::write::Writer;
-use super::{StoreError, notebook_dir};
 use crate::blobs::Blobs;
 use crate::blobs::nofollow::{Kind, open_file};
 use crate::notebook::{KeptLink, Notebook, ROOT_NAME};
+use crate::problem::Problem;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ impl Paths {
 
     /// Refuses a directory in which something else stands where a file or a folder should be. A link would lead out of it,
     /// to files that are none of the notebook's, and a pipe would keep us waiting for ever.
-    pub(super) fn vet(&self) -> Result<(), StoreError> {
+    pub(super) fn vet(&self) -> Result<(), Problem> {
         for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
             let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
             if !matches!(kind, Kind::Nothing | Kind::File) {
@@ -68,30 +69,30 @@ impl Paths {
         Ok(())
     }
 
-    fn odd(&self, name: &str, kind: Kind, should: &str) -> StoreError {
+    fn odd(&self, name: &str, kind: Kind, should: &str) -> Problem {
         let why = format!("its {name} is {}, not {should}", kind.in_words());
         self.refused(why, &format!("nothing was changed; put {should} there, or move what stands there away"))
     }
 
     /// A refusal to open it.
-    pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> StoreError {
-        StoreError {
+    pub(super) fn refused(&self, why: impl Into<String>, how: &str) -> Problem {
+        Problem {
+            kind: crate::problem::Kind::Conflict,
             what: format!("open the notebook {}", self.dir.display()),
             why: why.into(),
             how: how.to_owned(),
-            is_unwritten: false,
         }
     }
 
-    pub(super) fn fault(&self, fault: Fault) -> StoreError {
+    pub(super) fn fault(&self, fault: Fault) -> Problem {
         if fault.is_malformed { self.malformed(&fault.why) } else { self.refused(fault.why, fault.how) }
     }
 
-    fn failed(&self, error: io::Error) -> StoreError {
+    fn failed(&self, error: io::Error) -> Problem {
         self.fault(error.into())
     }
 
-    fn malformed(&self, why: &str) -> StoreError {
+    fn malformed(&self, why: &str) -> Problem {
         self.refused(
             format!("{} is damaged: {why}", self.database().display()),
             "nothing was changed; put a copy of the directory in its place, or save what `sqlite3 notebook.db .recover` finds",
@@ -112,7 +113,7 @@ pub(super) struct Examined {
 }
 
 /// Reads a notebook that is there. Nothing is changed.
-pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, StoreError> {
+pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, Problem> {
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
     }
@@ -122,7 +123,7 @@ pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Re
 }
 
 /// Reads the share links of a notebook that is there, and nothing else. Nothing is changed.
-pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink>, StoreError> {
+pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink>, Problem> {
     if !there(paths)? {
         return Ok(Vec::new());
     }
@@ -138,7 +139,7 @@ pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink
 }
 
 /// Opens a database that may be damaged.
-pub(super) fn open_tables(paths: &Paths) -> Result<Tables, StoreError> {
+pub(super) fn open_tables(paths: &Paths) -> Result<Tables, Problem> {
     paths.vet()?;
     look_at_header(paths)?;
     if let Some(why) = wal::damage(&paths.log()).map_err(|e| paths.failed(e))? {
@@ -152,7 +153,7 @@ fn examine_locked(
     key: Option<&InstallKey>,
     name: &str,
     lock: Lock,
-) -> Result<Examined, StoreError> {
+) -> Result<Examined, Problem> {
     let has_crashed = fs::metadata(paths.log()).is_ok_and(|about| about.len() > 0);
     let mut tables = open_tables(paths)?;
     let fault = |fault| paths.fault(fault);
@@ -178,7 +179,7 @@ fn examine_locked(
 }
 
 /// Opens a notebook for writing, or makes it where there is nothing of its name. What is damaged is set aside.
-pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, StoreError> {
+pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, Problem> {
     let failed = |error| paths.failed(error);
     // A link that leads nowhere is in the way, too.
     if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
@@ -236,12 +237,12 @@ fn is_half_made(paths: &Paths) -> io::Result<bool> {
 }
 
 /// Refuses a directory in which there is no database.
-pub(super) fn is_notebook(paths: &Paths) -> Result<(), StoreError> {
+pub(super) fn is_notebook(paths: &Paths) -> Result<(), Problem> {
     if there(paths)? { Ok(()) } else { Err(no_notebook(&paths.dir)) }
 }
 
 /// The refusal of a directory that is not a notebook's.
-pub(super) fn no_notebook(dir: &Path) -> StoreError {
+pub(super) fn no_notebook(dir: &Path) -> Problem {
     Paths::of(dir).refused(
         "there is no notebook.db in it",
         "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name of which there is no directory",
@@ -249,7 +250,7 @@ pub(super) fn no_notebook(dir: &Path) -> StoreError {
 }
 
 /// Whether there is a database. A directory that lost it is not taken for a new one.
-pub(super) fn there(paths: &Paths) -> Result<bool, StoreError> {
+pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     paths.vet()?;
     if Kind::at(&paths.database()).map_err(|e| paths.failed(e))? == Kind::File {
         return Ok(true);
@@ -269,7 +270,7 @@ pub(super) fn there(paths: &Paths) -> Result<bool, StoreError> {
 }
 
 /// What can be seen without SQLite, which would take an empty file for a new database.
-fn look_at_header(paths: &Paths) -> Result<(), StoreError> {
+fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     let mut file = open_file(&paths.database()).map_err(|e| paths.failed(e))?;
     let length = file.metadata().map_err(|e| paths.failed(e))?.len();
     let mut header = [0; 100];

@@ -1,10 +1,10 @@
 //! The trash: whole notebooks that were deleted, and copies of those that were reset. They lie in a hidden directory beside
 //! the notebooks until they are restored or purged, too old, or pushed out by newer ones.
 
-use super::StoreError;
 use super::notebook_dir::{self, NotebookInfo};
 use super::open::{Paths, examine, transaction};
 use super::tables::LINKS;
+use crate::problem::{Kind, Problem};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ pub fn list(shelf: &Path) -> Vec<Trashed> {
 ///
 /// # Errors
 /// When a program has it open, or the disk refuses; then it is where it was.
-pub fn discard(dir: &Path) -> Result<(), StoreError> {
+pub fn discard(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     match fs::symlink_metadata(dir) {
         // What it leads to stays where it is: nothing has to be kept.
@@ -109,7 +109,7 @@ pub fn discard(dir: &Path) -> Result<(), StoreError> {
 }
 
 /// A free place in the trash for a notebook, or for a copy of one.
-pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, StoreError> {
+pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     let trash = trash_beside(&paths.dir);
     // Who can read a notebook can read what its code printed.
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&trash);
@@ -130,7 +130,7 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, StoreError
 ///
 /// # Errors
 /// When there is no such entry, the name is taken, or it cannot be read or moved; then it stays in the trash.
-pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), StoreError> {
+pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     let found = find(shelf, id)?;
     let paths = Paths::of(&found.path);
     let mut opened = examine(&paths, None, &found.name)?;
@@ -147,17 +147,17 @@ pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// When there is no such entry, or the disk refuses.
-pub fn purge(shelf: &Path, id: &str) -> Result<(), StoreError> {
+pub fn purge(shelf: &Path, id: &str) -> Result<(), Problem> {
     notebook_dir::remove(&find(shelf, id)?.path)
 }
 
 /// An entry, looked for among those that are there: an id is no path.
-pub fn find(shelf: &Path, id: &str) -> Result<Trashed, StoreError> {
-    list(shelf).into_iter().find(|one| one.id == id).ok_or_else(|| StoreError {
+pub fn find(shelf: &Path, id: &str) -> Result<Trashed, Problem> {
+    list(shelf).into_iter().find(|one| one.id == id).ok_or_else(|| Problem {
+        kind: Kind::Conflict,
         what: format!("find {id:?} in the trash"),
         why: "there is no such entry".into(),
         how: "look at the trash again: it may have been restored, or pushed out by newer ones".into(),
-        is_unwritten: false,
     })
 }
 
@@ -198,12 +198,12 @@ fn trash_beside(dir: &Path) -> PathBuf {
     dir.with_file_name(TRASH)
 }
 
-fn unusable(trash: &Path, why: String) -> StoreError {
-    StoreError {
+fn unusable(trash: &Path, why: String) -> Problem {
+    Problem {
+        kind: Kind::Disk,
         what: format!("use the trash {}", trash.display()),
         why,
         how: "make it a directory that Ratoon may write to".into(),
-        is_unwritten: true,
     }
 }
 

@@ -1,8 +1,7 @@
 // Colours that programs choose can be read on both grounds.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { page, run, sees } from './harness.mjs';
+import { page, run, sees, test } from './harness.mjs';
 
 /** Of each piece of text of a failure: what it says, and its contrast to the ground that is painted behind it. */
 const contrasts = () =>

@@ -2,10 +2,23 @@
 // What is asked about code is answered by the stand-in.
 
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { afterEach } from 'node:test';
 import { becomes } from './browser.mjs';
 import { start } from './mock.mjs';
-import { drafts, focused, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
+import {
+    drafts,
+    focused,
+    open,
+    page,
+    ran,
+    rows,
+    run,
+    sees,
+    test,
+    testWithoutPage,
+    texts,
+    three,
+} from './harness.mjs';
 
 const sources = (on = page) => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor', on);
 const lines = (cell, on = page) => on.locator('.cell').nth(cell).locator('.cm-line').allTextContents();
@@ -235,7 +248,7 @@ test('outputs fold, line numbers come and go and are remembered, Space scrolls',
     await becomes(top, 0);
 });
 
-test('Tab completes: one at once, several from a list in which Enter takes', async () => {
+testWithoutPage('Tab completes: one at once, several from a list in which Enter takes', async () => {
     const { on, keys: k, notebook } = await asked();
     await k.type('impo');
     await k.press('Tab');
@@ -261,7 +274,7 @@ test('Tab completes: one at once, several from a list in which Enter takes', asy
     await focused([1, 'editor'], on);
 });
 
-test('a list that typing opened leaves Enter alone, and takes Tab', async () => {
+testWithoutPage('a list that typing opened leaves Enter alone, and takes Tab', async () => {
     const { on, keys: k } = await asked();
     await k.type('pr');
     await becomes(() => list(on), ['print', 'property']);
@@ -280,52 +293,58 @@ test('a list that typing opened leaves Enter alone, and takes Tab', async () => 
     await focused([1, 'cell'], on);
 });
 
-test('places are right behind wide letters, with magics and keys; brackets that are there do not come twice', async () => {
-    const { on, keys: k, notebook } = await asked();
-    await k.type('"🌱"; grö');
-    await k.press('Control+Space');
-    await becomes(() => lines(1, on), ['"🌱"; größe']);
-    assert.equal(notebook.questions.at(-1).cursor, 8);
-    await k.press('Enter');
-    await k.type('%timei');
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit']);
-    await k.press('Enter');
-    await k.type('d["si');
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit', 'd["size"]']);
-});
+testWithoutPage(
+    'places are right behind wide letters, with magics and keys; brackets that are there do not come twice',
+    async () => {
+        const { on, keys: k, notebook } = await asked();
+        await k.type('"🌱"; grö');
+        await k.press('Control+Space');
+        await becomes(() => lines(1, on), ['"🌱"; größe']);
+        assert.equal(notebook.questions.at(-1).cursor, 8);
+        await k.press('Enter');
+        await k.type('%timei');
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit']);
+        await k.press('Enter');
+        await k.type('d["si');
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit', 'd["size"]']);
+    },
+);
 
-test('late answers for another text are dropped, and a cell that runs above is no obstacle', async () => {
-    const { on, keys: k, notebook } = await asked();
-    notebook.slowMs = 250;
-    await k.type('pr');
-    await k.press('Tab');
-    await k.press('Backspace');
-    await k.press('Backspace');
-    await k.press('Escape');
-    await becomes(() => Promise.resolve(notebook.questions.length > 0), true);
-    await becomes(() => Promise.resolve(notebook.answered === notebook.questions.length), true);
-    await on.evaluate(
-        () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
-    );
-    assert.equal(await on.locator('.completions').count(), 0);
-    notebook.slowMs = 0;
-    const [, first] = [...notebook.states.keys()];
-    await k.press('Enter');
-    await k.insertText('time.sleep(600)');
-    await k.press('Shift+Enter');
-    await on.waitForSelector('[data-status="running"]');
-    await focused([2, 'editor'], on);
-    await k.type('prop');
-    await k.press('Tab');
-    await becomes(() => lines(2, on), ['property']);
-    assert.equal(notebook.questions.at(-1).state, first);
-    await k.press('Control+.');
-    await on.waitForSelector('[data-status="interrupted"]');
-});
+testWithoutPage(
+    'late answers for another text are dropped, and a cell that runs above is no obstacle',
+    async () => {
+        const { on, keys: k, notebook } = await asked();
+        notebook.slowMs = 250;
+        await k.type('pr');
+        await k.press('Tab');
+        await k.press('Backspace');
+        await k.press('Backspace');
+        await k.press('Escape');
+        await becomes(() => Promise.resolve(notebook.questions.length > 0), true);
+        await becomes(() => Promise.resolve(notebook.answered === notebook.questions.length), true);
+        await on.evaluate(
+            () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
+        );
+        assert.equal(await on.locator('.completions').count(), 0);
+        notebook.slowMs = 0;
+        const [, first] = [...notebook.states.keys()];
+        await k.press('Enter');
+        await k.insertText('time.sleep(600)');
+        await k.press('Shift+Enter');
+        await on.waitForSelector('[data-status="running"]');
+        await focused([2, 'editor'], on);
+        await k.type('prop');
+        await k.press('Tab');
+        await becomes(() => lines(2, on), ['property']);
+        assert.equal(notebook.questions.at(-1).state, first);
+        await k.press('Control+.');
+        await on.waitForSelector('[data-status="interrupted"]');
+    },
+);
 
-test('a refusal to complete is silent', async () => {
+testWithoutPage('a refusal to complete is silent', async () => {
     const { on, keys: k, notebook } = await asked();
     notebook.complete = () => notebook.refuse('complete', 'it is not built yet');
     notebook.inspect = () => notebook.refuse('inspect', 'it is not built yet');
@@ -337,44 +356,49 @@ test('a refusal to complete is silent', async () => {
     assert.equal(await on.locator('.notice[data-open], .tip, .completions').count(), 0);
 });
 
-test('Shift-Tab shows what stands at the cursor, again shows more of it, Esc closes it; at the beginning of a line it indents less', async () => {
-    const { on, keys: k } = await asked();
-    await k.type('    print');
-    await k.press('Escape');
-    await k.press('Enter');
-    await k.press('Shift+Tab');
-    await on.waitForSelector('.tip[data-size="short"]');
-    assert.match(await on.locator('.tip').textContent(), /print\(\*values.*Prints the values/s);
-    assert.equal(await on.locator('.tip').getAttribute('role'), 'tooltip');
-    assert.equal(
-        await on.evaluate(() => document.activeElement.getAttribute('aria-describedby')),
-        await on.locator('.tip').getAttribute('id'),
-    );
-    const short = (await on.locator('.tip').boundingBox()).height;
-    await k.press('Shift+Tab');
-    await on.waitForSelector('.tip[data-size="whole"]');
-    // It is placed in the frame in which it is painted.
-    await becomes(async () => {
-        const whole = await on.locator('.tip').boundingBox();
-        return whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800;
-    }, true);
-    await k.press('PageDown');
-    await on.waitForFunction(() => document.querySelector('.tip').scrollTop > 50);
-    await k.press('Escape');
-    assert.equal(await on.locator('.tip').count(), 0);
-    await focused([1, 'editor'], on);
-    await k.press('Home');
-    await k.press('Shift+Tab');
-    await becomes(() => lines(1, on), ['print']);
-    await k.press('End');
-    await k.type('zz');
-    await k.press('Shift+Tab');
-    await on.waitForFunction(() => document.querySelector('.tip')?.textContent.includes('Nothing is known'));
-    await k.type('z');
-    await on.waitForFunction(() => !document.querySelector('.tip'));
-});
+testWithoutPage(
+    'Shift-Tab shows what stands at the cursor, again shows more of it, Esc closes it; at the beginning of a line it indents less',
+    async () => {
+        const { on, keys: k } = await asked();
+        await k.type('    print');
+        await k.press('Escape');
+        await k.press('Enter');
+        await k.press('Shift+Tab');
+        await on.waitForSelector('.tip[data-size="short"]');
+        assert.match(await on.locator('.tip').textContent(), /print\(\*values.*Prints the values/s);
+        assert.equal(await on.locator('.tip').getAttribute('role'), 'tooltip');
+        assert.equal(
+            await on.evaluate(() => document.activeElement.getAttribute('aria-describedby')),
+            await on.locator('.tip').getAttribute('id'),
+        );
+        const short = (await on.locator('.tip').boundingBox()).height;
+        await k.press('Shift+Tab');
+        await on.waitForSelector('.tip[data-size="whole"]');
+        // It is placed in the frame in which it is painted.
+        await becomes(async () => {
+            const whole = await on.locator('.tip').boundingBox();
+            return whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800;
+        }, true);
+        await k.press('PageDown');
+        await on.waitForFunction(() => document.querySelector('.tip').scrollTop > 50);
+        await k.press('Escape');
+        assert.equal(await on.locator('.tip').count(), 0);
+        await focused([1, 'editor'], on);
+        await k.press('Home');
+        await k.press('Shift+Tab');
+        await becomes(() => lines(1, on), ['print']);
+        await k.press('End');
+        await k.type('zz');
+        await k.press('Shift+Tab');
+        await on.waitForFunction(() =>
+            document.querySelector('.tip')?.textContent.includes('Nothing is known'),
+        );
+        await k.type('z');
+        await on.waitForFunction(() => !document.querySelector('.tip'));
+    },
+);
 
-test('the signature of a call follows the arguments, and goes when they are left', async () => {
+testWithoutPage('the signature of a call follows the arguments, and goes when they are left', async () => {
     const { on, keys: k } = await asked();
     const active = () => texts('.tip-active', on);
     await k.type('print(');
@@ -775,9 +799,7 @@ test('from the address to a branch with the keyboard alone', async () => {
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("two")', 'print("branch")']);
 });
 
-test('who may only look is offered nothing that changes anything', async () => {
-    await three();
-    await page.getByRole('button', { name: 'Share' }).waitFor();
+testWithoutPage('who may only look is offered nothing that changes anything', async () => {
     const mock = await start();
     mocks.push(mock);
     const viewer = await open(mock.url.replace('secret', 'view'));

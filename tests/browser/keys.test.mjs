@@ -1,7 +1,6 @@
 // Where the keys go: the focus after every gesture, and what a keyboard can do without a mouse.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import {
     choose,
     drafts,
@@ -15,6 +14,7 @@ import {
     run,
     sees,
     server,
+    test,
     texts,
     three,
 } from './harness.mjs';

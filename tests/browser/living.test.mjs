@@ -1,9 +1,8 @@
 // Where states live, as the page shows it and lets it be changed: against the stand-in, which can be in any state at once.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { kept, MISSING, TROUBLE } from './fixture.mjs';
-import { choose, forgive, open, ran, run, sees, texts, three } from './harness.mjs';
+import { choose, forgive, open, ran, run, sees, testWithoutPage, texts, three } from './harness.mjs';
 import { start } from './mock.mjs';
 
 /** A page on an empty notebook of a stand-in. */
@@ -40,7 +39,7 @@ const filled = async (state, on) =>
             (dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill,
         );
 
-test('a node says where its state lives: by its shape, and in words', async (t) => {
+testWithoutPage('a node says where its state lives: by its shape, and in words', async (t) => {
     const one = await at('clean', t);
     assert.equal(
         await named('clean', one),
@@ -81,7 +80,7 @@ test('a node says where its state lives: by its shape, and in words', async (t) 
     assert.equal(await (await mark('clean', one)).locator('.arc, .alarm, .speck').count(), 0);
 });
 
-test('what could not come back is listed, and a replay brings it', async (t) => {
+testWithoutPage('what could not come back is listed, and a replay brings it', async (t) => {
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
     await one.locator('summary', { hasText: 'Restored from disk without 2 names' }).waitFor();
@@ -105,7 +104,7 @@ test('what could not come back is listed, and a replay brings it', async (t) => 
     assert.equal(await one.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
-test('a run at a state without a process asks, then brings it back', async (t) => {
+testWithoutPage('a run at a state without a process asks, then brings it back', async (t) => {
     const one = await at('replay', t);
     await sees('No process and no checkpoint holds this state', one);
     await run('print("on")', 'Shift+Enter', one);
@@ -119,7 +118,7 @@ test('a run at a state without a process asks, then brings it back', async (t) =
     assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
 });
 
-test('the menu of the last cell lies over the tools of the draft below it', async (t) => {
+testWithoutPage('the menu of the last cell lies over the tools of the draft below it', async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
     await one.getByLabel('Cell actions').nth(1).click();
@@ -137,7 +136,7 @@ test('the menu of the last cell lies over the tools of the draft below it', asyn
     assert.deepEqual(covered, []);
 });
 
-test('pinned, saved and trusted', async (t) => {
+testWithoutPage('pinned, saved and trusted', async (t) => {
     const one = await at('clean', t);
     await choose(1, 'Keep in memory', one);
     await one.locator('.where', { hasText: 'kept in memory' }).waitFor();
@@ -154,7 +153,7 @@ test('pinned, saved and trusted', async (t) => {
     assert.equal(await one.locator('.living').count(), 0);
 });
 
-test('whoever may not trust or replay is not offered it', async (t) => {
+testWithoutPage('whoever may not trust or replay is not offered it', async (t) => {
     const runner = await at('foreign', t, 'run');
     await sees('only plain values are read', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
@@ -163,65 +162,76 @@ test('whoever may not trust or replay is not offered it', async (t) => {
     assert.equal(await viewer.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
-test('trouble with the disk is told calmly, typing goes on, and the banner leaves by itself', async (t) => {
-    const { page, server } = await standIn(t);
-    await page.locator('.cell[data-fresh] .editor').click();
-    await page.keyboard.insertText('half ');
-    server.notebook.troubled(TROUBLE);
-    await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
-    assert.match(
-        await page.locator('.banner').textContent(),
-        /Your work goes on in memory and is saved when this is over/,
-    );
-    await page.keyboard.insertText('a thought');
-    await sees('half a thought', page);
-    server.notebook.troubled(null);
-    await page.waitForSelector('.banner', { state: 'detached' });
-});
+testWithoutPage(
+    'trouble with the disk is told calmly, typing goes on, and the banner leaves by itself',
+    async (t) => {
+        const { page, server } = await standIn(t);
+        await page.locator('.cell[data-fresh] .editor').click();
+        await page.keyboard.insertText('half ');
+        server.notebook.troubled(TROUBLE);
+        await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
+        assert.match(
+            await page.locator('.banner').textContent(),
+            /Your work goes on in memory and is saved when this is over/,
+        );
+        await page.keyboard.insertText('a thought');
+        await sees('half a thought', page);
+        server.notebook.troubled(null);
+        await page.waitForSelector('.banner', { state: 'detached' });
+    },
+);
 
-test("what the server's stop interrupted shows what it printed, and says so", async (t) => {
+testWithoutPage("what the server's stop interrupted shows what it printed, and says so", async (t) => {
     const one = await at('restored', t);
     const cell = one.locator('.cell[data-status="interrupted"]');
     assert.match(await cell.textContent(), /stopped.*epoch 0\nepoch 1.*interrupted by server stop/s);
 });
 
-test('a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames', async (t) => {
-    const { page, server } = await standIn(t);
-    await three(page);
-    await run(`${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`, 'Shift+Enter', page);
-    await ran(4, page);
-    await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
-    // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
-    await page.keyboard.insertText('print("last")');
-    await page.keyboard.press('Shift+Enter');
-    await ran(5, page);
-    await page.locator('.cell').nth(1).locator('.cm-content').focus();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.insertText(' # changed');
-    await page.locator('.cell[data-fresh] .cm-content').focus();
-    await page.keyboard.insertText('typed and not run');
-    await sees('typed and not run', page);
-    await page.evaluate(() => {
-        document.querySelector('main').scrollTop -= 200;
-        window.frame = document.querySelector('iframe.frame');
-    });
-    const look = () =>
-        page.evaluate(() => [
-            location.hash,
-            document.querySelector('main').scrollTop,
-            document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent,
-            window.frame.isConnected,
-            document.querySelectorAll('[data-edited]').length,
-        ]);
-    const before = await look();
-    server.restart();
-    await page.keyboard.insertText(', and more');
-    await page.waitForSelector('.row[data-node]:nth-of-type(3)[aria-label*="On disk"]');
-    await page.waitForSelector('.banner', { state: 'detached' });
-    const after = await look();
-    before[2] = before[2].replace('typed and not run', 'typed and not run, and more');
-    assert.deepEqual(after, before);
-    const draft = () => server.notebook.drafts.some((one) => one.source === 'typed and not run, and more');
-    while (!draft()) await page.waitForTimeout(20);
-    forgive(page, /WebSocket/);
-});
+testWithoutPage(
+    'a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames',
+    async (t) => {
+        const { page, server } = await standIn(t);
+        await three(page);
+        await run(
+            `${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`,
+            'Shift+Enter',
+            page,
+        );
+        await ran(4, page);
+        await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
+        // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
+        await page.keyboard.insertText('print("last")');
+        await page.keyboard.press('Shift+Enter');
+        await ran(5, page);
+        await page.locator('.cell').nth(1).locator('.cm-content').focus();
+        await page.keyboard.press('Control+End');
+        await page.keyboard.insertText(' # changed');
+        await page.locator('.cell[data-fresh] .cm-content').focus();
+        await page.keyboard.insertText('typed and not run');
+        await sees('typed and not run', page);
+        await page.evaluate(() => {
+            document.querySelector('main').scrollTop -= 200;
+            window.frame = document.querySelector('iframe.frame');
+        });
+        const look = () =>
+            page.evaluate(() => [
+                location.hash,
+                document.querySelector('main').scrollTop,
+                document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent,
+                window.frame.isConnected,
+                document.querySelectorAll('[data-edited]').length,
+            ]);
+        const before = await look();
+        server.restart();
+        await page.keyboard.insertText(', and more');
+        await page.waitForSelector('.row[data-node]:nth-of-type(3)[aria-label*="On disk"]');
+        await page.waitForSelector('.banner', { state: 'detached' });
+        const after = await look();
+        before[2] = before[2].replace('typed and not run', 'typed and not run, and more');
+        assert.deepEqual(after, before);
+        const draft = () =>
+            server.notebook.drafts.some((one) => one.source === 'typed and not run, and more');
+        while (!draft()) await page.waitForTimeout(20);
+        forgive(page, /WebSocket/);
+    },
+);

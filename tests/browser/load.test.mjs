@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
-import { open, page, run, ran, server, texts } from './harness.mjs';
+import { open, page, ran, run, server, test, texts } from './harness.mjs';
 import { wholeStyle } from './mock.mjs';
 
 const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';

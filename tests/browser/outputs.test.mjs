@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import { test } from 'node:test';
 import { becomes } from './browser.mjs';
-import { forgive, open, page, prints, ran, run, texts } from './harness.mjs';
+import { forgive, open, page, prints, ran, run, test, texts } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 const python = process.env.RATOON_TEST_PYTHON;

@@ -1,8 +1,8 @@
 // A cell that fails, and what it had set until then: undone, offered, kept by a click. With the real server.
 
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
-import { open, page, prints, ran, rows, run, sees, server, texts } from './harness.mjs';
+import { before } from 'node:test';
+import { open, page, prints, ran, rows, run, sees, server, test, texts } from './harness.mjs';
 
 before(() => assert.ok(process.env.RATOON_BIN, 'this needs the real server: tests/run browser'));
 

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
-import { test } from 'node:test';
 import {
     allParts,
     choose,
@@ -17,6 +16,8 @@ import {
     run,
     sees,
     server,
+    test,
+    testOnOwnServer,
     texts,
     three,
 } from './harness.mjs';
@@ -194,43 +195,46 @@ test('two type at the same place at once: the words of both are whole', async ()
     for (const word of words) assert.ok(text.includes(word), text);
 });
 
-test('a link is made, copied, used, listed and revoked, and whoever came in by it is out', async () => {
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await three();
-    await page.getByRole('button', { name: 'Share' }).click();
-    await page.getByRole('radio', { name: /can run/ }).check();
-    await page.getByText(/Runs code on this machine/).waitFor();
-    await shot(page, 'share-run');
-    await page.getByRole('radio', { name: /can view/ }).check();
-    await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
-    await page.getByLabel('Valid for').selectOption({ label: '1 day' });
-    await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Copy', exact: true }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
-    const link = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
-    await page.locator('dialog li', { hasText: /can view for Grace.*valid until.*never used/ }).waitFor();
-    await shot(page, 'share-made');
-    const guest = await open(link);
-    await ran(3, guest);
-    await avatar(page, 'Guest 2 is at cell 3').waitFor({ state: 'attached' });
-    await page.setViewportSize({ width: 360, height: 740 });
-    await shot(page, 'share-360');
-    assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 1000, height: 820 });
-    await shot(page, 'share-dark');
-    const began = Date.now();
-    await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
-    await page.getByText('Revoked. Its users are disconnected.').waitFor();
-    if (!isReal) return;
-    await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
-    assert.ok(Date.now() - began < 5000);
-    await page.waitForSelector('.people', { state: 'detached' });
-    await shot(guest, 'revoked');
-    forgive(guest, /WebSocket|401/);
-});
+testOnOwnServer(
+    'a link is made, copied, used, listed and revoked, and whoever came in by it is out',
+    async () => {
+        await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        await three();
+        await page.getByRole('button', { name: 'Share' }).click();
+        await page.getByRole('radio', { name: /can run/ }).check();
+        await page.getByText(/Runs code on this machine/).waitFor();
+        await shot(page, 'share-run');
+        await page.getByRole('radio', { name: /can view/ }).check();
+        await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
+        await page.getByLabel('Valid for').selectOption({ label: '1 day' });
+        await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
+        await page.keyboard.press('Enter');
+        await page.getByRole('button', { name: 'Copy', exact: true }).click();
+        await page.getByRole('button', { name: 'Copied' }).waitFor();
+        const link = await page.evaluate(() => navigator.clipboard.readText());
+        assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
+        await page.locator('dialog li', { hasText: /can view for Grace.*valid until.*never used/ }).waitFor();
+        await shot(page, 'share-made');
+        const guest = await open(link);
+        await ran(3, guest);
+        await avatar(page, 'Guest 2 is at cell 3').waitFor({ state: 'attached' });
+        await page.setViewportSize({ width: 360, height: 740 });
+        await shot(page, 'share-360');
+        assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await page.setViewportSize({ width: 1000, height: 820 });
+        await shot(page, 'share-dark');
+        const began = Date.now();
+        await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
+        await page.getByText('Revoked. Its users are disconnected.').waitFor();
+        if (!isReal) return;
+        await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
+        assert.ok(Date.now() - began < 5000);
+        await page.waitForSelector('.people', { state: 'detached' });
+        await shot(guest, 'revoked');
+        forgive(guest, /WebSocket|401/);
+    },
+);
 
 /** What can be pressed, by name; menus and panels open others. */
 const pressable = (on) =>

@@ -5,9 +5,22 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { becomes } from './browser.mjs';
-import { choose, focused, forgive, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
+import {
+    choose,
+    focused,
+    forgive,
+    open,
+    page,
+    ran,
+    rows,
+    run,
+    sees,
+    test,
+    testOnOwnServer,
+    texts,
+    three,
+} from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 const origin = () => new URL(page.url()).origin;
@@ -44,7 +57,7 @@ async function shot(name, on = page) {
     }
 }
 
-test(
+testOnOwnServer(
     '0 0 and Enter is a restart: the cells wait as drafts on the start, all that ran is still there, and it can be undone',
     real,
     async () => {
@@ -179,7 +192,7 @@ test('a restart that would stop a cell does not have the focus; it stops the cel
     await page.waitForSelector('[data-status="interrupted"]');
 });
 
-test(
+testOnOwnServer(
     'everything is forgotten only when the name was typed, and comes back whole from the notice',
     real,
     async () => {
@@ -214,7 +227,7 @@ test(
     },
 );
 
-test('in the palette, too, what forgets everything asks for the name', real, async () => {
+testOnOwnServer('in the palette, too, what forgets everything asks for the name', real, async () => {
     await run('x = 1');
     await ran(1);
     await page.locator('.cell').nth(0).focus();
@@ -227,7 +240,7 @@ test('in the palette, too, what forgets everything asks for the name', real, asy
     await ran(1);
 });
 
-test(
+testOnOwnServer(
     'no question has the focus on a button that destroys; what was deleted comes back from the trash, or goes for good by its name',
     real,
     async () => {

@@ -2,8 +2,21 @@
 // understand.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { forgive, open, openFar, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
+import {
+    forgive,
+    open,
+    openFar,
+    page,
+    prints,
+    ran,
+    rows,
+    run,
+    sees,
+    test,
+    testWithoutPage,
+    texts,
+    three,
+} from './harness.mjs';
 
 test('runs three cells, goes back to the first, branches, and survives a reload in the middle of a run', async () => {
     assert.ok(!page.url().includes('token'), 'the address bar holds no token');
@@ -147,7 +160,7 @@ test('100,000 lines do not hang the page', async () => {
     assert.ok((await page.evaluate(() => window.longest)) < 2000);
 });
 
-test('when the line breaks, typing goes on and no output is lost', async (t) => {
+testWithoutPage('when the line breaks, typing goes on and no output is lost', async (t) => {
     const { line, far } = await openFar(t);
     await run('import time\nfor i in range(8): print(i); time.sleep(0.25)', 'Shift+Enter', far);
     await prints('1', far);
@@ -164,18 +177,23 @@ test('when the line breaks, typing goes on and no output is lost', async (t) => 
     forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
 });
 
-test('what was asked to run while the line is down waits for the server, and says so', async (t) => {
-    const { line, far } = await openFar(t);
-    line.cut();
-    await far.waitForSelector('.banner');
-    await run('print("at last")', 'Shift+Enter', far);
-    await far.locator('.cell[data-status="queued"] .notes', { hasText: 'waiting for the server' }).waitFor();
-    line.heal();
-    await prints('at last', far);
-    await ran(1, far);
-    assert.equal(await far.getByText('waiting for the server').count(), 0);
-    forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
-});
+testWithoutPage(
+    'what was asked to run while the line is down waits for the server, and says so',
+    async (t) => {
+        const { line, far } = await openFar(t);
+        line.cut();
+        await far.waitForSelector('.banner');
+        await run('print("at last")', 'Shift+Enter', far);
+        await far
+            .locator('.cell[data-status="queued"] .notes', { hasText: 'waiting for the server' })
+            .waitFor();
+        line.heal();
+        await prints('at last', far);
+        await ran(1, far);
+        assert.equal(await far.getByText('waiting for the server').count(), 0);
+        forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
+    },
+);
 
 test('everything can be done without a mouse', async () => {
     await three();

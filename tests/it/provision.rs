@@ -1,7 +1,8 @@
 //! Providing IPython to an environment that has none, with real environments and real installations.
 
 use ratoon::kernel::interpreter::{Interpreter, choose};
-use ratoon::kernel::provision::{ProvisionError, ensure};
+use ratoon::kernel::provision::ensure;
+use ratoon::problem::Problem;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ impl Drop for Room {
     }
 }
 
-fn provide(python: &Interpreter, data: &Path) -> (Result<Option<PathBuf>, ProvisionError>, Vec<String>) {
+fn provide(python: &Interpreter, data: &Path) -> (Result<Option<PathBuf>, Problem>, Vec<String>) {
     let mut said = Vec::new();
     let answer = ensure(python, data, &mut |line| said.push(line.to_owned()));
     (answer, said)
@@ -149,7 +150,8 @@ fn offline_half() {
     let room = Room::new("offline");
     let python = room.environment();
     let (answer, _) = provide(&python, &room.data());
-    let error = answer.unwrap_err().to_string();
+    let Problem { what, why, how, .. } = answer.unwrap_err();
+    let error = format!("{what}: {why}\n{how}");
     assert!(error.starts_with("cannot install IPython, which runs the cells: "), "{error}");
     assert!(error.contains("No matching distribution found"), "{error}");
     assert!(error.contains("-m pip install ipython cloudpickle"), "{error}");

@@ -12,6 +12,7 @@ import { copyText } from '../ui/copy.js';
 import { CellDrag } from '../cell/cell-drag.js';
 import { watchDrops, offerImport, DropOverlay } from '../ui/file-drop.js';
 import { FollowOutput } from './follow-output.js';
+import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
@@ -60,12 +61,15 @@ export class App extends Component {
             graph: () => this.#showGraph(!this.state.showsGraph),
             variables: () => this.#showVariables(!this.props.page.variables.isShown),
         };
-        const notebook = this.main?.querySelector('.notebook');
+        const notebook = /** @type {HTMLElement | null | undefined} */ (
+            this.main?.querySelector('.notebook')
+        );
         if (notebook)
             new ResizeObserver(() => {
                 this.controller.follow();
                 this.#settle();
             }).observe(notebook);
+        if (this.main && notebook) keepPointerSteady(this.main, notebook);
         this.main?.addEventListener('focusin', (event) =>
             this.controller.commands.onFocusIn(/** @type {Element} */ (event.target)),
         );

@@ -8,6 +8,7 @@
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
 import { WORDS } from '../shell/words.js';
+import { rememberHeight, reservedHeight } from './frame-height.js';
 import { scriptFor } from './library-scripts.js';
 import { unwatch, watchNear } from '../ui/near-viewport.js';
 
@@ -16,6 +17,11 @@ const ADDRESS = '/frame/v1';
 const TALLEST_PX = 4000;
 /** Frames that stay alive when they are far from what is seen. Each is a process of its own, or a good part of one. */
 const MOST_ALIVE = 24;
+/**
+ * How long content may grow, in milliseconds, before its height is taken for its own: a plot is an empty element until its
+ * script has run.
+ */
+const REST_MS = 1000;
 /** Scripts that one frame may ask for. */
 const MOST_SCRIPTS = 40;
 
@@ -43,7 +49,7 @@ const alive = new Set();
 /**
  * A frame that begins anew is another one, also where its end has not been painted: `life` counts them, 0 is none.
  *
- * @extends {Component<{content: string}, {life: number}>}
+ * @extends {Component<{content: string, id: string}, {life: number}>} `id`: by which its height is remembered
  */
 export class Frame extends Component {
     state = { life: 0 };
@@ -51,24 +57,37 @@ export class Frame extends Component {
     element = null;
     /** @type {MessagePort | null} */
     port = null;
+    /** The height of the content in px, as it was told last. */
     height = 0;
+    /** The width of the place in px when it got that height. */
+    width = 0;
+    /** The least height of the place in px until the content rests. */
+    reserved = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    resting = undefined;
     lives = 0;
     scripts = 0;
     isNear = false;
     isHeightDue = false;
 
     componentDidMount() {
-        if (this.element) watchNear(this.element, (isNear) => this.#came(isNear));
+        const { element } = this;
+        if (element) {
+            this.reserved = reservedHeight(this.props.id, element.clientWidth, this.props.content);
+            element.style.height = `${this.reserved}px`;
+            watchNear(element, (isNear) => this.#came(isNear));
+        }
         this.endTheme = onTheme(() => this.port?.postMessage({ theme: shownTheme() }));
     }
 
-    /** @param {{content: string}} next @param {{life: number}} state */
+    /** @param {{content: string, id: string}} next @param {{life: number}} state */
     shouldComponentUpdate(next, state) {
         if (next.content !== this.props.content) this.port?.postMessage({ content: next.content });
         return state.life !== this.state.life;
     }
 
     componentWillUnmount() {
+        this.#rest();
         if (this.element) unwatch(this.element);
         this.endTheme?.();
         this.#end();
@@ -102,6 +121,8 @@ export class Frame extends Component {
 
     /** Far away and one of too many: its place stays as high as it was, and it begins anew when it comes near. */
     #sleep() {
+        this.#rest();
+        this.reserved = this.height;
         this.#end();
         this.setState({ life: 0 });
     }
@@ -138,10 +159,23 @@ export class Frame extends Component {
         requestAnimationFrame(() => {
             this.isHeightDue = false;
             if (!this.element || !this.port) return;
-            this.element.style.height = `${this.height}px`;
+            this.element.style.height = `${Math.max(this.reserved, this.height)}px`;
             this.element.dataset.ready = '';
+            this.width = this.element.clientWidth;
+            this.resting ??= setTimeout(() => this.#rest(), REST_MS);
             this.#hasBegun();
         });
+    }
+
+    /** The content has its own height now, which is remembered. */
+    #rest() {
+        if (this.resting === undefined) return;
+        clearTimeout(this.resting);
+        this.resting = undefined;
+        this.reserved = 0;
+        if (!this.element) return;
+        this.element.style.height = `${this.height}px`;
+        rememberHeight(this.props.id, this.width, this.height);
     }
 
     /** @param {string} url */
@@ -152,7 +186,7 @@ export class Frame extends Component {
         port?.postMessage({ script: url, ...(await scriptFor(url)) });
     }
 
-    /** @param {{content: string}} _ @param {{life: number}} state */
+    /** @param {{content: string, id: string}} _ @param {{life: number}} state */
     render(_, { life }) {
         const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         return html`<div class="frame-place" ref=${keep}>

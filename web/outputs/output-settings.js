@@ -1,8 +1,8 @@
 // @ts-check
-// What this tab keeps about single outputs, across reloads: their width, whether they are folded.
+// What this tab keeps about single outputs, across reloads: widths of images, heights of frames, folds.
 
-/** So many; the oldest are forgotten. */
-const MOST = 500;
+/** How many are kept; the oldest are forgotten. */
+const MOST = 1000;
 
 const storageKey = () => `ratoon.${document.getElementById('page')?.dataset.notebook ?? ''}.outputs`;
 

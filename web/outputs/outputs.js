@@ -138,7 +138,7 @@ export class Outputs extends Component {
 
 /** @param {import('./mime.js').Shown} chosen @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item @param {string} id @returns {any} */
 function shown({ how, mime, data }, item, id) {
-    if (how === 'frame') return html`<${Frame} content=${data} />`;
+    if (how === 'frame') return html`<${Frame} content=${data} id=${id} />`;
     if (how === 'markdown') return html`<${Markdown} text=${data} />`;
     if (how === 'latex') return html`<${Latex} text=${data} />`;
     if (how === 'json') return html`<${Json} data=${data} />`;

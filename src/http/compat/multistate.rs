@@ -8,7 +8,8 @@ use crate::http::body::Json;
 use crate::http::error::ErrorBody;
 use crate::http::guard::Caller;
 use crate::notebook::{
-    Base, Command, Digests, ExecId, OnError, Reading, Rebuild, Reply, Residency, RunStatus, State, StateId,
+    Base, Command, Digests, Ended, ExecId, Reading, Rebuild, Reply, Residency, RunSpec, RunStatus, State,
+    StateId, StateRef,
 };
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
@@ -125,20 +126,11 @@ pub(crate) async fn multistate_execute(
     Json(wish): Json<MultistateExecute>,
 ) -> Result<HttpResponse, Problem> {
     let mut reads = Vec::new();
-    let not_found =
-        |name: &str| Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", name.to_owned())));
-    let default = wish.default_state.as_deref();
-    let on = match default {
-        Some(name) => match id_of(&app, name).await? {
-            Some(id) => id,
-            None => return not_found(name),
-        },
-        None => StateId::root(),
-    };
+    let on = wish.default_state.map_or(Base::State(StateId::root()), Base::Name);
     for (alias, name) in &wish.state_mapping {
         let name =
             name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is no text"))?;
-        let Some(state) = id_of(&app, name).await? else { return not_found(name) };
+        let state = StateRef::name(name);
         reads.push(Reading { alias: alias.clone(), state, is_named: names(&wish.code, alias) });
     }
     let named = reads.iter().filter(|reading| reading.is_named).count();
@@ -149,22 +141,15 @@ pub(crate) async fn multistate_execute(
         );
         return Err(bad("read several states".into(), &why));
     }
-    let run = Command::Run {
-        exec_id: ExecId::new(wish.exec_id),
-        code: wish.code,
-        on: Base::State(on),
-        new_state_name: None,
-        draft: None,
-        instead_of: None,
+    let run = RunSpec {
         timeout: wish.timeout,
         run_memory: wish.run_memory,
-        allow_stdin: false,
         replay: wish.replay,
-        on_error: OnError::Discard,
         with_outputs: true,
         reads: Some(reads),
+        ..RunSpec::new(ExecId::new(wish.exec_id), wish.code, on)
     };
-    executed(&app, caller.access()?, run, wish.default_state.unwrap_or_default(), Vec::new()).await
+    executed(&app, caller.access()?, run, Vec::new()).await
 }
 
 /// Digests of variables.
@@ -234,7 +219,7 @@ pub(crate) async fn rebuild_state(
     let is_lost = |state: &State| state.parent.is_some() && state.residency == Residency::Replay;
     if let Some(lost) = [&input, &source].into_iter().find(|state| is_lost(state)) {
         let why = format!("state {:?} has neither a process nor a checkpoint", lost.name);
-        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again").into());
+        return Err(Problem::new(Kind::Lost, what, why, "replay it, or run the cells again"));
     }
     let is_name = |name: &&String| name.chars().all(|c| c == '_' || c.is_alphanumeric()) && !name.is_empty();
     let mut take: Vec<String> = wish.source_vars.iter().filter(is_name).cloned().collect();
@@ -246,28 +231,22 @@ pub(crate) async fn rebuild_state(
     keep.retain(|name| take.binary_search(name).is_err());
     let code = Rebuild { from: source.id, take, keep }.code();
     let exec_id = ExecId::new(format!("rebuild-{}", uuid::Uuid::new_v4().simple()));
-    let run = Command::Run {
-        exec_id: exec_id.clone(),
-        code,
-        on: Base::State(input.id),
+    let run = Command::Run(RunSpec {
         new_state_name: wish.new_state_name,
-        draft: None,
-        instead_of: None,
-        timeout: None,
-        run_memory: None,
-        allow_stdin: false,
-        replay: false,
-        on_error: OnError::Discard,
-        with_outputs: false,
-        reads: None,
-    };
+        ..RunSpec::new(exec_id.clone(), code, Base::State(input.id))
+    });
     let access = caller.access()?;
     match ask::ask(app.start.clone(), app.admit(access, run)?).await? {
-        Reply::Ended { status: RunStatus::Ok, state: Some(state), state_name: Some(state_name), .. } => {
+        Reply::Ended(Ended {
+            status: RunStatus::Ok,
+            state: Some(state),
+            state_name: Some(state_name),
+            ..
+        }) => {
             let Groups { groups, fingerprints } = groups(&app, &caller, &state).await?;
             Ok(HttpResponse::Ok().json(Rebuilt { state_name, groups, fingerprints }))
         }
-        Reply::Ended { status, error, .. } => {
+        Reply::Ended(Ended { status, error, .. }) => {
             // Nothing of it is to be seen.
             ask::ask(app.start.clone(), Command::DropAttempt { exec_id }).await?;
             let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };
@@ -276,7 +255,7 @@ pub(crate) async fn rebuild_state(
                 None if status == RunStatus::Interrupted => "it was interrupted".into(),
                 None => "its run ended without saying why".into(),
             };
-            Err(Problem::new(Kind::Conflict, what, why, how).into())
+            Err(Problem::new(Kind::Conflict, what, why, how))
         }
         other => Err(unexpected(other)),
     }
@@ -290,7 +269,7 @@ async fn groups(app: &AppState, caller: &Caller, state: &StateId) -> Result<Grou
 }
 
 async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Digests, Problem> {
-    match app.ask(&app.start, caller.access()?, Command::Digest { state: state.clone() }).await? {
+    match app.ask(&app.start, caller.access()?, Command::Digest { state: state.clone().into() }).await? {
         Reply::Digested { digests } => Ok(digests),
         other => Err(unexpected(other)),
     }
@@ -307,16 +286,11 @@ fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn id_of(app: &AppState, name: &str) -> Result<Option<StateId>, Problem> {
-    let name = name.to_owned();
-    Ok(app.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await?)
-}
-
 /// Whether code has a name in it.
 fn names(code: &str, name: &str) -> bool {
     !name.is_empty() && code.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name)
 }
 
 fn bad(what: String, why: &str) -> Problem {
-    Problem::new(Kind::BadRequest, what, why, "see docs/api.md").into()
+    Problem::new(Kind::BadRequest, what, why, "see docs/api.md")
 }

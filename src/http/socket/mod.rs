@@ -64,7 +64,7 @@ pub(crate) async fn open(
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
     let name = found.params.first().map(String::as_str).unwrap_or_default();
-    let session = AppState::notebook(&app, name).await.map_err(Problem::from)?;
+    let session = AppState::notebook(&app, name).await?;
     let since = position(request.query_string())?;
 
     let verdict = Verdict::default();
@@ -77,8 +77,8 @@ pub(crate) async fn open(
         .aggregate_continuations()
         .max_continuation_size(MAX_MESSAGE_BYTES);
 
-    let permit = app.whole_for(&access, 1).await.map_err(Problem::from)?;
-    let subscription = session.subscribe(since).await.map_err(Problem::from)?;
+    let permit = app.whole_for(&access, 1).await?;
+    let subscription = session.subscribe(since).await?;
     let permit = permit.filter(|_| matches!(subscription.missed, Missed::Whole(_)));
     let visit = Rc::new(session.visit(access.scope.word()));
     let talk = Talk { app, access, session, visit, verdict, bytes, permit: Cell::new(permit) };

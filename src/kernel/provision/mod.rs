@@ -7,6 +7,7 @@
 mod install;
 
 use crate::kernel::interpreter::Interpreter;
+use crate::problem::{Kind, Problem};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -25,18 +26,6 @@ const TRY: &str =
 /// Directories that an installation was still filling; one that is there without the lock being held was killed.
 const UNFINISHED: &str = "unfinished-";
 
-/// Why IPython could not be provided, with what to do about it.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}: {why}\n{how}")]
-pub struct ProvisionError {
-    /// What was wished.
-    pub what: String,
-    /// Why it cannot be.
-    pub why: String,
-    /// What to do about it.
-    pub how: String,
-}
-
 /// Gives the directory that the kernel is to put at the end of `sys.path`; none when the environment has all by itself.
 /// `data_dir` is Ratoon's own; `progress` is told, in a sentence, when this takes longer than a moment. When the
 /// directory is there already no process is started.
@@ -44,7 +33,7 @@ pub fn ensure(
     interpreter: &Interpreter,
     data_dir: &Path,
     progress: &mut dyn FnMut(&str),
-) -> Result<Option<PathBuf>, ProvisionError> {
+) -> Result<Option<PathBuf>, Problem> {
     let shelf = data_dir.join("support");
     let pins = pins(interpreter.version);
     let support = shelf.join(directory_name(interpreter.version, pins));
@@ -55,7 +44,8 @@ pub fn ensure(
     if environment.has_all() {
         return Ok(None);
     }
-    let cannot_write = |e: io::Error| ProvisionError {
+    let cannot_write = |e: io::Error| Problem {
+        kind: Kind::Kernel,
         what: format!("cannot install IPython into {}", support.display()),
         why: e.to_string(),
         how: format!("make room for it there and let it be written to; {}", by_hand(interpreter)),
@@ -88,8 +78,9 @@ struct Environment {
 }
 
 impl Environment {
-    fn look(interpreter: &Interpreter) -> Result<Self, ProvisionError> {
-        let error = |why: String| ProvisionError {
+    fn look(interpreter: &Interpreter) -> Result<Self, Problem> {
+        let error = |why: String| Problem {
+            kind: Kind::Kernel,
             what: format!("cannot ask {} which packages it has", interpreter.executable.display()),
             why,
             how: "run it by hand to see what is wrong with it, or give another one: --python PATH".to_owned(),
@@ -105,7 +96,8 @@ impl Environment {
         };
         if let Some(old) = values("too-old").first() {
             let python = interpreter.executable.display();
-            return Err(ProvisionError {
+            return Err(Problem {
+                kind: Kind::Kernel,
                 what: format!("cannot use the {old} of {python}"),
                 why: "Ratoon needs IPython 8.0 or later, and does not change your environment".to_owned(),
                 how: format!("run: {python} -m pip install --upgrade ipython"),
@@ -129,8 +121,9 @@ fn fill(
     environment: &Environment,
     pins: &str,
     room: &Path,
-) -> Result<PathBuf, ProvisionError> {
-    let packages = install::install(interpreter, environment, pins, room).map_err(|why| ProvisionError {
+) -> Result<PathBuf, Problem> {
+    let packages = install::install(interpreter, environment, pins, room).map_err(|why| Problem {
+        kind: Kind::Kernel,
         what: "cannot install IPython, which runs the cells".to_owned(),
         why,
         how: format!(
@@ -138,7 +131,8 @@ fn fill(
             by_hand(interpreter)
         ),
     })?;
-    let failed = |why| ProvisionError {
+    let failed = |why| Problem {
+        kind: Kind::Kernel,
         what: format!("the IPython for {} does not start", interpreter.executable.display()),
         why,
         how: format!("a package of the environment is probably too old for it; {}", by_hand(interpreter)),

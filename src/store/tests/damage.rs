@@ -315,7 +315,7 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
     opened.store.close();
 }
 
-fn dir_runs(dir: &Dir) -> Result<usize, StoreError> {
+fn dir_runs(dir: &Dir) -> Result<usize, Problem> {
     let found = examine(&Paths::of(&dir.notebook()), Some(&dir.key()), "main")?;
     assert_eq!(found.loaded.damage, Vec::<String>::new());
     Ok(found.loaded.parts.runs.len())

@@ -10,8 +10,9 @@ mod outputs;
 mod round;
 mod trust;
 
-use super::{InstallKey, Opened, Store, StoreError, StoreEvent, parts_of};
+use super::{InstallKey, Opened, Store, StoreEvent, parts_of};
 use crate::notebook::{Fact, Parts, Residency, Saving};
+use crate::problem::Problem;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -40,12 +41,12 @@ impl Dir {
         self.try_open().unwrap()
     }
 
-    fn try_open(&self) -> Result<(Opened, Receiver<StoreEvent>), StoreError> {
+    fn try_open(&self) -> Result<(Opened, Receiver<StoreEvent>), Problem> {
         open_at(&self.notebook(), &self.key())
     }
 }
 
-fn open_at(dir: &Path, key: &InstallKey) -> Result<(Opened, Receiver<StoreEvent>), StoreError> {
+fn open_at(dir: &Path, key: &InstallKey) -> Result<(Opened, Receiver<StoreEvent>), Problem> {
     let (tell, news) = channel();
     let opened = Store::open(dir, "main", key, move |one| drop(tell.send(one)))?;
     Ok((opened, news))
