@@ -32,13 +32,13 @@
  * @property {boolean} [isOnce] a key that is held down does it once
  */
 
-/** Two presses within this time are one key. In milliseconds. */
+/** Two presses within this time count as one key, in milliseconds. */
 const DOUBLE_MS = 800;
 
 /** @type {Entry[]} */
 const entries = [];
 
-/** Adds entries; one with the same id takes the place of the earlier. @param {Entry[]} more */
+/** Adds entries. An entry replaces an earlier one with the same id. @param {Entry[]} more */
 export function addCommands(more) {
     for (const entry of more) {
         const at = entries.findIndex(({ id }) => id === entry.id);
@@ -47,7 +47,10 @@ export function addCommands(more) {
     }
 }
 
-/** What can only be said for a place: it is in the palette besides the entries. @type {((at: Place) => Entry[])[]} */
+/**
+ * Palette entries that depend on the target cell, besides the fixed entries.
+ * @type {((at: Place) => Entry[])[]}
+ */
 const offers = [];
 
 /** @param {(at: Place) => Entry[]} offer */
@@ -62,11 +65,16 @@ export const keysOf = ({ key }) => (key === undefined ? [] : Array.isArray(key) 
 /** @param {Entry} entry @param {Mode} where */
 const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.includes(where) : mode === where);
 
-/** What can be chosen from the palette now, those used last first. @param {Place} at @param {string[]} recent ids @returns {Entry[]} */
+/**
+ * The entries that the palette offers now, recently used first.
+ * @param {Place} at
+ * @param {string[]} recent ids
+ * @returns {Entry[]}
+ */
 export function choosable(at, recent) {
     const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
     const names = new Set(own.map(({ title }) => title));
-    // What menus of several places call the same is there once: for the place that comes first.
+    // Menus may offer the same title; the first one is kept.
     const can = [
         ...own,
         ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title)),
@@ -75,12 +83,19 @@ export function choosable(at, recent) {
     return can.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Turns presses into entries; remembers the first press of two. */
+/** Turns key presses into entries and remembers the first of two presses. */
 export class KeySequence {
     /** @type {{name: string, mode: Mode, at: number} | null} */
     first = null;
 
-    /** What a press means, the most wanted first. @param {Mode} mode @param {string[]} names of the same press @param {number} now in milliseconds @param {Place} at @returns {Entry[]} */
+    /**
+     * The entries that a press may mean, most specific first.
+     * @param {Mode} mode
+     * @param {string[]} names of the same press
+     * @param {number} now in milliseconds
+     * @param {Place} at
+     * @returns {Entry[]}
+     */
     press(mode, names, now, at) {
         const { first } = this;
         this.first = null;
@@ -101,15 +116,18 @@ export class KeySequence {
         return found;
     }
 
-    /** Whether a second press is waited for. */
+    /** Whether a second press is awaited. */
     get isWaiting() {
         return this.first !== null;
     }
 }
 
 /**
- * The names of a press: as it is printed on the key, and by where the key lies (for keyboards with other letters).
- * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean, shiftKey: boolean}} event @returns {string[]}
+ * The names of a press: by its character, and by its physical position (for other keyboard
+ * layouts).
+ * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
+ *   shiftKey: boolean}} event
+ * @returns {string[]}
  */
 export function keyNamesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
     const held = [ctrlKey || metaKey ? 'Mod-' : '', altKey ? 'Alt-' : ''].join('');
@@ -137,7 +155,11 @@ const SHOWN = new Map(
     }),
 );
 
-/** A key as people read it: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P". @param {string} key @param {boolean} isMac */
+/**
+ * A key as shown to users: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P".
+ * @param {string} key
+ * @param {boolean} isMac
+ */
 export function shownKey(key, isMac) {
     return key
         .split(' ')

@@ -1,5 +1,5 @@
 // @ts-check
-// Two states side by side, in place of the cells: what of their code, variables and outputs differs.
+// Compares two states side by side, in place of the cells: code, variables and outputs.
 
 import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameOf } from './differences.js';
 import { missingOf, lacksNames } from '../checkpoints/residency.js';
@@ -33,7 +33,7 @@ export class Compare extends Component {
 
     componentWillUnmount() {
         const { back } = this.props;
-        // The notebook can take the focus only once nothing lies over it.
+        // The notebook can take the focus only after this view is removed.
         setTimeout(
             () =>
                 back instanceof HTMLElement &&
@@ -70,7 +70,13 @@ export class Compare extends Component {
             </main>`;
     }
 
-    /** What can be compared changes seldom, the page is painted often. @param {Page} page @param {import('./differences.js').Pair} pair @param {State} a @param {State} b */
+    /**
+     * Cached, because the page paints far more often than the compared states change.
+     * @param {Page} page
+     * @param {import('./differences.js').Pair} pair
+     * @param {State} a
+     * @param {State} b
+     */
     #sections(page, pair, a, b) {
         const [before, after] = [page.variables.known.get(a.id), page.variables.known.get(b.id)];
         const told = (/** @type {State} */ state) => [
@@ -102,7 +108,7 @@ export class Compare extends Component {
     }
 }
 
-/** Which state it is. @param {{page: Page, side: Side, state: State, other: State}} props */
+/** The header of one side. @param {{page: Page, side: Side, state: State, other: State}} props */
 function ComparedState({ page, side, state, other }) {
     const go = () => page.goTo(state.id);
     return html`
@@ -132,7 +138,7 @@ function CodeSection({ page, ancestor, shared, cells }) {
 
 /** @typedef {Extract<import('./differences.js').CellPair, {sign: '='}>} Equal */
 
-/** Runs of equal cells are one. @param {import('./differences.js').CellPair[]} cells */
+/** Joins runs of equal cells. @param {import('./differences.js').CellPair[]} cells */
 function folded(cells) {
     /** @type {(Equal[] | Exclude<import('./differences.js').CellPair, {sign: '='}>)[]} */
     const all = [];
@@ -184,7 +190,13 @@ function VariablesSection({ page, a, b, before, after }) {
         </section>`;
 }
 
-/** Why the variables of a side are not there, or not all of them. @param {Page} page @param {Side} side @param {State} state @param {import('../shell/protocol.js').Variable[] | string | null | undefined} known */
+/**
+ * Why the variables of a side are missing or incomplete.
+ * @param {Page} page
+ * @param {Side} side
+ * @param {State} state
+ * @param {import('../shell/protocol.js').Variable[] | string | null | undefined} known
+ */
 function whyNoVariables(page, side, state, known) {
     const name = SAY.side[side];
     if (state.living === 'deleted') return html`<p class="hint">${SAY.isGone(name)}</p>`;

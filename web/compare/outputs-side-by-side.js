@@ -1,5 +1,5 @@
 // @ts-check
-// What two cells showed, side by side. Pictures stand at the same scale, so that a larger one is seen to be larger.
+// The outputs of two cells, side by side. Pictures share one scale, so that sizes can be compared.
 
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
@@ -15,7 +15,7 @@ export class OutputsSideBySide extends Component {
         if (!this.element) return;
         this.watch = new ResizeObserver(this.fit);
         this.watch.observe(this.element);
-        // The event of a picture does not bubble.
+        // The load event of an image does not bubble.
         this.element.addEventListener('load', this.fit, true);
     }
 
@@ -41,10 +41,13 @@ export class OutputsSideBySide extends Component {
     }
 }
 
-/** One scale for all pictures of a pair: that at which the widest fits into its column. @param {HTMLElement | null} element */
+/**
+ * Gives all pictures of a pair the scale at which the widest fits its column.
+ * @param {HTMLElement | null} element
+ */
 function fit(element) {
     const images = [...(element?.querySelectorAll('img') ?? [])].filter((image) => image.naturalWidth > 0);
-    // A program may ask for another size than the picture has.
+    // The width attribute may differ from the natural width.
     const width = (/** @type {HTMLImageElement} */ image) =>
         Number(image.getAttribute('width')) || image.naturalWidth;
     const scale = Math.min(

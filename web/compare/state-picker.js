@@ -1,5 +1,5 @@
 // @ts-check
-// Choosing a state: the newest first, narrowed down by what is typed.
+// A dialog that chooses a state: newest first, filtered by text.
 
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
@@ -10,10 +10,14 @@ import { show } from '../ui/dialog.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../shell/protocol.js').State} State */
 
-/** How many are listed at once. */
+/** The most states listed at once. */
 const LISTED = 50;
 
-/** Asks for another state and shows both, the older one first. @param {Page} page @param {string} id */
+/**
+ * Asks for another state and compares both, the older one first.
+ * @param {Page} page
+ * @param {string} id
+ */
 export async function compareWith(page, id) {
     const state = page.model.states.get(id);
     if (!state) return;
@@ -30,7 +34,7 @@ class StatePicker extends Component {
     /** @type {HTMLElement | null} */
     element = null;
 
-    /** What grew from the same state comes first: that is what one mostly wants. */
+    /** Siblings come first: they are compared most often. */
     #found() {
         const { page, than } = this.props;
         const wanted = this.state.text.trim().toLowerCase();

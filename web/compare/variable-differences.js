@@ -1,5 +1,5 @@
 // @ts-check
-// The variables in which two states differ: one line each, with what can be said about the difference below it.
+// The variables that differ between two states: one line each, with details below.
 
 import { bytes } from '../text/format.js';
 import { html } from '../vendor/preact.js';
@@ -57,7 +57,7 @@ const Previews = ({ before, after }) => html`<div class="beside">
     ${/** @type {const} */ (['a', 'b']).map((side) => html`<div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}><span class="letter" aria-hidden="true">${SAY.side[side]}</span><pre class="preview" tabindex="0">${(side === 'a' ? before : after).repr}</pre></div>`)}
 </div>`;
 
-/** What is known of both. @param {{name: string, facts: Fact[]}} props */
+/** The facts known of both. @param {{name: string, facts: Fact[]}} props */
 const Facts = ({ name, facts }) => html`
     <div class="facts" role="region" aria-label=${name} tabindex="0"><table>
         <thead><tr><th scope="col">${SAY.what}</th><th scope="col">A</th><th scope="col">B</th><th scope="col">${SAY.difference}</th></tr></thead>

@@ -1,5 +1,5 @@
 // @ts-check
-// Find and replace across all cells: what is found, where one stands in it, and the panel.
+// Find and replace across all cells: the matches, the current match, and the panel.
 
 import { textOf } from '../notebook/cell-list.js';
 import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
@@ -11,7 +11,7 @@ import { CloseIcon, DownIcon, OnIcon, UpIcon } from '../ui/icons.js';
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found `prose`: which text before the code, null for the code. */
 
-/** What is selected is looked for, up to so many characters. */
+/** A longer selection does not become the query, in characters. */
 const LONGEST_SEED = 200;
 
 export class Finder {
@@ -27,9 +27,9 @@ export class Finder {
         this.pattern = null;
         /** @type {Found[]} */
         this.found = [];
-        /** Which of them one stands on; -1 for none. */
+        /** The index of the current match; -1 for none. */
         this.at = -1;
-        /** Where the search goes on from. */
+        /** Where the search continues from. */
         this.origin = { cell: 0, at: 0 };
     }
 
@@ -70,7 +70,7 @@ export class Finder {
         field?.select();
     }
 
-    /** Shows or hides what replaces, and leads to where one types next. */
+    /** Shows or hides the replace row and focuses the next input. */
     toggleReplace() {
         this.replaces = !this.replaces;
         this.controller.page.host.now();
@@ -92,7 +92,7 @@ export class Finder {
         else this.controller.focusCell(key);
     }
 
-    /** Looks for something, from where one was. @param {Finder['query']} query */
+    /** Searches from the current position. @param {Finder['query']} query */
     search(query) {
         this.query = query;
         this.pattern = patternOf(query);
@@ -132,7 +132,7 @@ export class Finder {
                 : [];
     }
 
-    /** After each paint: what is found may have changed. @param {CellData[]} cells */
+    /** After each paint the matches may have changed. @param {CellData[]} cells */
     onPainted(cells) {
         if (!this.isOpen) return;
         const now = this.found[this.at];
@@ -154,7 +154,7 @@ export class Finder {
         this.#outline(now && !view ? now.key : null);
     }
 
-    /** A text that is not being edited shows no places: its cell is outlined. @param {string | null} key */
+    /** Rendered text shows no highlights, so its cell is outlined. @param {string | null} key */
     #outline(key) {
         for (const cell of document.querySelectorAll('.cell'))
             cell.toggleAttribute('data-found', cell.getAttribute('data-cell') === key);
@@ -178,7 +178,7 @@ export class Finder {
         } else this.#mark();
     }
 
-    /** Replaces where one stands, and goes on. */
+    /** Replaces the current match and goes to the next. */
     replaceOne() {
         const now = this.found[this.at];
         if (!now || !(this.pattern instanceof RegExp)) return;
@@ -214,7 +214,11 @@ export class Finder {
     }
 }
 
-/** The texts of a cell in the order in which they stand. @param {CellData} cell @returns {{text: string, prose: number | null}[]} */
+/**
+ * The texts of a cell, in order.
+ * @param {CellData} cell
+ * @returns {{text: string, prose: number | null}[]}
+ */
 const textsOf = (cell) => [
     ...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []),
     { text: textOf(cell), prose: null },

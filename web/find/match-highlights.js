@@ -1,5 +1,5 @@
 // @ts-check
-// Marks what is found in every editor of the page.
+// Highlights matches in all editors of the page.
 
 import {
     Decoration,
@@ -55,7 +55,12 @@ export const findMarks = [
     }),
 ];
 
-/** Marks what a pattern finds, in all editors, and where one stands, in one of them. @param {RegExp | null} wanted @param {EditorView | null} [here] @param {number} [at] */
+/**
+ * Highlights all matches of a pattern, and the current one.
+ * @param {RegExp | null} wanted
+ * @param {EditorView | null} [here]
+ * @param {number} [at]
+ */
 export function mark(wanted, here = null, at) {
     pattern = wanted;
     for (const view of editors) {

@@ -1,5 +1,5 @@
 // @ts-check
-// The whole page: header, graph, cells, variables, and what has to be said.
+// The whole page: header, graph, cells, variables, banners and notices.
 
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
@@ -19,14 +19,14 @@ import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
 import { LazyPart, preloadParts } from '../shell/lazy-parts.js';
 
-/** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
+/** Below this width the graph is above the cells, and initially closed. In px. */
 const NARROW = '(max-width: 600px)';
-/** How long what stands above a cell may take to find its place. In ms. */
+/** How long the content above a cell may still change its height. In ms. */
 const SETTLING = 5000;
-/** Between a notice and the cell above it, in px. */
+/** The gap between a notice and the cell above it, in px. */
 const GAP = 8;
 
-// What is shown of the parts that come later.
+// The views of lazily loaded parts.
 const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */ part) => part.Compare;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
@@ -38,20 +38,23 @@ export class App extends Component {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
         isOver: false,
     };
-    /** Whoever opened a link, or comes back, wants to look first. */
+    /** A user who opened a link or returned wants to look first. */
     wantsToType = location.hash === '';
     controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
     cells = [];
     /** @type {string | null} */
     shownHere = null;
-    /** The cell that we came to, as long as what stands above it may still be on its way. @type {{key: string, until: number} | null} */
+    /**
+     * The cell navigated to, while the content above it may still change its height.
+     * @type {{key: string, until: number} | null}
+     */
     arrived = null;
-    /** What had the focus before two states were compared. @type {Element | null} */
+    /** The focused element before a comparison opened. @type {Element | null} */
     beforeComparing = null;
     /** @type {HTMLElement | null} */
     main = null;
-    /** The notice that was shown last. @type {import('./page.js').Notice | null} */
+    /** The last notice shown. @type {import('./page.js').Notice | null} */
     noticed = null;
 
     componentDidMount() {
@@ -91,7 +94,10 @@ export class App extends Component {
         this.#begin();
     }
 
-    /** Once the notebook is there, one can type; where nothing has run yet, as after an import, it is read from its beginning. */
+    /**
+     * After loading, focuses the empty cell or, if nothing has run yet (as after an import), the
+     * first cell.
+     */
     #begin() {
         if (!this.wantsToType || !this.props.page.isLoaded) return;
         this.wantsToType = false;
@@ -115,7 +121,10 @@ export class App extends Component {
         this.props.page.variables.show(isWanted);
     }
 
-    /** Someone who went to another state wants to see its cell. Our own runs do not scroll: the focus leads there. */
+    /**
+     * Scrolls to the cell of the state navigated to. A run of our own does not scroll: the focus
+     * already does.
+     */
     #follow() {
         const at = this.props.page.attempt ?? this.props.page.here;
         const before = this.shownHere;
@@ -129,7 +138,7 @@ export class App extends Component {
         this.#settle();
     }
 
-    /** A notice that comes does not lie on the cell that one is in. */
+    /** Scrolls a new notice off the focused cell. */
     #uncover() {
         const { notice } = this.props.page;
         if (notice === this.noticed) return;
@@ -140,12 +149,12 @@ export class App extends Component {
             : null;
         if (!box || !cell || !this.main) return;
         const { top } = this.main.getBoundingClientRect();
-        // Of one that is higher than the pane the beginning matters more.
+        // If the cell is taller than the pane, its beginning matters more.
         const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
         if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
     }
 
-    /** The cell that we came to stays in sight while tables and pictures above it take their places. */
+    /** Keeps the target cell in view while tables and pictures above it load. */
     #settle() {
         const { arrived, main } = this;
         if (!arrived || !main) return;
@@ -156,7 +165,7 @@ export class App extends Component {
             });
     }
 
-    /** The user looks somewhere else. */
+    /** The user scrolled elsewhere. */
     #leave() {
         this.arrived = null;
         this.controller.unfollow();
@@ -168,7 +177,7 @@ export class App extends Component {
         const { finder } = this.controller.commands;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
-        // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
+        // Remembered now, because the part that takes the focus may still be loading.
         this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
@@ -226,7 +235,10 @@ export class App extends Component {
     }
 }
 
-/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('./page.js').Page, controller: CellController}} props */
+/**
+ * What follows the cells of the current state: its continuations, or why there are none.
+ * @param {{page: import('./page.js').Page, controller: CellController}} props
+ */
 function After({ page, controller }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
@@ -257,7 +269,7 @@ function Banner({ page, code }) {
               ? WORDS.trouble(model.trouble)
               : null;
     const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
-    // The region is always there: what comes into it is read out, politely.
+    // A live region must exist before its content to be announced.
     return html`
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>

@@ -1,5 +1,5 @@
 // @ts-check
-// The top of the page: where we are, how it goes, and the few things that concern the whole notebook.
+// The page's header: name, status, and actions on the whole notebook.
 
 import { displayName, setDisplayName } from '../presence/display-name.js';
 import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.js';
@@ -74,7 +74,7 @@ const moreOf = (page, onPalette, onRestart) => [
 /** @param {import('./page.js').Page} page */
 export const mayForget = (page) => page.mayRun && page.scope === 'owner';
 
-/** Removes what is in the notebook, and offers to restore it. @param {import('./page.js').Page} page */
+/** Resets the notebook and offers to restore it. @param {import('./page.js').Page} page */
 export async function forgetEverything(page) {
     const isSure = await confirmByName({
         title: WORDS.resetAsk,
@@ -89,7 +89,7 @@ export async function forgetEverything(page) {
     });
 }
 
-/** Opens what this notebook was before it was reset last. @param {import('./page.js').Page} page */
+/** Opens the copy that the last reset left in the trash. @param {import('./page.js').Page} page */
 async function restoreForgotten(page) {
     try {
         const copy = (await listTrash()).find(({ name, why }) => name === page.model.name && why === 'reset');

@@ -1,5 +1,5 @@
 // @ts-check
-// Who else is here, in the header; and what can be done to states besides looking at them.
+// The avatars in the header, and the menu entries that delete states.
 
 import { countBelow } from '../notebook/deletion.js';
 import { positionText } from './presence.js';
@@ -9,7 +9,7 @@ import { Menu } from '../ui/menu.js';
 
 /** @typedef {import('./presence.js').Other} Other */
 
-/** Of more people than this, only the first are shown one by one. */
+/** The most people shown individually. */
 const SHOWN = 4;
 
 /** @param {{page: import('../notebook/page.js').Page}} props */
@@ -33,7 +33,12 @@ export function Avatars({ page }) {
         </div>`;
 }
 
-/** What the menu of a state offers to delete. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
+/**
+ * The menu entries that delete a state.
+ * @param {import('../shell/protocol.js').State} state
+ * @param {import('../notebook/page.js').Page} page
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 export function deleteActions(state, page) {
     const below = countBelow(page.model, state.id, page.pendingDeletion);
     if (state.parent === null || page.pendingDeletion.has(state.id)) return [];

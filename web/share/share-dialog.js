@@ -1,5 +1,5 @@
 // @ts-check
-// Share: a link that is made here, and the list of those that were, each with a way to take it back.
+// The share dialog: creates a link, lists existing links, and revokes them.
 
 import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
@@ -29,7 +29,7 @@ class Share extends Component {
         said: '',
         trouble: '',
     });
-    /** Where it opens; who goes on meanwhile in another tab does not change what is being shared here. */
+    /** The state that the link opens. Later navigation does not change it. */
     at = this.props.page.here;
 
     componentDidMount() {
@@ -67,7 +67,10 @@ class Share extends Component {
         if (made) this.#list();
     }
 
-    /** Copies it; where the browser does not let us, it is selected, to be taken by hand. @param {HTMLInputElement | null} field */
+    /**
+     * Copies the link or, without clipboard access, selects it for copying by hand.
+     * @param {HTMLInputElement | null} field
+     */
     async #copy(field) {
         try {
             await navigator.clipboard.writeText(this.state.made ?? '');

@@ -1,8 +1,8 @@
 // @ts-check
-// All words that cross the socket, as types and as tables.
+// All messages of the WebSocket, as types and tables.
 //
-// The server's side of this file is src/notebook/{command,event,record,output}.rs; a test compares the two lists of
-// words. Nothing here does anything: socket.js carries these messages, model.js folds them.
+// The server's side is src/notebook/{command,event,record,output}.rs; a test compares both. Nothing
+// here acts: socket.js carries messages, model.js applies them.
 
 /** @typedef {{state: string} | {run: string}} Base What a run is run against. */
 /** @typedef {'freezing' | 'memory' | 'disk' | 'replay' | 'deleted'} Living Where a state can be run from. */
@@ -170,7 +170,9 @@
 /** The id of the state from which every notebook grows. */
 export const ROOT_STATE = 'initial';
 
-/** Every event, and what of the graph it changes: its shape, only how its nodes are marked, or nothing. */
+/**
+ * Every event, and what it changes in the graph: its shape, only the marks of nodes, or nothing.
+ */
 export const EVENTS = Object.freeze({
     run_added: { graph: 'shape' },
     run_started: { graph: 'shape' },
@@ -197,9 +199,9 @@ export const EVENTS = Object.freeze({
 });
 
 /**
- * Every command, and whether it may be sent again when the connection broke before its answer came. A run may, because
- * the server knows its `exec_id`; a reset may not, because something may have grown in between; nor a replay, because no code
- * runs again without being asked to.
+ * Every command, and whether it may be sent again after the connection broke before its reply. A
+ * run may, because the server knows its `exec_id`. A reset may not, because something may have been
+ * added in between; nor a replay, because code never runs again unasked.
  */
 export const COMMANDS = Object.freeze({
     run: { again: true },
@@ -226,7 +228,7 @@ export const COMMANDS = Object.freeze({
     stand: { again: true },
 });
 
-/** What a command can be answered. */
+/** The kinds of replies. */
 export const REPLIES = Object.freeze([
     'done',
     'ended',
@@ -242,11 +244,11 @@ export const REPLIES = Object.freeze([
     'refused',
 ]);
 
-/** Why the server closed the socket, where the page must know. */
+/** Why the server closed the socket, where the page must distinguish. */
 export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408, renamed: 4301, deleted: 4404 });
 
-/** Whether nothing more will come from a run. @param {RunStatus} status */
+/** Whether a run is over. @param {RunStatus} status */
 export const hasEnded = (status) => status !== 'queued' && status !== 'running';
 
-/** Whether a run may be started against a state. @param {Living} living */
+/** Whether a run can start from a state. @param {Living} living */
 export const canRun = (living) => living === 'freezing' || living === 'memory' || living === 'disk';

@@ -1,5 +1,6 @@
 // @ts-check
-// Text to the clipboard, or, where the browser does not let us, to a place from which it can be taken by hand.
+// Copies text to the clipboard or, where the browser does not allow that, shows it for copying by
+// hand.
 
 import { WORDS } from '../shell/words.js';
 import { tell } from './dialog.js';

@@ -1,14 +1,21 @@
 // @ts-check
-// A button that opens a small list of actions. Arrow keys walk it, Esc and leaving close it.
+// A button that opens a list of actions. Arrow keys move through it; Esc or leaving closes it.
 
 import { Component, html } from '../vendor/preact.js';
 
 /** @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action */
 
-/** Those of a list that can be done now. @param {Action[]} actions @returns {Exclude<Action, null | false>[]} */
+/**
+ * The available actions of a list.
+ * @param {Action[]} actions
+ * @returns {Exclude<Action, null | false>[]}
+ */
 export const availableActions = (actions) => actions.filter((action) => action !== null && action !== false);
 
-/** The list itself. @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}, {}>} */
+/**
+ * @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void,
+ *   alignEnd?: boolean, at?: {x: number, y: number}}, {}>}
+ */
 export class List extends Component {
     /** @type {HTMLElement | null} */
     element = null;
@@ -18,7 +25,7 @@ export class List extends Component {
         this.#items()[0]?.focus();
     }
 
-    /** Where it was opened at a point, it may not reach over the window's edge. */
+    /** A list opened at a point must stay inside the window. */
     #stayInside() {
         const { element, props } = this;
         if (!element || !props.at) return;
