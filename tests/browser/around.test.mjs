@@ -49,7 +49,7 @@ testWithoutPage(
         await far.waitForSelector('.banner[data-bad]');
         assert.match(
             await far.locator('.banner').textContent(),
-            /stopped or started anew and does not know this browser.*stays here/,
+            /stopped or restarted and no longer knows this browser.*stays here/,
         );
         assert.equal(await far.locator('.status').textContent(), 'Disconnected');
         assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));

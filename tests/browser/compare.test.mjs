@@ -174,7 +174,7 @@ testWithoutPage(
         assert.deepEqual(await names(), before);
         await one.getByRole('searchbox').fill('ridge');
         assert.deepEqual(await names(), ['model']);
-        await one.getByRole('button', { name: 'model was last changed by cell 2: go there' }).click();
+        await one.getByRole('button', { name: 'Go to cell 2, which last changed model' }).click();
         await one.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Cell 2');
     },
 );

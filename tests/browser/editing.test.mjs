@@ -152,7 +152,7 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
     await focused([1, 'cell']);
     await keys('Enter');
     await page.keyboard.insertText('between = 1');
-    await sees('then waits as drafts');
+    await sees('then become drafts');
     await keys('Escape', 'j');
     await focused([2, 'cell']);
     await keys('d', 'd');
@@ -391,7 +391,7 @@ testWithoutPage(
         await k.type('zz');
         await k.press('Shift+Tab');
         await on.waitForFunction(() =>
-            document.querySelector('.tip')?.textContent.includes('Nothing is known'),
+            document.querySelector('.tip')?.textContent.includes('No documentation'),
         );
         await k.type('z');
         await on.waitForFunction(() => !document.querySelector('.tip'));

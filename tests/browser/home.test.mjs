@@ -119,7 +119,7 @@ testOnOwnServer('notebooks are copied, renamed and deleted, and the focus is nev
     await choose('other', 'Delete');
     assert.match(
         await page.locator('dialog').textContent(),
-        /Delete “other”\?.*1 state with their code, outputs and drafts, and its checkpoints.*go into the trash, .*restored for 30 days\. Its share links end/s,
+        /Delete “other”\?.*1 state with their code, outputs, drafts and checkpoints.*go to the trash .*restored for 30 days\. Its share links stop/s,
     );
     await page.keyboard.press('Escape');
     await named(['main', 'other']);
@@ -155,7 +155,7 @@ testOnOwnServer(
     async () => {
         await goHome();
         await drop('holiday.txt', 'hello');
-        await said(/neither an .ipynb nor a .py/);
+        await said(/not an .ipynb or .py file/);
         await drop('broken.ipynb', '{"nbformat": 4}');
         await said(/`cells` is missing in the file/);
         assert.deepEqual(await names(), ['main']);
@@ -269,7 +269,7 @@ testOnOwnServer('a page whose notebook is renamed or deleted says so calmly and 
     await choose('old', 'Rename');
     assert.match(
         await page.locator('dialog').textContent(),
-        /share links go on to work.*open pages of it are told/,
+        /share links keep working.*open pages show its new name/,
     );
     await answer('Rename', 'new name');
     await other.waitForSelector('.banner');

@@ -98,7 +98,7 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
     await one.locator('.where', { hasText: 'restored by replaying its cells' }).waitFor();
     assert.match(
         await one.locator('.living').textContent(),
-        /cannot be saved: there while this state is in memory/,
+        /cannot be saved and last only while this state is in memory/,
         'a restart would take them again',
     );
     assert.equal(await one.getByRole('button', { name: 'Replay cells' }).count(), 0);
@@ -106,7 +106,7 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
 
 testWithoutPage('a run at a state without a process asks, then brings it back', async (t) => {
     const one = await at('replay', t);
-    await sees('No process and no checkpoint holds this state', one);
+    await sees('This state has no process and no checkpoint', one);
     await run('print("on")', 'Shift+Enter', one);
     await one.locator('dialog', { hasText: 'This state is not loaded. Replay its cell first?' }).waitFor();
     await one.getByRole('button', { name: 'Cancel' }).click();
@@ -147,7 +147,7 @@ testWithoutPage('pinned, saved and trusted', async (t) => {
     await one.locator('.notice', { hasText: 'Saved, 1.2 MB on disk.' }).waitFor();
     await go('foreign', one);
     await one.getByRole('button', { name: 'Trust…' }).click();
-    assert.match(await one.locator('dialog').textContent(), /runs the code that lies in its checkpoint/);
+    assert.match(await one.locator('dialog').textContent(), /runs the code in its checkpoint/);
     await one.getByRole('button', { name: 'Trust and run their code' }).click();
     await one.locator('.notice', { hasText: 'Trusted one checkpoint.' }).waitFor();
     assert.equal(await one.locator('.living').count(), 0);
@@ -155,7 +155,7 @@ testWithoutPage('pinned, saved and trusted', async (t) => {
 
 testWithoutPage('whoever may not trust or replay is not offered it', async (t) => {
     const runner = await at('foreign', t, 'run');
-    await sees('only plain values are read', runner);
+    await sees('only plain values are loaded', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
     const viewer = await at('restored', t, 'view');
     await sees('Restored from disk without 2 names', viewer);
@@ -172,7 +172,7 @@ testWithoutPage(
         await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
         assert.match(
             await page.locator('.banner').textContent(),
-            /Your work goes on in memory and is saved when this is over/,
+            /Your work continues in memory and is saved once this is resolved/,
         );
         await page.keyboard.insertText('a thought');
         await sees('half a thought', page);

@@ -247,7 +247,7 @@ test('a part that cannot be fetched is told of, and the next try works', { skip 
     await other.route('**/notebook-later.js', (route) => route.abort());
     await other.goto(new URL('/n/main', server.url).href);
     await other.locator('.cell[data-fresh] .cm-content').click();
-    const missing = other.locator('.notice[data-bad][data-open]', { hasText: 'could not be fetched' });
+    const missing = other.locator('.notice[data-bad][data-open]', { hasText: 'could not be loaded' });
     const shows = other.getByRole('button', { name: 'Variables' });
     await other.keyboard.press('Control+Shift+P');
     await missing.waitFor();

@@ -280,7 +280,7 @@ test('sound, files, scripts and widgets have their place', { skip: lacks('ipywid
     const said = await texts('.output');
     assert.match(
         said[2],
-        /Interactive widgets are not supported; this is its last state\.\s*IntSlider\(value=3\)/,
+        /Interactive widgets are not supported; this is the last state of the widget\.\s*IntSlider\(value=3\)/,
     );
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as a file (application/pdf, 6 B)' }).click();

@@ -130,7 +130,7 @@ test(
         await page.keyboard.insertText('## Then');
         await keys('Shift+Enter');
         await page.waitForFunction(() => document.querySelectorAll('.cell h1, .cell h2').length === 2);
-        assert.equal(await page.getByText('then waits as drafts').count(), 0);
+        assert.equal(await page.getByText('then become drafts').count(), 0);
         const file = () =>
             page.evaluate(async () => {
                 const answer = await fetch(`/api/notebooks/main/states/${location.hash.slice(1)}/document`);
@@ -329,7 +329,7 @@ test(
         await page.locator('.cell').nth(0).focus();
         await keys('b', 'Enter');
         await page.keyboard.insertText('x = 100');
-        await sees('then waits as drafts');
+        await sees('then become drafts');
         await shot('inside');
         await page.setViewportSize({ width: 1280, height: 800 });
         await page.locator('.cell').nth(1).locator('.cm-content').click();
@@ -402,11 +402,11 @@ test(
             '.after',
         ]) {
             await dropFiles([table], place);
-            await notice(/“table.csv” was not put into the notebook/);
+            await notice(/“table.csv” was not added to the notebook/);
             assert.equal(await page.locator('.over').count(), 0, place);
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
             await dropFiles([notebook], place);
-            await notice(/“theirs.ipynb” can become a notebook/);
+            await notice(/Import “theirs.ipynb” as a new notebook/);
             await shot('dropped');
             await page.setViewportSize({ width: 1280, height: 800 });
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();

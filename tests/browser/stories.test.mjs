@@ -591,7 +591,7 @@ testWithoutPage(
         await prints('before', tab);
         assert.match(
             await tab.locator('.cell[data-status="crashed"]').textContent(),
-            /SIGSEGV.*Only the process of this cell is gone/s,
+            /SIGSEGV.*Only the process of this cell ended/s,
         );
         await shot('crash-1-of-a-cell', tab);
         // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
