@@ -1,5 +1,5 @@
 // @ts-check
-// An error: what went wrong first, then where. Lines of cells lead to their editors.
+// An error: first what went wrong, then where. Lines of cells link to their editors.
 
 import { shownAtFirst, taken, withoutColours } from '../text/traceback.js';
 import { Component, html } from '../vendor/preact.js';
@@ -54,7 +54,7 @@ function where({ cell, line }, count, goTo) {
 export const errorText = ({ ename, evalue, traceback }) =>
     traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename;
 
-/** Text with a terminal's colours that does not grow. @extends {Component<{text: string}, {}>} */
+/** Text with ANSI colours that does not grow. @extends {Component<{text: string}, {}>} */
 class Coloured extends Component {
     /** @type {HTMLElement | null} */
     place = null;

@@ -1,12 +1,12 @@
 // @ts-check
-// An image of an output: its width can be drawn or keyed, a click shows it in full size.
+// An image output: resizable by pointer or keys; a click shows it in full size.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { keep, recall } from './output-settings.js';
 
-/** The narrowest an image may be made, and how far an arrow key goes, in px. */
+/** The least width, and the step of an arrow key, in px. */
 const NARROWEST = 40;
 const STEP = 20;
 
@@ -52,7 +52,8 @@ export class ImageOutput extends Component {
 
     /** @param {PictureProps} props @param {{width: number | null}} state */
     render({ src, alt, width: own, height }, { width }) {
-        // A drawing that has a shape and no size would be as narrow as its place lets it: it gets the width that browsers give it.
+        // An SVG with an aspect ratio but no size would shrink to its box: give it the browsers'
+        // default width.
         const now = width ?? this.image?.clientWidth ?? own ?? 0;
         return html`
             <div class="picture" data-sized=${width === null ? null : ''} style=${width === null ? null : { width: `${width}px` }}>

@@ -1,5 +1,5 @@
 // @ts-check
-// What a running cell asks, and the box for the answer.
+// The input that a running cell asks for.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -10,7 +10,7 @@ import { WORDS } from '../shell/words.js';
 export class InputPrompt extends Component {
     /** @type {HTMLInputElement | null} */
     input = null;
-    /** The question that was answered last. @type {import('../shell/protocol.js').Prompt | null} */
+    /** The prompt answered last. @type {import('../shell/protocol.js').Prompt | null} */
     answered = null;
 
     componentDidMount() {
@@ -18,7 +18,7 @@ export class InputPrompt extends Component {
         if (this.input) controller?.onInputRequested(exec_id, prompt.text, this.input);
     }
 
-    /** One question may follow another at once. @param {QuestionProps} before */
+    /** A next prompt may follow at once. @param {QuestionProps} before */
     componentDidUpdate(before) {
         if (before.prompt === this.props.prompt || !this.input) return;
         this.input.value = '';

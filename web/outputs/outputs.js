@@ -1,5 +1,6 @@
 // @ts-check
-// What a run printed and showed, in order, and the question it asks. All of it can be folded into one line.
+// What a run printed and displayed, in order, and its input prompt. All of it can be collapsed into
+// one line.
 
 import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize } from './mime.js';
@@ -23,13 +24,13 @@ import { StaticText, Stream } from './stream.js';
 /** @typedef {import('../shell/model.js').Run} Run */
 /** @typedef {{run: Run, rev: number, controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps */
 
-/** How long the place of outputs that were cleared is kept for those that follow, in milliseconds. */
+/** How long cleared outputs keep their height for the next ones, in milliseconds. */
 const HOLD_MS = 1000;
 
-/** By the run that they show. @type {Map<string, Outputs>} */
+/** The views by run. @type {Map<string, Outputs>} */
 const shownNow = new Map();
 
-/** Folds a run's outputs into a line, or shows them again. @param {string | undefined} exec_id */
+/** Collapses or expands a run's outputs. @param {string | undefined} exec_id */
 export const toggleFold = (exec_id) => shownNow.get(exec_id ?? '')?.toggle();
 
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
@@ -37,7 +38,7 @@ export class Outputs extends Component {
     state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
     /** @type {HTMLElement | null} */
     element = null;
-    /** The first item that was painted. @type {number | undefined} */
+    /** The first item painted. @type {number | undefined} */
     first = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     holding = undefined;
@@ -63,7 +64,10 @@ export class Outputs extends Component {
         return changes;
     }
 
-    /** What was cleared makes room for what comes next: the cells below do not jump up and down. @param {Run} run */
+    /**
+     * Cleared outputs keep their height for what comes next, so that the cells below do not jump.
+     * @param {Run} run
+     */
     #hold(run) {
         const first = run.outputs[0]?.key;
         const isCleared = this.first !== undefined && first !== this.first;
@@ -121,7 +125,7 @@ export class Outputs extends Component {
             how === 'markdown' || how === 'latex' || how === 'text'
                 ? data
                 : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
-        // An image that takes the place of another is the same element: it changes without a gap.
+        // An image that replaces another reuses its element, so that it changes without a flicker.
         return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isUntrusted(run, item) ? html`<${UntrustedOutput} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
             <${OutputToolbar} page=${controller.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
     }
@@ -155,14 +159,14 @@ function shown({ how, mime, data }, item, id) {
     return html`<${StaticText} text=${data} name="value" id=${id} />`;
 }
 
-/** Text as one would paste it: what a terminal would show in the end. @param {string} text */
+/** The final text as a terminal would show it, for copying. @param {string} text */
 function plain(text) {
     const terminal = new Terminal();
     terminal.feed(text);
     return terminal.lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
 }
 
-/** What is folded away, in a few words. @param {Run} run */
+/** A short summary of the collapsed outputs. @param {Run} run */
 function summary(run) {
     const lines = run.outputs.reduce(
         (sum, item) =>
