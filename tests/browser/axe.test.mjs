@@ -83,7 +83,7 @@ const STATES = [
         'finding and replacing',
         async (page) => {
             await page.keyboard.press('Control+h');
-            await page.waitForSelector('.finder input:focus');
+            await page.waitForSelector('.find-panel input:focus');
             await page.keyboard.type('df');
             await page.waitForSelector('.found-here');
         },
@@ -140,7 +140,7 @@ const STATES = [
         'a cell that failed',
         async (page) => {
             await run(page, '1/0', 'Control+Enter');
-            await page.waitForSelector('.failure');
+            await page.waitForSelector('.error-view');
         },
     ],
     [
@@ -157,7 +157,7 @@ const STATES = [
         'a cell that asks',
         async (page) => {
             await run(page, 'name = input("Who? ")');
-            await page.waitForSelector('.question');
+            await page.waitForSelector('.input-prompt');
         },
     ],
     [
@@ -353,7 +353,7 @@ const STATES = [
         async (page) => {
             await page.locator('.cell').first().focus();
             await page.keyboard.press('Control+h');
-            await page.waitForSelector('.finder input:focus');
+            await page.waitForSelector('.find-panel input:focus');
             await page.keyboard.type('df');
             await page.waitForSelector('.found-here');
         },
@@ -459,7 +459,7 @@ test('outputs of the real libraries', real, async (t) => {
         'def f(n):\n    if n == 0: raise ValueError("deep")\n    g(n)\ndef g(n):\n    f(n - 1)\nf(10)',
         'Control+Enter',
     );
-    await page.waitForSelector('.failure');
+    await page.waitForSelector('.error-view');
     await examine(page, 'a traceback that is folded');
     await page.getByRole('button', { name: /Show all/ }).click();
     await examine(page, 'a whole traceback');
@@ -561,7 +561,7 @@ test('notebooks, files, and what is said at the door', real, async (t) => {
             new DragEvent('dragenter', { dataTransfer, bubbles: true, cancelable: true }),
         );
     });
-    await page.waitForSelector('.over');
+    await page.waitForSelector('.drop-overlay');
     await examine(page, 'a file is held over the list, on a phone');
 
     const stranger = await openPage(browser, { bypassCSP: true });
@@ -602,7 +602,7 @@ async function examine(page, what = '', stays = false) {
                                 // a branch of data by less (what hangs on it has names of its own), who is here by the name that the initials stand for.
                                 const place = {
                                     'heading-order': '.prose',
-                                    'label-content-name-mismatch': '#graph, .tree, .people',
+                                    'label-content-name-mismatch': '#graph, .tree, .avatars',
                                 }[id];
                                 const others = nodes
                                     .map(({ target }) => document.querySelector(String(target[0])))

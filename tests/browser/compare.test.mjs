@@ -100,17 +100,19 @@ testWithoutPage('cells, variables and outputs of two branches', async (t) => {
 testWithoutPage('plots stand next to each other at the same scale', async (t) => {
     const one = await at(t);
     const widths = () =>
-        one.$$eval('.compare-output .beside-one img', (images) =>
+        one.$$eval('.compare-output .side-by-side-column img', (images) =>
             images.slice(0, 2).map((image) => image.clientWidth),
         );
     await one.waitForFunction(() =>
-        [...document.querySelectorAll('.compare-output .beside-one img')].every((image) => image.style.width),
+        [...document.querySelectorAll('.compare-output .side-by-side-column img')].every(
+            (image) => image.style.width,
+        ),
     );
     for (const width of [1280, 900, 700]) {
         await one.setViewportSize({ width, height: 800 });
         // Both are measured anew once the page has its new width.
         await becomes(async () => {
-            const fit = await one.$$eval('.compare-output .beside-one img', (images) =>
+            const fit = await one.$$eval('.compare-output .side-by-side-column img', (images) =>
                 images.every((image) => image.clientWidth <= image.closest('.output').clientWidth + 1),
             );
             const [a, b] = await widths();
@@ -136,8 +138,8 @@ testWithoutPage('a state is chosen by what is typed', async (t) => {
     await one.waitForSelector('.row[data-node="b3"][data-here]');
     await choose(2, 'Compare with…', one);
     await one.keyboard.type('dropna');
-    await one.waitForFunction(() => document.querySelectorAll('.picks .pick-name').length === 1);
-    await one.locator('.picks .pick-name', { hasText: '# Clean, then fit' }).waitFor();
+    await one.waitForFunction(() => document.querySelectorAll('.state-list .state-name').length === 1);
+    await one.locator('.state-list .state-name', { hasText: '# Clean, then fit' }).waitFor();
     await one.keyboard.press('Enter');
     await one.waitForSelector('.compare');
     assert.equal(await hash(one), 'compare=a1..b2');

@@ -66,7 +66,7 @@ testWithoutPage(
         for (const at of [1, 2, 3]) {
             await node(at, tab).click();
             await ran(at, tab);
-            await tab.locator('.where', { hasText: 'on disk' }).waitFor();
+            await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
         }
         await tab.locator('.cell[data-fresh] .editor').click();
         await tab.keyboard.insertText('y = "typed and not run"');

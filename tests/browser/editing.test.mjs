@@ -494,7 +494,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await drafts('total = x', 'print("X")');
     await page.locator('.cell').nth(0).focus();
     await keys('Control+f');
-    await page.waitForSelector('.finder input:focus');
+    await page.waitForSelector('.find-panel input:focus');
     await page.keyboard.type('x');
     await becomes(() => texts('.find-count'), ['1 of 7']);
     assert.equal(await page.locator('.found').count(), 7);
@@ -526,7 +526,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await becomes(() => texts('.find-count'), ['1 of 1']);
     await keys('Escape');
     await focused([3, 'editor']);
-    assert.equal(await page.locator('.found, .finder').count(), 0);
+    assert.equal(await page.locator('.found, .find-panel').count(), 0);
     assert.equal(await page.evaluate(() => getSelection().toString()), 'total');
 });
 
@@ -550,18 +550,18 @@ test('text above a cell is found and replaced, too', async () => {
 test('the bar that finds unfolds to replace, by its button or by its key', async () => {
     await drafts('one', 'two one');
     await keys('Control+f');
-    await page.waitForSelector('.finder .find-text:focus');
+    await page.waitForSelector('.find-panel .find-text:focus');
     await page.keyboard.insertText('one');
     const more = page.getByRole('button', { name: 'Toggle replace' });
     assert.equal(await more.getAttribute('aria-expanded'), 'false');
     await more.click();
-    await page.waitForSelector('.finder .find-by:focus');
+    await page.waitForSelector('.find-panel .find-by:focus');
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
     await page.keyboard.insertText('three');
     await keys('Control+Enter');
     await sees('two three');
     await more.click();
-    await page.waitForSelector('.finder .find-text:focus');
+    await page.waitForSelector('.find-panel .find-text:focus');
     assert.equal(await page.locator('.find-by').count(), 0);
     await keys('Control+h');
     await page.waitForSelector('.find-by');
@@ -753,7 +753,7 @@ test('drafts are moved by keys and by dragging, alone and together, and the focu
         const { x, y, width, height } = await page
             .locator('.cell')
             .nth(n)
-            .locator('.drag-grip')
+            .locator('.drag-handle')
             .boundingBox();
         return { x: x + width / 2, y: y + height / 2 };
     };

@@ -135,7 +135,7 @@ export const focus = (on = page) =>
                 ? 'cell'
                 : at.closest('.cm-editor')
                   ? 'editor'
-                  : at.closest('.question')
+                  : at.closest('.input-prompt')
                     ? 'answer'
                     : at.tagName;
         return [[...document.querySelectorAll('.cell')].indexOf(cell), what];

@@ -61,7 +61,7 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
     await run('import time\ntime.sleep(0.7)\nname = input("Who? ")');
     await focused([1, 'editor']);
     await page.keyboard.insertText('y = 2');
-    await page.waitForSelector('.question');
+    await page.waitForSelector('.input-prompt');
     await page.waitForFunction(() =>
         document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'),
     );
@@ -278,7 +278,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     // Going on from an earlier state.
     await page.locator('.row').nth(0).click();
     await ran(0);
-    await page.locator('.onward button').first().click();
+    await page.locator('.continuations button').first().click();
     await ran(3);
     await focused([2, 'cell']);
     // A failed draft is removed, the notice about it is closed.

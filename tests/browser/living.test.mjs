@@ -84,7 +84,7 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
     await one.locator('summary', { hasText: 'Restored from disk without 2 names' }).waitFor();
-    const list = await texts('.living li', one);
+    const list = await texts('.residency li', one);
     for (const [i, { name, type, reason }] of MISSING.entries())
         assert.ok([name, type, reason].every((word) => list[i].includes(word)));
     await one.getByRole('button', { name: 'Replay cells' }).click();
@@ -95,9 +95,9 @@ testWithoutPage('what could not come back is listed, and a replay brings it', as
     await one.getByRole('button', { name: 'Replay cells' }).click();
     await one.getByRole('button', { name: 'Replay 2 cells' }).click();
     await one.locator('.replaying', { hasText: /Replaying \d of 5/ }).waitFor();
-    await one.locator('.where', { hasText: 'restored by replaying its cells' }).waitFor();
+    await one.locator('.residency-line', { hasText: 'restored by replaying its cells' }).waitFor();
     assert.match(
-        await one.locator('.living').textContent(),
+        await one.locator('.residency').textContent(),
         /cannot be saved and last only while this state is in memory/,
         'a restart would take them again',
     );
@@ -139,7 +139,7 @@ testWithoutPage('the menu of the last cell lies over the tools of the draft belo
 testWithoutPage('pinned, saved and trusted', async (t) => {
     const one = await at('clean', t);
     await choose(1, 'Keep in memory', one);
-    await one.locator('.where', { hasText: 'kept in memory' }).waitFor();
+    await one.locator('.residency-line', { hasText: 'kept in memory' }).waitFor();
     await one.locator('.row[data-node="clean"] .pinned').waitFor();
     await choose(1, 'Stop keeping in memory', one);
     await one.locator('.row[data-node="clean"] .pinned').waitFor({ state: 'detached' });
@@ -150,7 +150,7 @@ testWithoutPage('pinned, saved and trusted', async (t) => {
     assert.match(await one.locator('dialog').textContent(), /runs the code in its checkpoint/);
     await one.getByRole('button', { name: 'Trust and run their code' }).click();
     await one.locator('.notice', { hasText: 'Trusted one checkpoint.' }).waitFor();
-    assert.equal(await one.locator('.living').count(), 0);
+    assert.equal(await one.locator('.residency').count(), 0);
 });
 
 testWithoutPage('whoever may not trust or replay is not offered it', async (t) => {

@@ -13,12 +13,12 @@ test('what a failed cell had set is kept by a click, and the next cell finds it'
     await run(IMPORTS);
     await sees('ModuleNotFoundError');
     await offer().waitFor();
-    assert.deepEqual(await texts('.taken-back'), [
+    assert.deepEqual(await texts('.undone-changes'), [
         'The changes that this cell made before that were undone. Keep its changes',
     ]);
     // Below the error, not above it.
     const [error, line] = await Promise.all(
-        ['.failure', '.taken-back'].map((one) => page.locator(one).boundingBox()),
+        ['.error-view', '.undone-changes'].map((one) => page.locator(one).boundingBox()),
     );
     assert.ok(line.y >= error.y + error.height);
     await offer().click();

@@ -108,7 +108,7 @@ test('two people see each other’s runs as they happen, and where the other sta
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => location.hash === '#initial');
     await other.goto('about:blank');
-    await page.waitForSelector('.people', { state: 'detached' });
+    await page.waitForSelector('.avatars', { state: 'detached' });
 });
 
 test('who comes back after the line was cut is seen again, once', async () => {
@@ -117,14 +117,14 @@ test('who comes back after the line was cut is seen again, once', async () => {
     await other.reload();
     await other.waitForSelector('.notebook[aria-busy="false"]');
     await avatar(page, /is at the start/).waitFor();
-    await page.waitForFunction(() => document.querySelectorAll('.people > .avatar').length === 1);
+    await page.waitForFunction(() => document.querySelectorAll('.avatars > .avatar').length === 1);
 });
 
 test('many people stand behind a number, and the list says where each one is', async () => {
     const guests = [];
     for (let i = 0; i < 6; i += 1)
         guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
-    await page.locator('.people').getByText('+3').waitFor();
+    await page.locator('.avatars').getByText('+3').waitFor();
     await shot(page, 'many-people');
     await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
     assert.equal(await page.getByRole('menuitem', { name: /the start/ }).count(), 6);
@@ -230,7 +230,7 @@ testOnOwnServer(
         if (!isReal) return;
         await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
         assert.ok(Date.now() - began < 5000);
-        await page.waitForSelector('.people', { state: 'detached' });
+        await page.waitForSelector('.avatars', { state: 'detached' });
         await shot(guest, 'revoked');
         forgive(guest, /WebSocket|401/);
     },

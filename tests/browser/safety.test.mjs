@@ -358,7 +358,7 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
     const data = { items: [], files, dragOperationsMask: 1 };
     const at = { x: x + width / 2, y: y + height / 2, data };
     if (comes) await client.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 2, y: 2, data });
-    if (comes && covers) await on.waitForSelector('.over');
+    if (comes && covers) await on.waitForSelector('.drop-overlay');
     // A hand takes longer than a frame: until one is painted the browser takes what lies below the cover as the target.
     await on.evaluate(
         () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
@@ -403,7 +403,7 @@ test(
         ]) {
             await dropFiles([table], place);
             await notice(/“table.csv” was not added to the notebook/);
-            assert.equal(await page.locator('.over').count(), 0, place);
+            assert.equal(await page.locator('.drop-overlay').count(), 0, place);
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
             await dropFiles([notebook], place);
             await notice(/Import “theirs.ipynb” as a new notebook/);

@@ -487,7 +487,7 @@ test('on a phone: type, run, go back in the graph, branch, and compare', async (
     await shot('phone-3-a-branch', phone);
     await phone.locator('.cell').nth(1).getByRole('button', { name: 'Cell actions' }).tap();
     await phone.getByRole('menuitem', { name: 'Compare with…' }).tap();
-    await phone.locator('.picks button').first().tap();
+    await phone.locator('.state-list button').first().tap();
     await phone.waitForSelector('.compare .diff-line');
     await drawn(2, phone);
     assert.ok(await fits(phone));
@@ -595,7 +595,7 @@ testWithoutPage(
         );
         await shot('crash-1-of-a-cell', tab);
         // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
-        await tab.locator('.where', { hasText: 'on disk' }).waitFor();
+        await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
         await servers[0].kill();
         await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();
         await tab.locator('.cell[data-fresh] .editor').click();

@@ -111,7 +111,7 @@ test('cells wait for each other, and a running one can be stopped', async () => 
 
 test('a cell asks, and is answered', async () => {
     await run('name = input("Who? ")\nprint("Hello " + name)', 'Control+Enter');
-    const input = page.locator('.question input');
+    const input = page.locator('.input-prompt input');
     await input.fill('Ada');
     await input.press('Enter');
     await ran(1);

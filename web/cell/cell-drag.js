@@ -14,7 +14,7 @@ const EDGE = 60;
 const FASTEST = 14;
 
 export const DragHandle = () =>
-    html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
+    html`<span class="drag-handle" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
 export class CellDrag {
     /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').CellController} controller */

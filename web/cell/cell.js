@@ -131,7 +131,7 @@ export class Cell extends Component {
                     <span class="node" aria-hidden="true"></span>
                     ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${DragHandle} />`}
                 </div>
-                <div class="stack">
+                <div class="cell-body">
                     ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
                     ${
                         cell.kind === 'ran' &&
@@ -156,7 +156,7 @@ export class Cell extends Component {
                     <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${ResidencyNotice} cell=${cell} controller=${controller} mayRun=${mayRun} />`}
                     ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${mayRun} />`}
-                    ${run?.keepable && html`<p class="taken-back">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
+                    ${run?.keepable && html`<p class="undone-changes">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;

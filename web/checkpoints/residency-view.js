@@ -22,7 +22,7 @@ export function ResidencyLine({ cell: { state } }) {
             : saving.now === 'waiting'
               ? WORDS.waitsToBeSaved
               : '';
-    return html`<span class="where">${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
+    return html`<span class="residency-line">${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
 }
 
 /** @param {{cell: Ran, controller: Acts, mayRun: boolean}} props */
@@ -53,7 +53,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
     }
     if (state.saving.now === 'failed') {
         parts.push(
-            html`<p class="failing"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => checkpoints.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
+            html`<p class="save-failure"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => checkpoints.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
         );
     }
     if (mayRun && !progress && (isLacking || state.living === 'replay')) {
@@ -61,7 +61,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
             html`<p><button class="button" data-frame onClick=${() => checkpoints.replay(state.id)}>${WORDS.replay}</button></p>`,
         );
     }
-    return parts.length > 0 && html`<div class="living">${parts}</div>`;
+    return parts.length > 0 && html`<div class="residency">${parts}</div>`;
 }
 
 /** @param {{done: number, total: number, stop: (() => void) | null}} props */

@@ -35,7 +35,7 @@ export class Diff extends Component {
 const line = ({ sign, a, b, parts }) => html`
     <div class="diff-line" data-sign=${sign}>
         <span class="nr" aria-hidden="true">${a}</span><span class="nr" aria-hidden="true">${b}</span>
-        <span class="sign">${sign !== '=' && html`<span class="unseen">${SAY.sign[sign]}: </span>`}<span aria-hidden="true">${SIGNS[sign]}</span></span>
+        <span class="sign">${sign !== '=' && html`<span class="visually-hidden">${SAY.sign[sign]}: </span>`}<span aria-hidden="true">${SIGNS[sign]}</span></span>
         <code>${parts.map(({ text, isMarked }) => (isMarked ? (sign === '-' ? html`<del>${text}</del>` : html`<ins>${text}</ins>`) : text))}${'\n'}</code>
     </div>`;
 

@@ -45,7 +45,7 @@ export class Finder {
             own &&
             own.length <= LONGEST_SEED &&
             !own.includes('\n') &&
-            !document.activeElement?.closest('.finder')
+            !document.activeElement?.closest('.find-panel')
         )
             this.query = { ...this.query, text: own };
         if (!this.isOpen) {
@@ -65,7 +65,7 @@ export class Finder {
         this.replaces = replaces || this.replaces;
         this.search(this.query);
         this.controller.page.host.now();
-        const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.finder input'));
+        const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.find-panel input'));
         field?.focus();
         field?.select();
     }
@@ -265,7 +265,7 @@ export class FindPanel extends Component {
             <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>${face}</button>`;
         const none = found.length === 0;
         return html`
-            <div class="finder" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <div class="find-panel" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="find-row">
                     ${controller.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
                     <input class="field find-text" type="text" value=${query.text} aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel} aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null} spellcheck="false" autocomplete="off" onInput=${typed} />

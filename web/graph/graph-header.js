@@ -53,7 +53,7 @@ export class GraphHeader extends Component {
                     }
                 </div>
                 ${(canFold || isWhole) && html`<button class="tool" aria-label=${fold} title=${fold} onClick=${onWhole}>${isWhole ? html`<${FoldIcon} />` : html`<${UnfoldIcon} />`}</button>`}
-                <span class="unseen" role="status">${asks ? GRAPH_WORDS.foundSaid(count) : ''}</span>
+                <span class="visually-hidden" role="status">${asks ? GRAPH_WORDS.foundSaid(count) : ''}</span>
             </div>`;
     }
 }

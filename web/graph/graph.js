@@ -386,7 +386,7 @@ export class Graph extends Component {
                 onClick=${(/** @type {MouseEvent} */ event) => this.#onClick(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#onDoubleClick(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#onContextMenu(event)}>
                 ${renderRows({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
             </div>
-            <span class="unseen" role="status">${this.announced}</span>
+            <span class="visually-hidden" role="status">${this.announced}</span>
             ${card && this.#card(card)}
             ${menu && this.#menu(menu)}
             <${GraphEdge} />`;

@@ -142,7 +142,7 @@ function ChangesOf({ changes }) {
     const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) =>
         names.length > 0 &&
         html`
-        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="unseen">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
+        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="visually-hidden">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
     return html`<ul class="node-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 

@@ -200,7 +200,7 @@ export class App extends Component {
                         <${After} page=${page} controller=${this.controller} />
                     </div>
                     <div id="tips"></div>
-                    <div id="said" class="unseen" role="status"></div>
+                    <div id="said" class="visually-hidden" role="status"></div>
                     <${FollowOutput} />
                 </main>
                 ${page.comparison.pair && html`<${LazyPart} key="compare" of="compare" view=${compare} onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller} back=${this.beforeComparing} rev=${rev} />`}
@@ -252,7 +252,7 @@ function After({ page, controller }) {
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${
                 next.length > 0 &&
-                html`<p class="onward"><span>${WORDS.goesOn}</span>
+                html`<p class="continuations"><span>${WORDS.goesOn}</span>
                 ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`
             }
         </div>`;

@@ -21,7 +21,7 @@ export class ErrorView extends Component {
         const shown = showsAll ? frames : shownAtFirst(frames, count);
         const first = shown.findIndex((one) => typeof one === 'number');
         return html`
-            <div class="failure">
+            <div class="error-view">
                 <div class="title">${title}</div>
                 ${shown.map((one, i) => {
                     if (i === first)
@@ -70,6 +70,6 @@ class Coloured extends Component {
     }
 
     render() {
-        return html`<pre class="coloured" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
+        return html`<pre class="ansi-text" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
     }
 }

@@ -28,7 +28,7 @@ export class InputPrompt extends Component {
         const { prompt, controller } = this.props;
         const hasFocus =
             document.activeElement === this.input ||
-            document.activeElement?.closest('.question')?.contains(this.input);
+            document.activeElement?.closest('.input-prompt')?.contains(this.input);
         controller?.onInputEnded(prompt.text, hasFocus ? this.#cell() : null);
     }
 
@@ -56,7 +56,7 @@ export class InputPrompt extends Component {
     /** @param {QuestionProps} props */
     render({ prompt, controller }) {
         return html`
-            <div class="question">
+            <div class="input-prompt">
                 <label><span class="asked">${prompt.text}</span>
                     <input ref=${(/** @type {HTMLInputElement | null} */ input) => (this.input = input ?? this.input)} type=${prompt.password ? 'password' : 'text'}
                         autocomplete="off" disabled=${!controller} aria-label=${prompt.text || WORDS.answerHint} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} /></label>

@@ -101,7 +101,7 @@ export class Outputs extends Component {
                 ${run.status === 'imported' && html`<div class="imported" key="imported">${OUTPUT_WORDS.imported}</div>`}
                 ${
                     isFolded
-                        ? html`<div class="calm" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
+                        ? html`<div class="output-note" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
                         : run.outputs.map((item, i) => this.#output(item, i))
                 }
                 ${ownError && !isFolded && html`<div class="output" key="error">${this.#failure(ownError)}</div>`}
@@ -151,10 +151,10 @@ function shown({ how, mime, data }, item, id) {
         return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt} ...${imageSize(item.metadata, mime)} />`;
     }
     if (how === 'file') {
-        return html`<div class="calm"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
+        return html`<div class="output-note"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
     }
     if (how === 'widget') {
-        return html`<div class="calm">${OUTPUT_WORDS.widget}</div>${shown(choose(data), { ...item, data }, id)}`;
+        return html`<div class="output-note">${OUTPUT_WORDS.widget}</div>${shown(choose(data), { ...item, data }, id)}`;
     }
     return html`<${StaticText} text=${data} name="value" id=${id} />`;
 }

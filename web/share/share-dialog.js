@@ -117,7 +117,7 @@ class Share extends Component {
                         )
                     }
                 </fieldset>
-                <p class="where">${WORDS.opensAt(where)}</p>
+                <p class="residency-line">${WORDS.opensAt(where)}</p>
                 <div class="pair">
                     <label><span>${WORDS.lasts}</span><select class="field" value=${state.lasts} onChange=${(/** @type {any} */ event) => this.setState({ lasts: event.target.value })}>
                         ${WORDS.lastings.map(([value, text]) => html`<option value=${value} selected=${value === state.lasts}>${text}</option>`)}</select></label>

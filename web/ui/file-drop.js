@@ -39,7 +39,7 @@ export function watchDrops(hover, take) {
  * @param {{hint: string}} props
  */
 export const DropOverlay = ({ hint }) =>
-    html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
+    html`<div class="drop-overlay"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
 
 /**
  * Files were dropped on a notebook.
