@@ -118,7 +118,10 @@ export class CellCommands {
 
     // Which cells
 
-    /** @param {CellView} view @returns {CellView[]} it, or all that are selected with it, in order */
+    /**
+     * @param {CellView} view
+     * @returns {CellView[]} it, or all that are selected with it, in order
+     */
     #selected(view) {
         const keys = this.selection.keys(this.page.cells().map((cell) => cell.key));
         const own = view.props.cell.key;
@@ -335,7 +338,12 @@ export class CellCommands {
         );
     }
 
-    /** @param {CellView} view @param {boolean} isDone @param {import('./cell-operations.js').DraftCell[]} cells @param {number} step */
+    /**
+     * @param {CellView} view
+     * @param {boolean} isDone
+     * @param {import('./cell-operations.js').DraftCell[]} cells
+     * @param {number} step
+     */
     #moved(view, isDone, cells, step) {
         if (!isDone) return;
         const { key } = view.props.cell;

@@ -146,7 +146,11 @@ export class CellController {
         this.page.drafts.flush(draft);
     }
 
-    /** @param {string} exec_id @param {string} text @returns {Promise<boolean>} whether it was taken */
+    /**
+     * @param {string} exec_id
+     * @param {string} text
+     * @returns {Promise<boolean>} whether it was taken
+     */
     answer(exec_id, text) {
         return this.page.answer(exec_id, text);
     }
@@ -191,7 +195,11 @@ export class CellController {
         this.editorBeforePrompt = null;
     }
 
-    /** @param {import('../shell/protocol.js').State} state @param {number} at @param {string} text */
+    /**
+     * @param {import('../shell/protocol.js').State} state
+     * @param {number} at
+     * @param {string} text
+     */
     setProse(state, at, text) {
         this.page.setProse(state.id, state.prose.with(at, text));
     }
@@ -495,7 +503,10 @@ export class CellController {
     }
 }
 
-/** @param {Element | null | undefined} inside @returns {string | null} the cell that something is in */
+/**
+ * @param {Element | null | undefined} inside
+ * @returns {string | null} the cell that something is in
+ */
 const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
 
 /** Disabled elements receive no key events. @param {Element} one */

@@ -17,7 +17,10 @@ export const DragHandle = () =>
     html`<span class="drag-handle" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
 export class CellDrag {
-    /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').CellController} controller */
+    /**
+     * @param {HTMLElement} main what is scrolled
+     * @param {import('./cell-controller.js').CellController} controller
+     */
     constructor(main, controller) {
         this.main = main;
         this.controller = controller;

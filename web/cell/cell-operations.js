@@ -317,8 +317,10 @@ export class CellOperations {
     }
 
     /**
-     * @param {{key: string, text: string, prose?: string[]}} change @param {{text: string, prose?: string[]} | null} now
-     * @param {{text: string}} [expected] what the code must read for it to be changed @returns {boolean} whether something changed
+     * @param {{key: string, text: string, prose?: string[]}} change
+     * @param {{text: string, prose?: string[]} | null} now
+     * @param {{text: string}} [expected] what the code must read for it to be changed
+     * @returns {boolean} whether something changed
      */
     #write({ key, text, prose }, now, expected) {
         const cell = this.page.cells().find((one) => one.key === key);

@@ -25,7 +25,8 @@ import { Markdown } from '../outputs/rich-text.js';
 /**
  * @typedef {object} CellProps
  * @property {CellData} cell
- * @property {readonly unknown[]} inputs everything that the cell's look depends on; see `renderInputs`
+ * @property {readonly unknown[]} inputs everything that the cell's look depends on; see
+ *   `renderInputs`
  * @property {boolean} mayRun
  * @property {boolean} mayType
  * @property {boolean} isStopping
@@ -249,7 +250,8 @@ function versions({ state, versions: all }, controller) {
  * @property {string} text
  * @property {boolean} isEditable
  * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or to leave
+ * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or
+ *   to leave
  */
 
 /** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */

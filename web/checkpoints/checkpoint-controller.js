@@ -7,7 +7,10 @@ import { bytes, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 
 export class CheckpointController {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
     constructor(page, host) {
         this.page = page;
         this.host = host;
@@ -78,7 +81,11 @@ export class CheckpointController {
         this.page.reportRefusal(await this.host.send({ do: 'interrupt', exec_id: `replay:${state}` }));
     }
 
-    /** @param {import('../shell/protocol.js').State[]} cells @param {string} title @param {string} act */
+    /**
+     * @param {import('../shell/protocol.js').State[]} cells
+     * @param {string} title
+     * @param {string} act
+     */
     #ask(cells, title, act) {
         const [first] = cells;
         const line = firstLine((first && this.page.model.runOf(first)?.code) ?? '');

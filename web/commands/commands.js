@@ -1,27 +1,33 @@
 // @ts-check
-// Everything that can be done by a key or from the palette: one list, from which the keys are bound, the palette is filled
-// and the sheet of shortcuts is printed. Pure.
+// Everything that can be done by a key or from the palette: one list, from which the keys are
+// bound, the palette is filled and the sheet of shortcuts is printed. Pure.
 //
 // A part of the page adds its own when it is loaded:
 //
-//     import { addCommands } from './commands.js';
-//     addCommands([{ id: 'graph.search', title: 'Search the graph', group: 'graph', key: 'Mod-g', act: () => search.open() }]);
+// import { addCommands } from './commands.js'; addCommands([{ id: 'graph.search', title: 'Search
+// the graph', group: 'graph', key: 'Mod-g', act: () => search.open() }]);
 //
-// `key` is one key or several that do the same: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two presses one after the other,
-// `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower case; of other signs, Shift is no part (`'?'`, `'Mod-/'`), unless
-// the key itself is meant (`'Mod-Shift-Minus'`). `mode` says where the key works: `'cell'` while a cell has the focus and
-// not its editor, `'editor'` in an editor, `'anywhere'` (unless something else has taken it). From the palette it is done
-// in the cell that had the focus last. `act` may answer `false`: nothing was done, and the key is the browser's.
+// `key` is one key or several that do the same: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
+// presses one after the other, `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower case; of
+// other signs, Shift is no part (`'?'`, `'Mod-/'`), unless the key itself is meant
+// (`'Mod-Shift-Minus'`). `mode` says where the key works: `'cell'` while a cell has the focus and
+// not its editor, `'editor'` in an editor, `'anywhere'` (unless something else has taken it). From
+// the palette it is done in the cell that had the focus last. `act` may answer `false`: nothing was
+// done, and the key is the browser's.
 
 /** @typedef {'cell' | 'editor' | 'anywhere'} Mode */
 /** @typedef {'run' | 'move' | 'cells' | 'write' | 'find' | 'graph' | 'notebook'} Group */
-/** @typedef {{view: import('../cell/cell.js').Cell | null}} Place The cell that an action is meant for. */
+/**
+ * @typedef {{view: import('../cell/cell.js').Cell | null}} Place The cell that an action is meant
+ *   for.
+ */
 
 /**
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} title
- * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are one line there
+ * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are
+ *   one line there
  * @property {string} [words] what else it is called: it is found by these, too
  * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
  * @property {string | string[]} [key]

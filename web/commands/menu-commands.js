@@ -1,5 +1,6 @@
 // @ts-check
-// What the buttons and menus of the page do, for the palette: whoever knows the name of something finds it there, too.
+// What the buttons and menus of the page do, for the palette: whoever knows the name of something
+// finds it there, too.
 
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';

@@ -42,7 +42,10 @@ export async function showPalette(target) {
     entry.act(target);
 }
 
-/** @extends {Component<{entries: Entry[], recent: number, choose: (id: string | null) => void}, {typed: string, at: number}>} */
+/**
+ * @extends {Component<{entries: Entry[], recent: number, choose: (id: string | null) => void},
+ *   {typed: string, at: number}>}
+ */
 class Palette extends Component {
     state = { typed: '', at: 0 };
 

@@ -11,7 +11,10 @@ import { withPart } from '../shell/lazy-parts.js';
  */
 export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
 
-/** @param {{page: import('../notebook/page.js').Page}} does @returns {import('../commands/commands.js').Entry[]} */
+/**
+ * @param {{page: import('../notebook/page.js').Page}} does
+ * @returns {import('../commands/commands.js').Entry[]}
+ */
 export function compareCommands({ page }) {
     const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) =>
         view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null;

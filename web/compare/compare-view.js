@@ -14,7 +14,10 @@ import { Diff, Sign } from './diff-view.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {'a' | 'b'} Side */
 
-/** @extends {Component<{page: Page, controller: import('../cell/cell-controller.js').CellController, back: Element | null, rev: number}, {}>} */
+/**
+ * @extends {Component<{page: Page, controller: import('../cell/cell-controller.js').CellController,
+ *   back: Element | null, rev: number}, {}>}
+ */
 export class Compare extends Component {
     /** @type {HTMLElement | null} */
     title = null;
@@ -50,7 +53,10 @@ export class Compare extends Component {
         this.props.page.comparison.close();
     }
 
-    /** @param {{page: Page, controller: import('../cell/cell-controller.js').CellController, back: Element | null, rev: number}} props */
+    /**
+     * @param {{page: Page, controller: import('../cell/cell-controller.js').CellController, back:
+     *   Element | null, rev: number}} props
+     */
     render({ page }) {
         const { pair } = page.comparison;
         const a = page.model.states.get(pair?.a ?? '');
@@ -125,7 +131,10 @@ function ComparedState({ page, side, state, other }) {
 /** @param {number} time */
 const when = (time) => new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** @param {{page: Page, ancestor: State | null, shared: number, cells: import('./differences.js').CellPair[]}} props */
+/**
+ * @param {{page: Page, ancestor: State | null, shared: number, cells:
+ *   import('./differences.js').CellPair[]}} props
+ */
 function CodeSection({ page, ancestor, shared, cells }) {
     const differing = cells.filter(({ sign }) => sign !== '=');
     return html`
@@ -209,7 +218,10 @@ function whyNoVariables(page, side, state, known) {
     return lacksNames(state) && html`<p class="hint">${SAY.lacks(name, missingOf(state).length)}</p>`;
 }
 
-/** @param {{controller: import('../cell/cell-controller.js').CellController, pairs: import('./differences.js').OutputPair[]}} props */
+/**
+ * @param {{controller: import('../cell/cell-controller.js').CellController, pairs:
+ *   import('./differences.js').OutputPair[]}} props
+ */
 function OutputsSection({ controller, pairs }) {
     return html`
         <section>

@@ -31,7 +31,10 @@ export function pairOf(model, address) {
 }
 
 export class Comparison {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
     constructor(page, host) {
         this.page = page;
         this.host = host;

@@ -29,9 +29,9 @@ export const MOST_LINES = 2000;
 // Cells
 
 /**
- * @typedef {{sign: '=', a: State, b: State}
- *   | {sign: '~', a: State, b: State, rows: Row[]}
- *   | {sign: '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it, `+` only the second
+ * @typedef {{sign: '=', a: State, b: State} | {sign: '~', a: State, b: State, rows: Row[]} | {sign:
+ *   '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it, `+` only
+ *   the second
  */
 
 /**
@@ -128,7 +128,11 @@ function pairUp(gone, come, code) {
 
 // Variables
 
-/** @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' | 'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs: boolean}} Fact */
+/**
+ * @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' |
+ *   'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs:
+ *   boolean}} Fact
+ */
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
 /**
  * @typedef {object} Columns The columns of two frames that differ.
@@ -136,14 +140,26 @@ function pairUp(gone, come, code) {
  * @property {number} equal how many are known to be equal
  * @property {string[]} unknown the names of those that were not compared
  * @property {number} more how many others were not compared
- * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column is known to: in what was not compared, in
- *   the order of the columns, or in nothing that is inside a column
+ * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column
+ *   is known to: in what was not compared, in the order of the columns, or in nothing that is
+ *   inside a column
  */
-/** @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns} Detail */
+/**
+ * @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines',
+ *   rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns}
+ *   Detail
+ */
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
-/** @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared */
+/**
+ * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike:
+ *   string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared
+ */
 
-/** @param {Variable[]} before @param {Variable[]} after @returns {Variables} each by name, in the order of `after` */
+/**
+ * @param {Variable[]} before
+ * @param {Variable[]} after
+ * @returns {Variables} each by name, in the order of `after`
+ */
 export function compareVariables(before, after) {
     const known = new Map(before.map((variable) => [variable.name, variable]));
     /** @type {Variables} */
@@ -329,7 +345,12 @@ function byName(columns) {
     return all;
 }
 
-/** @param {Column} a @param {Column} b @param {boolean} areAsLong @returns {'equal' | 'differs' | 'unknown'} */
+/**
+ * @param {Column} a
+ * @param {Column} b
+ * @param {boolean} areAsLong
+ * @returns {'equal' | 'differs' | 'unknown'}
+ */
 function columnEquality(a, b, areAsLong) {
     // Wide frames are sampled sooner, so the fingerprint of an equal column may differ.
     const areComparable =
@@ -414,7 +435,13 @@ export function compareOutputs(model, pair, cells) {
     return pairs;
 }
 
-/** @param {Model} model @param {State} a @param {State} b @param {Pair} pair @returns {OutputPair} */
+/**
+ * @param {Model} model
+ * @param {State} a
+ * @param {State} b
+ * @param {Pair} pair
+ * @returns {OutputPair}
+ */
 function outputPair(model, a, b, pair) {
     const [runA, runB] = [model.runOf(a), model.runOf(b)];
     const isSame = shownBy(runA) === shownBy(runB);

@@ -5,7 +5,10 @@ import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { Outputs } from '../outputs/outputs.js';
 
-/** @extends {Component<{pair: import('./differences.js').OutputPair, controller: import('../cell/cell-controller.js').CellController}, {}>} */
+/**
+ * @extends {Component<{pair: import('./differences.js').OutputPair, controller:
+ *   import('../cell/cell-controller.js').CellController}, {}>}
+ */
 export class OutputsSideBySide extends Component {
     /** @type {HTMLElement | null} */
     element = null;
@@ -23,7 +26,10 @@ export class OutputsSideBySide extends Component {
         this.watch?.disconnect();
     }
 
-    /** @param {{pair: import('./differences.js').OutputPair, controller: import('../cell/cell-controller.js').CellController}} props */
+    /**
+     * @param {{pair: import('./differences.js').OutputPair, controller:
+     *   import('../cell/cell-controller.js').CellController}} props
+     */
     render({ pair: { runA, runB, isSame }, controller }) {
         const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         if (isSame && !runB?.outputs.length) return html`<p class="hint">${SAY.noOutput}</p>`;

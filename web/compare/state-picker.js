@@ -28,7 +28,10 @@ export async function compareWith(page, id) {
     page.compare(a, b);
 }
 
-/** @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text: string}>} */
+/**
+ * @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text:
+ *   string}>}
+ */
 class StatePicker extends Component {
     state = { text: '' };
     /** @type {HTMLElement | null} */

@@ -7,7 +7,10 @@ import { canRun } from '../shell/protocol.js';
 import { toPoints, toUnits } from '../text/points.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
-/** @typedef {{from: number, to: number, items: import('../shell/protocol.js').Completion[]}} Completions Places in UTF-16 units. */
+/**
+ * @typedef {{from: number, to: number, items: import('../shell/protocol.js').Completion[]}}
+ *   Completions Places in UTF-16 units.
+ */
 
 /** Slower answers come too late while the user types, in milliseconds. */
 const QUICK_MS = 400;
@@ -15,7 +18,10 @@ const QUICK_MS = 400;
 const FORGIVEN_MS = 20_000;
 
 export class CodeAssist {
-    /** @param {import('../notebook/page.js').Page} page @param {() => number} clock in milliseconds */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {() => number} clock in milliseconds
+     */
     constructor(page, clock) {
         this.page = page;
         this.clock = clock;
@@ -28,20 +34,36 @@ export class CodeAssist {
         return this.clock() - this.slowAt > FORGIVEN_MS;
     }
 
-    /** @param {string} key the cell @param {string} code as it reads now @param {number} cursor in UTF-16 units @returns {Promise<Completions | null>} */
+    /**
+     * @param {string} key the cell
+     * @param {string} code as it reads now
+     * @param {number} cursor in UTF-16 units
+     * @returns {Promise<Completions | null>}
+     */
     async complete(key, code, cursor) {
         const reply = await this.#ask('complete', key, code, cursor);
         if (reply?.kind !== 'completions') return null;
         return { from: toUnits(code, reply.from), to: toUnits(code, reply.to), items: reply.items };
     }
 
-    /** @param {string} key @param {string} code @param {number} cursor in UTF-16 units @returns {Promise<import('../shell/protocol.js').Inspection | null | undefined>} null: nothing is known; undefined: no answer */
+    /**
+     * @param {string} key
+     * @param {string} code
+     * @param {number} cursor in UTF-16 units
+     * @returns {Promise<import('../shell/protocol.js').Inspection | null | undefined>} null:
+     *   nothing is known; undefined: no answer
+     */
     async inspect(key, code, cursor) {
         const reply = await this.#ask('inspect', key, code, cursor);
         return reply?.kind === 'inspected' ? reply.object : undefined;
     }
 
-    /** @param {'complete' | 'inspect'} what @param {string} key @param {string} code @param {number} cursor */
+    /**
+     * @param {'complete' | 'inspect'} what
+     * @param {string} key
+     * @param {string} code
+     * @param {number} cursor
+     */
     async #ask(what, key, code, cursor) {
         const state =
             this.page.connection === 'open' && this.page.mayRun ? stateBehind(this.page, key) : undefined;
@@ -71,7 +93,12 @@ export function stateBehind(page, key) {
     return living && canRun(living) ? state : undefined;
 }
 
-/** @param {import('../notebook/page.js').Page} page @param {Cell[]} cells @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string | undefined} */
+/**
+ * @param {import('../notebook/page.js').Page} page
+ * @param {Cell[]} cells
+ * @param {Extract<Cell, {kind: 'draft'}>} cell
+ * @returns {string | undefined}
+ */
 function baseUnder({ model, requestedRuns }, cells, cell) {
     const first = runToWaitFor(cells, cell.key, requestedRuns);
     if (first === undefined) return cell.draft.on;

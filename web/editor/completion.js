@@ -20,8 +20,10 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /**
  * @typedef {object} Asks What an editor can ask about its text; places in UTF-16 units.
- * @property {(code: string, cursor: number) => Promise<import('./code-assist.js').Completions | null>} complete
- * @property {(code: string, cursor: number) => Promise<import('../shell/protocol.js').Inspection | null | undefined>} inspect undefined: no answer
+ * @property {(code: string, cursor: number) => Promise<import('./code-assist.js').Completions |
+ *   null>} complete
+ * @property {(code: string, cursor: number) => Promise<import('../shell/protocol.js').Inspection |
+ *   null | undefined>} inspect undefined: no answer
  * @property {() => boolean} isQuick whether answers come fast enough to ask while somebody types
  */
 
@@ -113,7 +115,10 @@ function isLate({ view, state, pos }) {
  */
 const validFor = (typed) => (/^[\p{L}\p{N}_]*$/u.test(typed) ? /^[\p{L}\p{N}_]*$/u : undefined);
 
-/** @param {Completion[]} items in the server's order, which they keep @param {string} behind the text behind the cursor */
+/**
+ * @param {Completion[]} items in the server's order, which they keep
+ * @param {string} behind the text behind the cursor
+ */
 function optionsOf(items, behind) {
     return items.map(({ text, kind, signature }, i) => {
         // Does not repeat quotes and brackets that the editor has already closed.

@@ -5,7 +5,10 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /** @typedef {import('../shell/protocol.js').Inspection} Inspection */
 
-/** @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip @returns {{dom: HTMLElement, said: string}} and what is read out of it */
+/**
+ * @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip
+ * @returns {{dom: HTMLElement, said: string}} and what is read out of it
+ */
 export function tipDom({ size, object }) {
     const dom = box('div', 'tip');
     // Focusable, so that overflowing text scrolls without a pointer, too.

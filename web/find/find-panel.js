@@ -9,13 +9,19 @@ import { mark } from './match-highlights.js';
 import { CloseIcon, DownIcon, OnIcon, UpIcon } from '../ui/icons.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
-/** @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found `prose`: which text before the code, null for the code. */
+/**
+ * @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found
+ *   `prose`: which text before the code, null for the code.
+ */
 
 /** A longer selection does not become the query, in characters. */
 const LONGEST_SEED = 200;
 
 export class Finder {
-    /** @param {import('../cell/cell-controller.js').CellController} controller @param {import('../cell/cell-operations.js').CellOperations} editing */
+    /**
+     * @param {import('../cell/cell-controller.js').CellController} controller
+     * @param {import('../cell/cell-operations.js').CellOperations} editing
+     */
     constructor(controller, editing) {
         this.controller = controller;
         this.editing = editing;

@@ -11,7 +11,10 @@ import {
 } from '../vendor/codemirror.js';
 import { matchesIn } from './matches.js';
 
-/** @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that one stands on. */
+/**
+ * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that
+ *   one stands on.
+ */
 
 /** @type {import('@codemirror/state').StateEffectType<Marks>} */
 const changes = StateEffect.define();

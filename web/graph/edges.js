@@ -10,7 +10,12 @@ import { ROW, spot } from './geometry.js';
 /** From this lane on, lanes are too narrow for lines that only pass by. */
 const LEGIBLE = 12;
 
-/** @param {Row[]} rows @param {number} first @param {number} last rows that are painted @param {(row: Row) => boolean} isOnLine */
+/**
+ * @param {Row[]} rows
+ * @param {number} first
+ * @param {number} last rows that are painted
+ * @param {(row: Row) => boolean} isOnLine
+ */
 export function edgesOf(rows, first, last, isOnLine) {
     /** @type {any[]} */
     const other = [];

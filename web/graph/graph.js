@@ -28,8 +28,15 @@ const NEW = 1200;
 const SLIDE = 300;
 
 /** @typedef {import('./scene.js').Row} Row */
-/** @typedef {{page: import('../notebook/page.js').Page, controller: import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps */
-/** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
+/**
+ * @typedef {{page: import('../notebook/page.js').Page, controller:
+ *   import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps
+ */
+/**
+ * @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu:
+ *   {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are
+ *   known by their nodes; `hit`: the one that is looked at
+ */
 
 /**
  * Changes whenever the graph must be painted again.

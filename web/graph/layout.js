@@ -10,8 +10,8 @@
  * @typedef {object} Item What the layout needs to know.
  * @property {string} id
  * @property {number} from row of the parent; -1 for the root
- * @property {boolean} bud a failed attempt: nothing will ever grow from it, so it needs no lane where it can sit
- *   beside its parent's
+ * @property {boolean} bud a failed attempt: nothing will ever grow from it, so it needs no lane
+ *   where it can sit beside its parent's
  * @property {boolean} [isTrunk]
  */
 

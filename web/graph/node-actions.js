@@ -8,7 +8,10 @@ import { GRAPH_WORDS } from './graph-words.js';
 import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
-/** @typedef {{page: import('../notebook/page.js').Page, controller: import('../cell/cell-controller.js').CellController}} Hands */
+/**
+ * @typedef {{page: import('../notebook/page.js').Page, controller:
+ *   import('../cell/cell-controller.js').CellController}} Hands
+ */
 
 /** @param {Node} node */
 const canGrow = ({ state }) => state !== null && state.living !== 'deleted';

@@ -16,7 +16,10 @@ export function statusOf({ state, run }) {
     return state ? 'ok' : (run?.status ?? 'ok');
 }
 
-/** @param {{row: Row, progress: import('../checkpoints/residency.js').Progress | undefined, isHere: boolean, isOnLine: boolean, isNew: boolean}} props */
+/**
+ * @param {{row: Row, progress: import('../checkpoints/residency.js').Progress | undefined, isHere:
+ *   boolean, isOnLine: boolean, isNew: boolean}} props
+ */
 export function Mark({ row, progress, isHere, isOnLine, isNew }) {
     const { x, y } = spot(row.place);
     const style = { transform: `translate(${x}px, ${y}px)` };

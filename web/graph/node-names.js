@@ -58,7 +58,10 @@ export function namesOf(nodes) {
     return named.map(({ name }) => name);
 }
 
-/** @param {string[]} codes @returns {Told[]} of each, what the others do not have; '' where there is nothing */
+/**
+ * @param {string[]} codes
+ * @returns {Told[]} of each, what the others do not have; '' where there is nothing
+ */
 function differences(codes) {
     /** @type {Told[]} */
     const told = codes.map(() => NOTHING);
@@ -101,7 +104,11 @@ function tell(all, some, from, told) {
     }
 }
 
-/** @param {string} line @param {number} same so many characters of it the others have, too @returns {Told} */
+/**
+ * @param {string} line
+ * @param {number} same so many characters of it the others have, too
+ * @returns {Told}
+ */
 function toldBy(line, same) {
     if (same <= ALIKE || !line) return { name: line.slice(0, LONGEST), lead: '' };
     const begun = line.slice(0, same);

@@ -7,7 +7,10 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('./nodes.js').Node} Node */
 /** @typedef {'var' | 'label' | 'failed' | 'running' | 'any'} Kind */
 /** @typedef {{kind: Kind, text: string}} Term */
-/** @typedef {{at: number, changes: string | null}} Hit A node's place; the variable of that name, if it made or changed it. */
+/**
+ * @typedef {{at: number, changes: string | null}} Hit A node's place; the variable of that name, if
+ *   it made or changed it.
+ */
 
 /**
  * Cached lower-case code: each letter of the query searches again.

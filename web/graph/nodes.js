@@ -21,7 +21,8 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {number} level how many times its line branched off, from 1
  * @property {boolean} bud a failed attempt: nothing will ever grow from it
  * @property {string} name
- * @property {string} [lead] what stands before it in the same statement, where that says less than the name
+ * @property {string} [lead] what stands before it in the same statement, where that says less than
+ *   the name
  * @property {State | null} state
  * @property {Run | null} run
  */
@@ -155,7 +156,10 @@ export class Nodes {
         return isRevived;
     }
 
-    /** @param {{id: string, parent: string | null, state: State | null, run: Run | null}} what @returns {Node} */
+    /**
+     * @param {{id: string, parent: string | null, state: State | null, run: Run | null}} what
+     * @returns {Node}
+     */
     #add({ id, parent: grewFrom, state, run }) {
         const parent = this.get(grewFrom);
         const level = parent ? parent.level + (parent.children.length ? 1 : 0) : 1;

@@ -11,8 +11,15 @@ import { Nodes } from './nodes.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /** @typedef {import('./layout.js').Place} Place */
-/** @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold: Node[], place: Place}} Row A fold's node is its first. */
-/** @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}} Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `followed`: we stand on what has just grown; `from`: the first new row; `ended`: runs that did */
+/**
+ * @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold:
+ *   Node[], place: Place}} Row A fold's node is its first.
+ */
+/**
+ * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}
+ *   Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `followed`: we stand on what has
+ *   just grown; `from`: the first new row; `ended`: runs that did
+ */
 
 /** After this many new rows, rows outside the viewport may be folded. */
 const TIDY = 12;
@@ -45,7 +52,10 @@ export class Scene {
         this.layout = new Layout();
     }
 
-    /** @param {string | null} id of a state or run @returns {number} its row, or that of the fold that it is in; -1 */
+    /**
+     * @param {string | null} id of a state or run
+     * @returns {number} its row, or that of the fold that it is in; -1
+     */
     rowAt(id) {
         const node = this.nodes.get(id);
         return node ? this.rowOf[node.at] : -1;
@@ -153,7 +163,11 @@ export class Scene {
         return true;
     }
 
-    /** @param {[number, number] | null} seen rows that must not be folded @param {boolean} slid @returns {Change} */
+    /**
+     * @param {[number, number] | null} seen rows that must not be folded
+     * @param {boolean} slid
+     * @returns {Change}
+     */
     #rebuild(seen, slid) {
         const kept = new Set();
         if (seen)

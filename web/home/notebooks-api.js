@@ -49,7 +49,11 @@ export async function list() {
     );
 }
 
-/** @param {string} name @param {string} to @param {boolean} stop whether cells that run may be stopped */
+/**
+ * @param {string} name
+ * @param {string} to
+ * @param {boolean} stop whether cells that run may be stopped
+ */
 export const rename = (name, to, stop) => ask(at(name, '/rename'), json({ to, stop }));
 
 /** @param {string} name @param {string} to */

@@ -32,7 +32,10 @@ const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} *
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
     part.VariablesPane;
 
-/** @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver: boolean}>} */
+/**
+ * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver:
+ *   boolean}>}
+ */
 export class App extends Component {
     state = {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
@@ -211,7 +214,10 @@ export class App extends Component {
             </div>`;
     }
 
-    /** One flat list, so that a cell keeps its element when it moves. @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting */
+    /**
+     * One flat list, so that a cell keeps its element when it moves.
+     * @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting
+     */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
         const rest = this.controller.commands.restCount(waiting);

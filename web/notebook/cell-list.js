@@ -9,13 +9,18 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('../shell/model.js').Run} Run */
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
-/** @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and its run since. */
+/**
+ * @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and
+ *   its run since.
+ */
 
 /**
- * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
- *     versions: string[], isOutdated: boolean, isHere: boolean, isAsked: boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress | undefined}
- *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean, isAsked: boolean}
- *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
+ * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
+ *   shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean, isAsked:
+ *   boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress |
+ *   undefined} | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside:
+ *   boolean, isFresh: boolean, isAsked: boolean} | {kind: 'attempt', key: string, run: Run,
+ *   isAsked: false}} Cell
  */
 
 /**
@@ -24,11 +29,15 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {string | null} attempt the run it looks at besides
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
- * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
- * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while they are empty
- * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined} progressOf how far a replay has come
+ * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops
+ *   typing in the middle of a word
+ * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while
+ *   they are empty
+ * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined}
+ *   progressOf how far a replay has come
  * @property {Map<string, string>} requestedRuns runs that the model does not know yet, by draft
- * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a child of a state, or at the end of the line to it
+ * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a
+ *   child of a state, or at the end of the line to it
  * @property {Set<string>} pendingDeletion runs that are about to be forgotten, among others
  */
 
@@ -73,7 +82,13 @@ export function cellsOf(model, look) {
     return cells;
 }
 
-/** @param {Model} model @param {Look} look @param {State} state @param {boolean} isOutdated @returns {Extract<Cell, {kind: 'ran'}>} */
+/**
+ * @param {Model} model
+ * @param {Look} look
+ * @param {State} state
+ * @param {boolean} isOutdated
+ * @returns {Extract<Cell, {kind: 'ran'}>}
+ */
 function ranCell(model, look, state, isOutdated) {
     const run = model.runOf(state);
     const known = look.edits.get(state.id);
@@ -111,7 +126,14 @@ function ranCell(model, look, state, isOutdated) {
  */
 export const cellId = (model, state) => model.runOf(state)?.draft ?? state.id;
 
-/** @param {Model} model @param {Look} look @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
+/**
+ * @param {Model} model
+ * @param {Look} look
+ * @param {Draft} draft
+ * @param {string} key
+ * @param {boolean} isInside
+ * @returns {Extract<Cell, {kind: 'draft'}>}
+ */
 function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
     // A draft that moved to another state leaves its earlier failures behind.

@@ -13,8 +13,10 @@ const MANY = 50;
 
 export class Deletion {
     /**
-     * @param {import('./page.js').Page} page @param {import('./page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} time
+     * @param {import('./page.js').Page} page
+     * @param {import('./page.js').Host} host
+     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
+     *   void}} time
      */
     constructor(page, host, time) {
         this.page = page;
@@ -59,7 +61,11 @@ export class Deletion {
         this.page.notify(WORDS.forgotten, false, { act: this.offer });
     }
 
-    /** @param {import('../shell/protocol.js').Command} command @param {string[]} ids @param {string | null} stood */
+    /**
+     * @param {import('../shell/protocol.js').Command} command
+     * @param {string[]} ids
+     * @param {string | null} stood
+     */
     #schedule(command, ids, stood) {
         this.commit();
         this.pendingIds = new Set([...this.pendingIds, ...ids]);

@@ -16,7 +16,10 @@ import { withPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Avatars } from '../presence/avatars.js';
 
-/** @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void, onRestart: () => void}} props */
+/**
+ * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables:
+ *   () => void, onPalette: () => void, onRestart: () => void}} props
+ */
 export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
     const { model, scope } = page;
     return html`
@@ -60,7 +63,12 @@ function Status({ page }) {
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }
 
-/** @param {import('./page.js').Page} page @param {() => void} onPalette @param {() => void} onRestart @returns {import('../ui/menu.js').Action[]} */
+/**
+ * @param {import('./page.js').Page} page
+ * @param {() => void} onPalette
+ * @param {() => void} onRestart
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 const moreOf = (page, onPalette, onRestart) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.changed()) },
     { text: EDITOR_WORDS.palette, act: onPalette },

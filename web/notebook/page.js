@@ -21,8 +21,14 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').Command} Command */
 /** @typedef {import('../shell/protocol.js').Event} Event */
 /** @typedef {import('../shell/protocol.js').Reply} Reply */
-/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was renamed or deleted */
-/** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
+/**
+ * @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the
+ *   server that we spoke to is no more; `left`: the notebook was renamed or deleted
+ */
+/**
+ * @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}}
+ *   Notice
+ */
 
 /**
  * @typedef {object} Host What the page needs from the browser.
@@ -30,8 +36,10 @@ import { WORDS } from '../shell/words.js';
  * @property {() => void} changed something has to be painted
  * @property {() => void} now paints it before the next key is pressed
  * @property {() => void} ifDue paints what is not painted yet
- * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
- * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) => Promise<boolean>} ask
+ * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we
+ *   stand
+ * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) =>
+ *   Promise<boolean>} ask
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember for this tab, across reloads
  * @property {() => string | null} [called] what the user wants to be called
@@ -128,7 +136,10 @@ export class Page {
 
     // Events
 
-    /** @param {import('../shell/protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
+    /**
+     * @param {import('../shell/protocol.js').Snapshot} snapshot
+     * @param {string} address what the address bar asks for
+     */
     onSnapshot(snapshot, address) {
         this.completions = new RunCompletionBuffer();
         const before = this.isLoaded ? this.here : ROOT_STATE;
@@ -267,7 +278,11 @@ export class Page {
         return runToWaitFor(this.cells(), cell.key, this.requestedRuns);
     }
 
-    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code @param {boolean} [beside] */
+    /**
+     * @param {Extract<Cell, {kind: 'draft'}>} cell
+     * @param {string} code
+     * @param {boolean} [beside]
+     */
     #runDraft(cell, code, beside = false) {
         const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requestedRuns.has(cell.draft.id);
         if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
@@ -492,7 +507,11 @@ export class Page {
 
     // Notices
 
-    /** @param {string} text @param {boolean} isBad @param {{act?: Notice['act'], stays?: boolean}} [more] */
+    /**
+     * @param {string} text
+     * @param {boolean} isBad
+     * @param {{act?: Notice['act'], stays?: boolean}} [more]
+     */
     notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
         this.host.changed();

@@ -1,14 +1,19 @@
 // @ts-check
 // What the pointer is on stays under it while outputs above it change their height.
 //
-// An output may get its height long after its cell ran: a frame is a document that loads first. A click that is aimed at a
-// cell below must not land in that frame. So the notebook scrolls by as much as the cell moved, before the move is painted.
-// A key ends this until the pointer moves again: someone who types looks at the cell that has the focus.
+// An output may get its height long after its cell ran: a frame is a document that loads first. A
+// click that is aimed at a cell below must not land in that frame. So the notebook scrolls by as
+// much as the cell moved, before the move is painted. A key ends this until the pointer moves
+// again: someone who types looks at the cell that has the focus.
 
 /** What the pointer can be on, the smallest first. */
 const TARGETS = '.output, .editor, .cell';
 
-/** @param {HTMLElement} main what scrolls @param {HTMLElement} notebook what grows @returns {() => void} ends it */
+/**
+ * @param {HTMLElement} main what scrolls
+ * @param {HTMLElement} notebook what grows
+ * @returns {() => void} ends it
+ */
 export function keepPointerSteady(main, notebook) {
     /** What the pointer is on, its top on the screen, and how far `main` was scrolled then. */
     let pointed = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);

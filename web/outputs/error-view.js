@@ -8,7 +8,10 @@ import { nodesOfText } from './styled-text.js';
 
 /** @typedef {import('../shell/protocol.js').RunError} RunError */
 /** @typedef {import('../text/traceback.js').Place} Place */
-/** @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) | null}} FailureProps `count`: the number of the cell that failed */
+/**
+ * @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) |
+ *   null}} FailureProps `count`: the number of the cell that failed
+ */
 
 /** @extends {Component<FailureProps, {showsAll: boolean}>} */
 export class ErrorView extends Component {
@@ -35,14 +38,21 @@ export class ErrorView extends Component {
     }
 }
 
-/** @param {{frame: import('../text/traceback.js').Frame} & Pick<FailureProps, 'count' | 'goTo'>} props */
+/**
+ * @param {{frame: import('../text/traceback.js').Frame} & Pick<FailureProps, 'count' | 'goTo'>}
+ *   props
+ */
 const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
     <div class="step">
         ${place && html`<div class="at">${where(place, count, goTo)}${rest}</div>`}
         ${text && html`<${Coloured} text=${text} />`}
     </div>`;
 
-/** @param {NonNullable<Place>} place @param {number | null} count @param {FailureProps['goTo']} goTo */
+/**
+ * @param {NonNullable<Place>} place
+ * @param {number | null} count
+ * @param {FailureProps['goTo']} goTo
+ */
 function where({ cell, line }, count, goTo) {
     const text = cell === count ? OUTPUT_WORDS.toOwnLine(line) : OUTPUT_WORDS.toLine(cell, line);
     return goTo

@@ -88,7 +88,11 @@ function setSome(katex, before = Infinity) {
     if (isAtWork) requestAnimationFrame(() => setSome(katex, now));
 }
 
-/** @param {typeof import('../vendor/katex.js').katex} katex @param {HTMLElement} element @param {Formula} formula */
+/**
+ * @param {typeof import('../vendor/katex.js').katex} katex
+ * @param {HTMLElement} element
+ * @param {Formula} formula
+ */
 function set(katex, element, formula) {
     // Rendered outside the document first: overly deep nesting must not be laid out.
     const draft = document.createElement('span');

@@ -1,5 +1,6 @@
 // @ts-check
-// How much room a frame gets before its content has told its height. Pure, but for what the tab remembers.
+// How much room a frame gets before its content has told its height. Pure, but for what the tab
+// remembers.
 
 import { keep, recall } from './output-settings.js';
 
@@ -10,7 +11,11 @@ const LINE_ABOVE = 21;
 const LINE_BELOW = 24;
 const EDGE = 2;
 
-/** Heights depend on the width at which they were measured. @param {string} id @param {number} width */
+/**
+ * Heights depend on the width at which they were measured.
+ * @param {string} id
+ * @param {number} width
+ */
 const keyOf = (id, width) => `height ${id} at ${width}`;
 
 /**

@@ -10,7 +10,10 @@ import { keep, recall } from './output-settings.js';
 const NARROWEST = 40;
 const STEP = 20;
 
-/** @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps `id`: by which its width is remembered */
+/**
+ * @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps
+ *   `id`: by which its width is remembered
+ */
 
 /** @extends {Component<PictureProps, {width: number | null}>} */
 export class ImageOutput extends Component {

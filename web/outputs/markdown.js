@@ -36,7 +36,11 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
     node.setAttribute('target', '_blank');
 });
 
-/** @param {string} text @param {Formula[]} formulas gets those that were found @returns {string} clean HTML */
+/**
+ * @param {string} text
+ * @param {Formula[]} formulas gets those that were found
+ * @returns {string} clean HTML
+ */
 function rendered(text, formulas) {
     return DOMPurify.sanitize(markdown.render(text.replace(MARKS, ''), { formulas }), {
         FORBID_TAGS: [

@@ -125,7 +125,10 @@ export function asBytes(mime, data) {
 
 const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
 
-/** @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all others. */
+/**
+ * @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all
+ *   others.
+ */
 
 /**
  * The last picture among outputs.

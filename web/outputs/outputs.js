@@ -22,7 +22,10 @@ import { StaticText, Stream } from './stream.js';
 
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
-/** @typedef {{run: Run, rev: number, controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps */
+/**
+ * @typedef {{run: Run, rev: number, controller:
+ *   import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps
+ */
 
 /** How long cleared outputs keep their height for the next ones, in milliseconds. */
 const HOLD_MS = 1000;
@@ -140,7 +143,12 @@ export class Outputs extends Component {
     }
 }
 
-/** @param {import('./mime.js').Shown} chosen @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item @param {string} id @returns {any} */
+/**
+ * @param {import('./mime.js').Shown} chosen
+ * @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item
+ * @param {string} id
+ * @returns {any}
+ */
 function shown({ how, mime, data }, item, id) {
     if (how === 'frame') return html`<${Frame} content=${data} id=${id} />`;
     if (how === 'markdown') return html`<${Markdown} text=${data} />`;

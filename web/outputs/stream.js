@@ -24,7 +24,10 @@ const LINE_PX = 20;
 
 /** @typedef {import('../text/terminal.js').Piece} Piece */
 
-/** @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}} StreamProps `id`: by which it is remembered that all of it is shown */
+/**
+ * @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}}
+ *   StreamProps `id`: by which it is remembered that all of it is shown
+ */
 
 /** @extends {Component<StreamProps, {lines: number, isOpen: boolean}>} */
 export class Stream extends Component {
@@ -121,7 +124,12 @@ export class Stream extends Component {
 export const StaticText = ({ text, name, id }) =>
     html`<${Stream} key=${text} pieces=${[text]} count=${1} name=${name} id=${id} />`;
 
-/** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed @returns {number} how many lines there are */
+/**
+ * @param {HTMLElement} box
+ * @param {Piece[][]} lines
+ * @param {number} from first line that changed
+ * @returns {number} how many lines there are
+ */
 function paintBlocks(box, lines, from) {
     // Trailing empty lines are line ends, or remains of a progress bar.
     let count = lines.length;

@@ -5,7 +5,10 @@
 import { PEOPLE_WORDS as WORDS } from './presence-words.js';
 
 /** @typedef {import('../shell/protocol.js').Person} Person */
-/** @typedef {Person & {called: string, initials: string, colour: number}} Other A person as they are shown; `colour`: which of `COLOURS`. */
+/**
+ * @typedef {Person & {called: string, initials: string, colour: number}} Other A person as they are
+ *   shown; `colour`: which of `COLOURS`.
+ */
 
 /**
  * How long a position must last before it is sent, in milliseconds: keyboard navigation passes many
@@ -61,8 +64,10 @@ export function positionText(model, id) {
 /** Sends our position shortly after each move, and after each reconnection. */
 export class Presence {
     /**
-     * @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} time
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
+     *   void}} time
      */
     constructor(page, host, time) {
         this.page = page;

@@ -10,8 +10,13 @@ import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('./share-links.js').Link} Link */
-/** @typedef {{page: import('../notebook/page.js').Page, done: (answer: null) => void}} ShareProps */
-/** @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null, isCopied: boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}} ShareState */
+/**
+ * @typedef {{page: import('../notebook/page.js').Page, done: (answer: null) => void}} ShareProps
+ */
+/**
+ * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null, isCopied:
+ *   boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}} ShareState
+ */
 
 /** @param {import('../notebook/page.js').Page} page */
 export const showShare = (page) => show((done) => html`<${Share} page=${page} done=${done} />`);

@@ -17,7 +17,10 @@ import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
  *   ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
  */
 
-/** @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number, clearPending: boolean}} Run */
+/**
+ * @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number,
+ *   clearPending: boolean}} Run
+ */
 
 export class Model {
     constructor(name = '') {
@@ -44,7 +47,10 @@ export class Model {
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
         this.runOfDraft = new Map();
-        /** @type {Map<string, string>} the run that carries what a draft's cell printed before it came in a file */
+        /**
+         * @type {Map<string, string>} the run that carries what a draft's cell printed before it
+         *   came in a file
+         */
         this.importedOf = new Map();
         /**
          * The progress of running replays, by state.
@@ -268,7 +274,10 @@ export class Model {
         if (state) Object.assign(state, values);
     }
 
-    /** @param {import('./protocol.js').Run} run @param {Item[]} [before] its outputs as they were known */
+    /**
+     * @param {import('./protocol.js').Run} run
+     * @param {Item[]} [before] its outputs as they were known
+     */
     #addRun(run, before = []) {
         /** @type {Run} */
         const own = { ...run, outputs: [], rev: this.rev, clearPending: false };
@@ -279,7 +288,9 @@ export class Model {
             (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
     }
 
-    /** @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event */
+    /**
+     * @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event
+     */
     #changeDrafts({ on, removed, put }) {
         const ids = [...removed, ...put.map(({ draft }) => draft.id)];
         const states = [...new Set([on, ...ids.flatMap((id) => this.stateOfDraft.get(id) ?? [])])];
@@ -345,7 +356,12 @@ export class Model {
     }
 }
 
-/** @template T @param {Map<string, T[]>} lists @param {string} key @returns {T[]} the list under a key, made if need be */
+/**
+ * @template T
+ * @param {Map<string, T[]>} lists
+ * @param {string} key
+ * @returns {T[]} the list under a key, made if need be
+ */
 function listAt(lists, key) {
     const found = lists.get(key) ?? [];
     lists.set(key, found);

@@ -24,8 +24,10 @@ const LONGEST_WAIT_MS = 15_000;
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(scope: import('./protocol.js').Scope) => void} onScope
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
- * @property {(to: string | null) => void} onLeft the notebook is not there any more under its name; its new one, if that is known
- * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could not read
+ * @property {(to: string | null) => void} onLeft the notebook is not there any more under its name;
+ *   its new one, if that is known
+ * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could
+ *   not read
  */
 
 export class Socket {
@@ -46,7 +48,9 @@ export class Socket {
         this.isStranger = false;
         this.failures = 0;
         this.lastId = 0;
-        /** @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>} */
+        /**
+         * @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>}
+         */
         this.pendingReplies = new Map();
         addEventListener('online', () => this.#hurry());
         addEventListener('focus', () => this.#hurry());
@@ -245,7 +249,10 @@ export class Socket {
     }
 }
 
-/** @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what it has said so far. */
+/**
+ * @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what
+ *   it has said so far.
+ */
 
 /**
  * The socket that early.js opened, if it has the right address and is still usable. Given once.

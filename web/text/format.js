@@ -63,7 +63,11 @@ const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
     ['minute', 60],
 ]);
 
-/** @param {number} then @param {number} now both in milliseconds since the Unix epoch @returns {string} such as "just now", "5 minutes ago", "yesterday" */
+/**
+ * @param {number} then
+ * @param {number} now both in milliseconds since the Unix epoch
+ * @returns {string} such as "just now", "5 minutes ago", "yesterday"
+ */
 export function ago(then, now) {
     const seconds = (now - then) / 1000;
     const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? [];

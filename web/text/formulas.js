@@ -43,7 +43,11 @@ class Places {
         this.ends = null;
     }
 
-    /** @param {string} what @param {number} from @returns {number} the first place from there on, or -1 */
+    /**
+     * @param {string} what
+     * @param {number} from
+     * @returns {number} the first place from there on, or -1
+     */
     next(what, from) {
         const last = this.found.get(what);
         if (last && last.from <= from && (last.at < 0 || last.at >= from)) return last.at;

@@ -51,7 +51,13 @@ export function fit(typed, title) {
     return score === null ? null : score - text.length / 100;
 }
 
-/** @param {string} wanted @param {string} text @param {number} from the letter that is looked for @param {number} at where the one before it was found @returns {number | null} */
+/**
+ * @param {string} wanted
+ * @param {string} text
+ * @param {number} from the letter that is looked for
+ * @param {number} at where the one before it was found
+ * @returns {number | null}
+ */
 function initials(wanted, text, from, at) {
     const letter = wanted[from];
     if (letter === undefined) return 0;

@@ -48,7 +48,10 @@ function percentOf(share) {
     return `${share < 0 ? '−' : '+'}${grouped(Number(size.toPrecision(digits)))}`;
 }
 
-/** @param {Some} n @returns {string} with a sign, and without the noise that binary fractions end with */
+/**
+ * @param {Some} n
+ * @returns {string} with a sign, and without the noise that binary fractions end with
+ */
 function signed(n) {
     const size = n < 0 ? -n : n;
     return `${n < 0 ? '−' : '+'}${grouped(typeof size === 'bigint' ? size : rounded(size))}`;

@@ -245,7 +245,11 @@ function piecesOf(cells) {
     return line;
 }
 
-/** @param {Style | null} before @param {string} parameters of an SGR sequence @returns {Style | null} */
+/**
+ * @param {Style | null} before
+ * @param {string} parameters of an SGR sequence
+ * @returns {Style | null}
+ */
 function restyle(before, parameters) {
     const style = { ...(before ?? PLAIN) };
     const codes = parameters.split(/[;:]/).map(Number);

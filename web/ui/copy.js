@@ -5,7 +5,11 @@
 import { WORDS } from '../shell/words.js';
 import { tell } from './dialog.js';
 
-/** @param {import('../notebook/page.js').Page} page @param {string} text @param {{said: string, title: string}} words */
+/**
+ * @param {import('../notebook/page.js').Page} page
+ * @param {string} text
+ * @param {{said: string, title: string}} words
+ */
 export async function copyText(page, text, { said, title }) {
     try {
         await navigator.clipboard.writeText(text);

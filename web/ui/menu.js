@@ -3,7 +3,9 @@
 
 import { Component, html } from '../vendor/preact.js';
 
-/** @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action */
+/**
+ * @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action
+ */
 
 /**
  * The available actions of a list.
@@ -53,7 +55,10 @@ export class List extends Component {
         event.stopPropagation();
     }
 
-    /** @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}} props */
+    /**
+     * @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?:
+     *   boolean, at?: {x: number, y: number}}} props
+     */
     render({ label, actions, close, alignEnd, at }) {
         const choose = (/** @type {() => void} */ act) => () => {
             close(true);
@@ -72,7 +77,10 @@ export class List extends Component {
     }
 }
 
-/** @extends {Component<{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}, {isOpen: boolean}>} */
+/**
+ * @extends {Component<{label: string, face: any, actions: () => Action[], className?: string,
+ *   alignEnd?: boolean}, {isOpen: boolean}>}
+ */
 export class Menu extends Component {
     state = { isOpen: false };
     /** @type {HTMLElement | null} */
@@ -92,7 +100,10 @@ export class Menu extends Component {
         if (!this.element?.contains(/** @type {Node | null} */ (event.relatedTarget))) this.close();
     }
 
-    /** @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}} props */
+    /**
+     * @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?:
+     *   boolean}} props
+     */
     render({ label, face, actions, className, alignEnd }) {
         const { isOpen } = this.state;
         return html`

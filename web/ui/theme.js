@@ -31,7 +31,10 @@ export function nextTheme() {
     for (const listener of listeners) listener();
 }
 
-/** @param {() => void} listener called when what is shown may have changed @returns {() => void} ends it */
+/**
+ * @param {() => void} listener called when what is shown may have changed
+ * @returns {() => void} ends it
+ */
 export function onTheme(listener) {
     listeners.add(listener);
     return () => listeners.delete(listener);

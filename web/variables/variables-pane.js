@@ -131,7 +131,12 @@ export class VariablesPane extends Component {
             <button onClick=${() => this.#sort(by)}>${SAY.columns[by]}<span aria-hidden="true">${way === 'none' ? '' : way === 'ascending' ? ' ↑' : ' ↓'}</span></button></th>`;
     }
 
-    /** @param {Page} page @param {Variable} variable @param {State | undefined} cell @param {boolean} isOpen */
+    /**
+     * @param {Page} page
+     * @param {Variable} variable
+     * @param {State | undefined} cell
+     * @param {boolean} isOpen
+     */
     #row(page, variable, cell, isOpen) {
         const { name, type, size, repr } = variable;
         return [
@@ -169,7 +174,11 @@ function Whole({ page, variable: { name, type, size, repr, summary, bytes: memor
         </p>`;
 }
 
-/** @param {Extract<import('../shell/protocol.js').Summary, {kind: 'array'}>} summary @param {number | null | undefined} memory @returns {[string, any][]} */
+/**
+ * @param {Extract<import('../shell/protocol.js').Summary, {kind: 'array'}>} summary
+ * @param {number | null | undefined} memory
+ * @returns {[string, any][]}
+ */
 const factsOf = ({ dtype, min, max, mean, nulls }, memory) =>
     /** @type {[string, any][]} */ ([
         [SAY.stats.dtype, dtype],

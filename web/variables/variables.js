@@ -25,7 +25,10 @@ const TOOLS = new Set([
 ]);
 
 export class Variables {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
     constructor(page, host) {
         this.page = page;
         this.host = host;
@@ -179,7 +182,12 @@ export function sorted(all, order, cells) {
     return keyed.map(({ variable }) => variable);
 }
 
-/** @param {Variable} variable @param {Column} by @param {Map<string, State>} cells @returns {number | string | null} */
+/**
+ * @param {Variable} variable
+ * @param {Column} by
+ * @param {Map<string, State>} cells
+ * @returns {number | string | null}
+ */
 function keyOf(variable, by, cells) {
     if (by === 'name' || by === 'type') return variable[by];
     if (by === 'bytes') return variable.bytes ?? null;
