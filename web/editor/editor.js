@@ -201,7 +201,10 @@ export class Editor extends Component {
     }
 
     render() {
-        return html`<div class="editor" onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>${this.props.text}</div>`;
+        return html`<div class="editor"
+            onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)}
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
+            ${this.props.text}</div>`;
     }
 }
 

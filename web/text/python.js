@@ -95,9 +95,10 @@ function isCalled(before) {
 }
 
 const KEYWORDS = new Set(
-    'and as assert await del elif else except finally for from if import in is lambda not or raise return while with yield'.split(
-        ' ',
-    ),
+    (
+        'and as assert await del elif else except finally for from if import in is lambda not or ' +
+        'raise return while with yield'
+    ).split(' '),
 );
 
 /**
