@@ -1,8 +1,8 @@
 //! What clients ask of a notebook, and the answers.
 
 use super::{
-    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError, RunStatus,
-    StateId, StateRef, Symbols, TaskCheckpoint,
+    Base, Caret, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
+    RunStatus, StateId, StateRef, Symbols, TaskCheckpoint, TextUpdate,
 };
 use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub enum Command {
         /// change is refused as a conflict; if it is gone, as not found. Without `base` the text always wins.
         #[serde(default)]
         base: Option<u64>,
+        /// How the text grew from the version `base`, for the editors of other clients.
+        #[serde(default)]
+        update: Option<TextUpdate>,
     },
     /// Delete a draft.
     DeleteDraft {
@@ -181,6 +184,9 @@ pub enum Command {
         /// What the others are to call it; at most 40 characters.
         #[serde(default)]
         name: Option<String>,
+        /// The caret in a draft that its user edits.
+        #[serde(default)]
+        caret: Option<Caret>,
     },
 }
 

@@ -385,7 +385,7 @@ impl Notebook {
         let (mut placed, mut after) = (Vec::new(), None::<&DraftId>);
         for draft in self.drafts.iter().filter(|d| d.on == *on) {
             if chosen.contains(&draft.id) {
-                placed.push(PlacedDraft { draft: draft.clone(), after: after.cloned() });
+                placed.push(PlacedDraft { draft: draft.clone(), after: after.cloned(), update: None });
             }
             after = Some(&draft.id);
         }

@@ -138,6 +138,23 @@ pub struct Participant {
     pub scope: String,
     /// The state they stand at.
     pub state: StateId,
+    /// Their caret in a draft that they edit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caret: Option<Caret>,
+}
+
+/// A caret in a draft. Positions count UTF-16 code units, as the editors of the page do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Caret {
+    /// The draft.
+    pub draft: DraftId,
+    /// The version of the draft that the positions belong to.
+    pub version: u64,
+    /// The fixed end of the selection; equal to `head` when nothing is selected.
+    pub anchor: u32,
+    /// The moving end of the selection.
+    pub head: u32,
 }
 
 /// Whether a state can be run against.
@@ -417,6 +434,22 @@ pub struct PlacedDraft {
     pub draft: Draft,
     /// The draft of the same state that it follows; none for the first.
     pub after: Option<DraftId>,
+    /// How this version's text grew from the version before, where its editor said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<TextUpdate>,
+}
+
+/// How a text grew from the version before. Editors move carets and unsent changes by it. The text itself is
+/// sent beside it, and wins where the two disagree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TextUpdate {
+    /// The client that made the change, by an id that it chose. It recognizes its own change by it.
+    pub client: String,
+    /// The change, as CodeMirror writes a `ChangeSet`: a length that stays, or a list of the length that goes and
+    /// the lines that come. The server does not read it.
+    #[schema(value_type = Vec<Object>)]
+    pub changes: Vec<Value>,
 }
 
 /// What a draft holds.

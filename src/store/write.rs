@@ -325,7 +325,7 @@ impl Writer {
         if !put.is_empty() && tables.get(&STATES, &[on.as_str().into()])?.is_none() {
             return Ok(());
         }
-        for PlacedDraft { draft, after } in put {
+        for PlacedDraft { draft, after, .. } in put {
             let place = order.place(&draft.id, on, after.as_ref());
             if let Some((state, seq)) = &place.left {
                 tables.remove_row(&DRAFTS, &[state.as_str().into(), (*seq).into()])?;

@@ -20,6 +20,7 @@ import { Markdown } from '../outputs/rich-text.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('../notebook/drafts.js').Typed} Typed */
 /** @typedef {import('./cell-controller.js').CellController} Acts */
 
 /**
@@ -103,10 +104,16 @@ export class Cell extends Component {
         this.props.controller.run(this, then);
     }
 
-    /** @param {string} text @param {string} before */
-    #onType(text, before) {
+    /** @param {string} text @param {Typed} typed */
+    #onType(text, typed) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.controller.type(this.props.cell, text, before);
+        this.props.controller.type(this.props.cell, text, typed);
+    }
+
+    /** @param {Editor | null} editor */
+    #hold(editor) {
+        this.editor = editor;
+        this.props.controller.page.onEditor(this.props.cell.key, editor);
     }
 
     #onLeave() {
@@ -166,9 +173,11 @@ export class Cell extends Component {
                                 onKey=${(/** @type {KeyboardEvent} */ event) =>
                                     this.props.controller.onEditorKey(this, event)}
                                     onLeave=${() => this.#onLeave()}
-                                onType=${(/** @type {string} */ text, /** @type {string} */ before) =>
-                                    this.#onType(text, before)}
-                                held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`
+                                onType=${(/** @type {string} */ text, /** @type {Typed} */ typed) =>
+                                    this.#onType(text, typed)}
+                                onCaret=${(/** @type {boolean} */ isHere) =>
+                                    this.props.controller.page.presence.onCaret(isHere ? cell.key : null)}
+                                held=${(/** @type {Editor | null} */ editor) => this.#hold(editor)} />`
                         }
                         ${
                             mayRun &&

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn who_says_again_and_again_where_it_stands_holds_up_nobody() {
         let flying = InFlight::default();
-        let stand = Command::Stand { state: StateId::root(), name: None };
+        let stand = Command::Stand { state: StateId::root(), name: None, caret: None };
         let look = Command::ListVariables { state: StateId::root().into() };
         for _ in 0..MAX_STANDING {
             assert_eq!(flying.full(&stand), None);

@@ -240,7 +240,7 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
     in_flight.begin(stands);
     actix_web::rt::spawn(async move {
         let reply = match command {
-            Command::Stand { state, name } => visit.stand(state, name).await,
+            Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
             command => {
                 // A run may take an hour, and must not keep present who has left.
                 drop(visit);
