@@ -98,7 +98,7 @@ export const EDITOR_WORDS = Object.freeze({
         label: 'name rename tag bookmark',
     }),
     // Cells
-    selected: (/** @type {number} */ n) => count(n, 'cell') + ' selected',
+    selected: (/** @type {number} */ n) => `${count(n, 'cell')} selected`,
     removed: (/** @type {number} */ n) => `${count(n, 'draft')} deleted.`,
     merged: (/** @type {number} */ n) => `${count(n, 'draft')} merged.`,
     changed: (/** @type {number} */ n) => `${count(n, 'cell')} changed.`,

@@ -28,7 +28,7 @@ export const PEOPLE_WORDS = Object.freeze({
     deleteWhy: (/** @type {number} */ running) =>
         `${
             running
-                ? `${running === 1 ? 'One running cell' : `${running} running cells`} will be stopped. ` + ``
+                ? `${running === 1 ? 'One running cell' : `${running} running cells`} will be stopped. `
                 : ''
         }You can undo this for a few seconds.`,
     deleteDo: (/** @type {number} */ n) => `Delete ${n} states`,
