@@ -8,6 +8,7 @@ use crate::options::{Options, Secret};
 use crate::session::{Budget, NotebookConfig, Sessions};
 use crate::threads::Threads;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
@@ -272,8 +273,8 @@ fn shown(address: SocketAddr) -> String {
 }
 
 fn in_query(token: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    token.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    utf8_percent_encode(token, ESCAPED).to_string()
 }
 
 fn say(text: &str) {

@@ -6,7 +6,6 @@ use super::body::{Json, NoBody};
 use super::error::ErrorBody;
 use super::guard::{Caller, session_cookies};
 use super::links::keep_sessions;
-use super::openapi::ApiDoc;
 use super::routes::MatchedRoute;
 use super::socket::WHOLE_TIMEOUT;
 use crate::notebook::{Command, Reply, StateId};
@@ -19,7 +18,7 @@ use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::Instant;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 /// The answer to `GET /health`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -157,5 +156,5 @@ pub(crate) async fn sign_out(
 /// Describes this API.
 #[utoipa::path(get, path = "/api/openapi.json", tag = "server", responses((status = 200, description = "OpenAPI")))]
 pub(crate) async fn openapi() -> HttpResponse {
-    HttpResponse::Ok().json(ApiDoc::openapi())
+    HttpResponse::Ok().json(super::openapi::document())
 }

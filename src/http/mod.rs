@@ -21,6 +21,8 @@ mod libraries;
 mod limits;
 mod links;
 mod openapi;
+#[cfg(test)]
+mod protocol_types;
 mod pages;
 mod connection_limit;
 mod routes;

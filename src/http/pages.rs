@@ -11,6 +11,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, SET_COOKIE};
 use actix_web::{HttpResponse, web};
 use askama::Template;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 #[derive(Template)]
 #[template(path = "notebook.html")]
@@ -107,6 +108,6 @@ fn render(status: StatusCode, page: &impl Template) -> HttpResponse {
 
 /// A notebook's name as a segment of a path. Names have letters, digits, `-_.` and spaces only.
 pub fn in_path(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    name.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+    utf8_percent_encode(name, ESCAPED).to_string()
 }

@@ -5,12 +5,12 @@ use super::{
     RunStatus, StateId, StateRef, Symbols, TaskCheckpoint, TextUpdate,
 };
 use crate::problem::Problem;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 /// What a client asks of a notebook, in the imperative; the same words over WebSocket and REST.
-#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
@@ -191,7 +191,7 @@ pub enum Command {
 }
 
 /// A run, specified once: the doors fill it in, the machine keeps it until the run has ended.
-#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// The caller's id: a repeat of the same request is answered, not run again.
@@ -266,7 +266,7 @@ fn yes() -> bool {
 }
 
 /// A lineage of states that ran, from the one to be replaced to its tip.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The state whose cell was edited, or behind which a cell was inserted.
@@ -276,7 +276,7 @@ pub struct Line {
 }
 
 /// What a command is answered.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {
     /// It is done, and there is nothing to say.
@@ -337,7 +337,7 @@ pub enum Reply {
 }
 
 /// How a run has ended, and what it left.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ended {
     /// The run.
     pub exec_id: ExecId,
@@ -364,7 +364,7 @@ pub struct Ended {
 }
 
 /// One way to type on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// What replaces the text.
     pub text: String,
@@ -375,7 +375,7 @@ pub struct Completion {
 }
 
 /// What is known of an object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inspection {
     /// How the code calls it.
     pub name: String,
@@ -393,7 +393,7 @@ pub struct Inspection {
 }
 
 /// How a function is called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signature {
     /// The parameters as they are written: `x: int = 3`, `*args`, `/`.
     pub parameters: Vec<String>,
@@ -404,7 +404,7 @@ pub struct Signature {
 }
 
 /// A variable as a person would want to see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variable {
     /// Its name.
     pub name: String,
@@ -427,6 +427,6 @@ pub struct Variable {
     pub sampled: bool,
     /// Of arrays, series and frames: what is in them.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub summary: Option<Value>,
 }

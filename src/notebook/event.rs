@@ -4,11 +4,11 @@ use super::{
     Base, Changes, DiskStatus, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Participant,
     PlacedDraft, Prompt, Run, RunError, RunStatus, Saving, State, StateId, Symbols, TaskCheckpoint,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// An event: clients get all of them, the store only facts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Event {
     /// Part of the notebook. The store saves it.
@@ -18,7 +18,7 @@ pub enum Event {
 }
 
 /// A lasting change of a notebook.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Fact {
     /// A run was asked for.
@@ -130,7 +130,7 @@ pub enum Fact {
 }
 
 /// A change of what is not saved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Live {
     /// Its code asks something, or (none) was answered.
@@ -244,7 +244,7 @@ impl Live {
 }
 
 /// A whole notebook as a client sees it when it joins.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Snapshot {
     /// Its name.
     pub name: String,

@@ -1,8 +1,8 @@
 //! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use utoipa::ToSchema;
 
 /// The name of the root state, from which every lineage grows. It is also the root's id.
 pub const ROOT_NAME: &str = "initial";
@@ -10,8 +10,7 @@ pub const ROOT_NAME: &str = "initial";
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-        #[serde(transparent)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub struct $name(String);
 
         impl $name {
@@ -61,7 +60,7 @@ impl StateId {
 
 /// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients send
 /// names or ids, and a name means the newest state that was given it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "StateId")]
 pub enum StateRef {
     /// By its id.
@@ -81,14 +80,6 @@ impl StateRef {
         matches!(self, Self::Id(id) if id.is_root())
     }
 }
-
-impl utoipa::PartialSchema for StateRef {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        StateId::schema()
-    }
-}
-
-impl ToSchema for StateRef {}
 
 impl From<StateId> for StateRef {
     fn from(id: StateId) -> Self {

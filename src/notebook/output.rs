@@ -1,10 +1,10 @@
 //! What a run prints and shows, in nbformat's shapes (nbformat 4.5, "Code cell outputs").
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
 pub type MimeBundle = Map<String, Value>;
@@ -29,7 +29,7 @@ const KEY_BYTES: usize = 256;
 const TEXT_BYTES: usize = 64;
 
 /// Which standard stream a text came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamName {
     /// `sys.stdout`, file descriptor 1.
@@ -39,7 +39,7 @@ pub enum StreamName {
 }
 
 /// One output item. `display_id` is Jupyter's transient display id; it is not part of a stored notebook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "output_type", rename_all = "snake_case")]
 pub enum Output {
     /// Text printed. Adjacent texts of one stream are one item.
@@ -52,10 +52,8 @@ pub enum Output {
     /// Something shown by `display()` or a plot.
     DisplayData {
         /// Representations by mime type.
-        #[schema(value_type = Object)]
         data: MimeBundle,
         /// nbformat metadata (for example the size of an image).
-        #[schema(value_type = Object)]
         metadata: MimeBundle,
         /// Set when the code may update it later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,10 +62,8 @@ pub enum Output {
     /// The value of the last expression.
     ExecuteResult {
         /// Representations by mime type; `text/plain` is always there.
-        #[schema(value_type = Object)]
         data: MimeBundle,
         /// nbformat metadata.
-        #[schema(value_type = Object)]
         metadata: MimeBundle,
         /// The number in `Out[n]`.
         execution_count: u32,
@@ -77,7 +73,7 @@ pub enum Output {
 }
 
 /// Why a run failed, in the shape of a Python exception.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunError {
     /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`, `StateNotKept`,
     /// `ForkFailed`, `ForkRefused`, `RestoreFailed`, `ReplayFailed`.

@@ -2,13 +2,13 @@
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
 use crate::problem::{Kind, Problem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use utoipa::ToSchema;
 
 /// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and prose.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// Its id; never used again for another state.
     pub id: StateId,
@@ -82,7 +82,7 @@ impl State {
 }
 
 /// What a cell did to the variables of the state that it ran against. Names only, sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
     /// There are now and were not before.
     pub added: Vec<String>,
@@ -95,7 +95,7 @@ pub struct Changes {
 }
 
 /// What a run did to the variables of the state that it ran against, by the names in its code. Sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     /// Were there before and were read, as far as the code tells; rather too many than too few.
     pub accessed: Vec<String>,
@@ -106,7 +106,7 @@ pub struct Symbols {
 }
 
 /// Digests of the variables of a state, and which of them share objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Digests {
     /// By name: 64 hexadecimal digits, equal only for equal values; none of a value that cannot be read.
     pub hashes: BTreeMap<String, Option<String>>,
@@ -128,7 +128,7 @@ pub struct Reading {
 }
 
 /// Somebody who looks at the notebook: one tab of a browser.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Participant {
     /// Which; not used again while the notebook is open.
     pub id: String,
@@ -158,7 +158,7 @@ pub struct Caret {
 }
 
 /// Whether a state can be run against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
     /// Its cell ended; the frozen process has not said yet that it is ready. It can be run against all the same.
@@ -181,7 +181,7 @@ impl Residency {
 }
 
 /// A state's durable form.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
     /// The BLAKE3 digest of its manifest, in hex: the same content has the same id.
     pub checkpoint_id: String,
@@ -196,7 +196,6 @@ pub struct Checkpoint {
     /// A name for people.
     pub label: Option<String>,
     /// The user's own data about it.
-    #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
     /// How much it is when it is unpacked, in bytes.
     pub namespace_size_bytes: u64,
@@ -231,7 +230,7 @@ impl Checkpoint {
 }
 
 /// What a checkpoint holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Everything that can be pickled, functions, classes and settings included. Code runs when it is read.
@@ -241,7 +240,7 @@ pub enum Form {
 }
 
 /// A name that a checkpoint could not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// The name.
     pub name: String,
@@ -253,7 +252,7 @@ pub struct Missing {
 }
 
 /// What is being done about a state's checkpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "now", rename_all = "lowercase")]
 pub enum Saving {
     /// Nothing. A list of states says instead which of `Done`, `Waiting` and `Never` that means.
@@ -281,7 +280,7 @@ pub enum Saving {
 }
 
 /// How a state's process came to be, when it was not by running its cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum RestoredFrom {
     /// From its checkpoint.
@@ -294,7 +293,7 @@ pub enum RestoredFrom {
 }
 
 /// What a run is to be run against.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
     /// A state.
@@ -307,7 +306,7 @@ pub enum Base {
 }
 
 /// One execution of a cell. An attempt that failed stays as a red leaf beside the states.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Run {
     /// The caller's id for it.
     pub exec_id: ExecId,
@@ -323,7 +322,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_count: Option<u32>,
     /// What it printed and showed.
-    #[schema(value_type = Vec<super::Output>)]
+    #[schemars(with = "Vec<super::Output>")]
     pub outputs: Outputs,
     /// Why it failed.
     pub error: Option<RunError>,
@@ -349,7 +348,7 @@ pub struct Run {
 }
 
 /// What a run was asked for with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// What it was to be run against.
     pub on: Base,
@@ -358,7 +357,7 @@ pub struct Asked {
 }
 
 /// What becomes of what a cell had set when it raises or is interrupted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
     /// It is taken back: the run leaves no state.
@@ -369,7 +368,7 @@ pub enum OnError {
 }
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// Waits for an earlier run, or for its head.
@@ -396,7 +395,7 @@ impl RunStatus {
 }
 
 /// A question that the code asks its user (`input()`, `getpass()`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {
     /// Which question of the run's process this is; an answer to an earlier one is not taken for an answer to it.
     pub number: u32,
@@ -407,7 +406,7 @@ pub struct Prompt {
 }
 
 /// A cell that has not run yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
     /// The page's id for it.
@@ -428,7 +427,7 @@ pub struct Draft {
 }
 
 /// A draft and its place among those of its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacedDraft {
     /// The draft.
     pub draft: Draft,
@@ -453,7 +452,7 @@ pub struct TextUpdate {
 }
 
 /// What a draft holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftKind {
     /// Python.
@@ -463,7 +462,7 @@ pub enum DraftKind {
 }
 
 /// A version in the sequence of checkpoints that a task keeps: a pointer to a state, or plain values.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskCheckpoint {
     /// The task.
     pub task_id: String,
@@ -472,13 +471,10 @@ pub struct TaskCheckpoint {
     /// The state that it points at.
     pub state: Option<StateId>,
     /// Plain values.
-    #[schema(value_type = Object)]
     pub values: Map<String, Value>,
     /// Counters of tokens, by the caller's names.
-    #[schema(value_type = Object)]
     pub token_usage: Map<String, Value>,
     /// The caller's own data.
-    #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
@@ -504,7 +500,7 @@ pub struct KeptLink {
 }
 
 /// Why what happened cannot be written to disk now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskStatus {
     /// What fails.
     pub what: String,

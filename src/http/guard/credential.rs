@@ -3,6 +3,8 @@
 use super::super::auth::LINK_COOKIE;
 use actix_web::dev::RequestHead;
 use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 
 /// How many cookies of links are tried: so many links a browser may have open at once.
 const MAX_LINK_COOKIES_TRIED: usize = 16;
@@ -82,19 +84,11 @@ fn form_decoded(text: &str) -> Option<String> {
 
 /// Percent-decodes; none for a broken escape or for what is not UTF-8.
 pub(crate) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => hex(rest.next()?)? << 4 | hex(rest.next()?)?,
-            other => other,
-        });
+    let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(is_escape) {
+        return None;
     }
-    String::from_utf8(bytes).ok()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -105,6 +99,23 @@ mod tests {
     fn shown(uri: &str, headers: &[(&'static str, &str)]) -> Shown {
         let request = headers.iter().fold(TestRequest::with_uri(uri), |r, h| r.append_header((h.0, h.1)));
         Shown::by(request.to_http_request().head(), "ratoon_8080")
+    }
+
+    #[test]
+    fn only_whole_escapes_of_utf_8_are_decoded() {
+        for (text, decoded) in [
+            ("a%20b%C3%a9", Some("a b\u{e9}")),
+            ("%2525", Some("%25")),
+            ("", Some("")),
+            ("%", None),
+            ("%4", None),
+            ("%%41", None),
+            ("%4g", None),
+            ("%+1", None),
+            ("%ff", None),
+        ] {
+            assert_eq!(percent_decoded(text).as_deref(), decoded, "{text}");
+        }
     }
 
     fn token(token: &str, in_url: bool) -> Shown {
