@@ -51,20 +51,20 @@ export type Command =
     }
     | { do: 'delete_draft'; draft: DraftId }
     | { do: 'put_prose'; state: StateId; prose: string[] }
-    | { do: 'label'; state: StateId; label?: string | null }
-    | { do: 'delete_state'; state: StateId; subtree?: boolean }
+    | { do: 'label'; state: StateRef; label?: string | null }
+    | { do: 'delete_state'; state: StateRef; subtree?: boolean }
     | { do: 'drop_attempt'; exec_id: ExecId }
     | { do: 'reset' }
-    | { do: 'pin'; state: StateId; pinned: boolean }
-    | { do: 'fork_anyway'; state: StateId; anyway: boolean }
+    | { do: 'pin'; state: StateRef; pinned: boolean }
+    | { do: 'fork_anyway'; state: StateRef; anyway: boolean }
     | {
         do: 'checkpoint';
-        state: StateId;
+        state: StateRef;
         form?: Form;
         label?: string | null;
         metadata?: Record<string, unknown>;
     }
-    | { do: 'replay'; state: StateId }
+    | { do: 'replay'; state: StateRef }
     | { do: 'trust' }
     | {
         do: 'save_task';
@@ -74,8 +74,8 @@ export type Command =
         token_usage?: Record<string, unknown>;
         metadata?: Record<string, unknown>;
     }
-    | { do: 'look_at_variables'; state: StateId }
-    | { do: 'digest'; state: StateId }
+    | { do: 'look_at_variables'; state: StateRef }
+    | { do: 'digest'; state: StateRef }
     | { do: 'complete'; state: StateId; code: string; cursor: number }
     | { do: 'inspect'; state: StateId; code: string; cursor: number }
     | { do: 'stand'; state: StateId; name?: string | null };
@@ -104,6 +104,15 @@ export type DraftInput = {
     version?: number;
 };
 export type DraftKind = 'code' | 'markdown';
+export type Ended = {
+    exec_id: ExecId;
+    status: RunStatus;
+    state: StateId | null;
+    state_name: string | null;
+    error: RunError | null;
+    warnings?: string[];
+    keepable?: boolean;
+};
 export type Event = Fact | Live;
 export type ExecId = string;
 export type Fact =
@@ -208,16 +217,7 @@ export type Problem = { code: Kind; what: string; why: string; how: string };
 export type Prompt = { number: number; text: string; password: boolean };
 export type Reply =
     | { kind: 'done' }
-    | {
-        kind: 'ended';
-        exec_id: ExecId;
-        status: RunStatus;
-        state: StateId | null;
-        state_name: string | null;
-        error: RunError | null;
-        warnings?: string[];
-        keepable?: boolean;
-    }
+    | Ended & { kind: 'ended' }
     | { kind: 'checkpointed'; checkpoint: Checkpoint }
     | { kind: 'task_saved'; checkpoint: TaskCheckpoint }
     | { kind: 'trusted'; count: number }
@@ -299,6 +299,7 @@ export type State = {
     partial?: boolean;
 };
 export type StateId = string;
+export type StateRef = string;
 export type StreamName = 'stdout' | 'stderr';
 export type TaskCheckpoint = {
     task_id: string;
