@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was to be done, why it cannot be done, and what to do about it. Programs branch on `kind`; people read the rest.
+/// What was to be done, why it cannot be done, and what to do about it. Programs branch on `kind`;
+/// people read the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, JsonSchema)]
 #[error("{what}: {why}")]
 pub struct Problem {

@@ -67,8 +67,8 @@ pub enum Fact {
         /// A sentence.
         warning: String,
     },
-    /// A run has ended. `StateAdded` with the state it left came just before. Sent again, with a state, when a
-    /// failed cell's variables are kept later.
+    /// A run has ended. `StateAdded` with the state it left came just before. Sent again, with a
+    /// state, when a failed cell's variables are kept later.
     RunEnded {
         /// The run.
         exec_id: ExecId,
@@ -161,8 +161,8 @@ pub enum Live {
         /// In bytes.
         memory_bytes: u64,
     },
-    /// A replay of a state's lineage made progress. It has ended when `done` reaches `total`; with a `total` of
-    /// 0 it was given up.
+    /// A replay of a state's lineage made progress. It has ended when `done` reaches `total`; with
+    /// a `total` of 0 it was given up.
     Replaying {
         /// The state to restore.
         state: StateId,

@@ -1,4 +1,5 @@
-//! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for a run.
+//! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for
+//! a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,8 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// A node of the graph. Made by the session (uuid4 hex), except for the root, whose id is `initial`.
+    /// A node of the graph. Made by the session (uuid4 hex), except for the root, whose id is
+    /// `initial`.
     StateId
 }
 text_id! {
@@ -58,8 +60,8 @@ impl StateId {
     }
 }
 
-/// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients send
-/// names or ids, and a name means the newest state that was given it.
+/// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients
+/// send names or ids, and a name means the newest state that was given it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "StateId")]
 pub enum StateRef {

@@ -1,7 +1,7 @@
 //! A whole notebook as JSON, serialised piece by piece while it is sent.
 //!
-//! The outputs of all runs may be many times what one run may keep. Sending holds the text of one run at a
-//! time; the outputs themselves are shared with the notebook.
+//! The outputs of all runs may be many times what one run may keep. Sending holds the text of one
+//! run at a time; the outputs themselves are shared with the notebook.
 
 use super::{Run, Snapshot};
 
@@ -26,7 +26,8 @@ impl Snapshot {
     pub fn into_pieces(mut self, before: &str, behind: &str) -> Pieces {
         let runs = std::mem::take(&mut self.runs);
         let text = text_of(&self);
-        // Nothing behind the runs can contain these characters as a key: strings escape their quotes.
+        // Nothing behind the runs can contain these characters as a key: strings escape their
+        // quotes.
         let at = text.rfind(NO_RUNS).map_or(text.len(), |at| at + NO_RUNS.len() - 1);
         let (head, tail) = text.split_at(at);
         Pieces {

@@ -1,12 +1,13 @@
-//! The code of a state that combines the variables of two states. No user wrote it, but it replays like any
-//! other cell.
+//! The code of a state that combines the variables of two states. No user wrote it, but it replays
+//! like any other cell.
 
 use super::StateId;
 
 /// Such code begins with this magic, which the shell knows.
 const MAGIC: &str = "%rebuild_state";
 
-/// A cell that combines variables of the state that it runs against with variables of another state.
+/// A cell that combines variables of the state that it runs against with variables of another
+/// state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuild {
     /// The other state.

@@ -1,4 +1,5 @@
-//! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page, to the store).
+//! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page,
+//! to the store).
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
 use crate::problem::{Kind, Problem};
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and prose.
+/// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and
+/// prose.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// Its id; never used again for another state.
@@ -28,8 +30,8 @@ pub struct State {
     pub prose: Vec<String>,
     /// What does not survive a branch of this state, as sentences.
     pub warnings: Vec<String>,
-    /// Whether its process may be forked. If not (a library's threads would be lost), branches come from its
-    /// checkpoint.
+    /// Whether its process may be forked. If not (a library's threads would be lost), branches come
+    /// from its checkpoint.
     pub forks: bool,
     /// Whether the user has decided to fork it anyway.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -50,7 +52,8 @@ pub struct State {
     pub memory_bytes: Option<u64>,
     /// Changes that its cell made to the variables; none until they are known.
     pub changes: Option<Changes>,
-    /// Whether its cell failed: the state holds what the cell had set until then. Absent when false.
+    /// Whether its cell failed: the state holds what the cell had set until then. Absent when
+    /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }
@@ -109,7 +112,8 @@ pub struct Symbols {
 /// Digests of the variables of a state, and which of them share objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Digests {
-    /// By name: 64 hexadecimal digits, equal only for equal values; none for a value that cannot be read.
+    /// By name: 64 hexadecimal digits, equal only for equal values; none for a value that cannot be
+    /// read.
     pub hashes: BTreeMap<String, Option<String>>,
     /// Each variable is in one group, together with all that share a mutable object with it.
     pub groups: Vec<Vec<String>>,
@@ -145,7 +149,7 @@ pub struct Participant {
 }
 
 /// A caret in a draft. Positions count UTF-16 code units, as the editors of the page do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Caret {
     /// The draft.
@@ -210,8 +214,8 @@ pub struct Checkpoint {
     pub entry_count: u32,
     /// Whether it holds import statements and the sources of functions and classes.
     pub includes_source: bool,
-    /// The checkpoint of the nearest ancestor that had one when this was written. Unchanged content is shared
-    /// with it.
+    /// The checkpoint of the nearest ancestor that had one when this was written. Unchanged content
+    /// is shared with it.
     pub parent_checkpoint: Option<String>,
     /// The number in `In[n]` of the state.
     pub execution_count: u32,
@@ -219,12 +223,14 @@ pub struct Checkpoint {
     pub total_execution_time_ms: f64,
     /// What could not be saved.
     pub missing: Vec<Missing>,
-    /// Whether this install wrote it (its HMAC is right). If not, only its values may be read, never its objects.
+    /// Whether this install wrote it (its HMAC is right). If not, only its values may be read,
+    /// never its objects.
     pub is_trusted: bool,
 }
 
 impl Checkpoint {
-    /// Whether loading it restores the state completely: nothing is missing, and its objects may be loaded.
+    /// Whether loading it restores the state completely: nothing is missing, and its objects may be
+    /// loaded.
     pub fn is_whole(&self) -> bool {
         self.is_trusted && self.form == Form::Environment && self.missing.is_empty()
     }
@@ -301,7 +307,8 @@ pub enum Base {
     State(StateId),
     /// The state that an earlier run leaves. The new run waits for it, and is aborted if it fails.
     Run(ExecId),
-    /// A state by its name or id. Only requests have it: the machine resolves it, and records never hold it.
+    /// A state by its name or id. Only requests have it: the machine resolves it, and records never
+    /// hold it.
     #[serde(skip)]
     Name(String),
 }
@@ -319,7 +326,8 @@ pub struct Run {
     pub status: RunStatus,
     /// The draft that it runs, if the page started it.
     pub draft: Option<DraftId>,
-    /// Of an imported run: the number in `In[n]` that its cell had in the file. Other runs have it in their state.
+    /// Of an imported run: the number in `In[n]` that its cell had in the file. Other runs have it
+    /// in their state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_count: Option<u32>,
     /// What it printed and showed.
@@ -330,7 +338,8 @@ pub struct Run {
     /// Warnings for the user, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether what it had set until it failed can still be kept (`keep_partial`). Absent when false.
+    /// Whether what it had set until it failed can still be kept (`keep_partial`). Absent when
+    /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
     /// The prompt of an `input()` that waits for an answer.
@@ -341,7 +350,8 @@ pub struct Run {
     pub duration_ms: Option<f64>,
     /// The state it left. A failed run leaves one only if its variables were kept.
     pub state: Option<StateId>,
-    /// Variables that it read, assigned and deleted, if the client asked for them. Stored, but not on the wire.
+    /// Variables that it read, assigned and deleted, if the client asked for them. Stored, but not
+    /// on the wire.
     #[serde(skip)]
     pub symbols: Option<Symbols>,
     /// The original request, to recognise a repeat of it.
@@ -384,7 +394,8 @@ pub enum RunStatus {
     Interrupted,
     /// Its process died.
     Crashed,
-    /// It never ran here: its outputs came from a file. They stand below the draft until the draft runs.
+    /// It never ran here: its outputs came from a file. They stand below the draft until the draft
+    /// runs.
     Imported,
 }
 
@@ -414,15 +425,16 @@ pub struct Draft {
     pub id: DraftId,
     /// The state that it would run against.
     pub on: StateId,
-    /// The child of that state whose cell it precedes. Without one, or when that child is gone, the draft comes
-    /// last in the lineage.
+    /// The child of that state whose cell it precedes. Without one, or when that child is gone, the
+    /// draft comes last in the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<StateId>,
     /// Code or markdown.
     pub kind: DraftKind,
     /// Its text.
     pub source: String,
-    /// 1, 2, 3, … with each change of its text or kind. Only the server counts; values from clients are ignored.
+    /// 1, 2, 3, … with each change of its text or kind. Only the server counts; values from clients
+    /// are ignored.
     #[serde(default)]
     pub version: u64,
 }
@@ -439,16 +451,15 @@ pub struct PlacedDraft {
     pub update: Option<TextUpdate>,
 }
 
-/// How a text grew from the version before. Editors move carets and unsent changes by it. The text itself is
-/// sent beside it, and wins where the two disagree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// How a text grew from the version before. Editors move carets and unsent changes by it. The text
+/// itself is sent beside it, and wins where the two disagree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TextUpdate {
     /// The client that made the change, by an id that it chose. It recognizes its own change by it.
     pub client: String,
-    /// The change, as CodeMirror writes a `ChangeSet`: a length that stays, or a list of the length that goes and
-    /// the lines that come. The server does not read it.
-    #[schema(value_type = Vec<Object>)]
+    /// The change, as CodeMirror writes a `ChangeSet`: a length that stays, or a list of the length
+    /// that goes and the lines that come. The server does not read it.
     pub changes: Vec<Value>,
 }
 

@@ -200,7 +200,8 @@ fn sign(seal: &Seal, row: &[Cell], parent: Option<&StateId>) -> Cell {
     seal.checkpoint(text(0), parent, text(2), text(3))
 }
 
-/// The checkpoints without this install's signature: state, manifest, and whether another signature is there.
+/// The checkpoints without this install's signature: state, manifest, and whether another signature
+/// is there.
 pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId, String, bool)>, Fault> {
     let mut found = Vec::new();
     for row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {

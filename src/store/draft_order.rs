@@ -1,7 +1,9 @@
-//! The order of drafts in their table: each row has a number that orders it among the drafts of its state.
+//! The order of drafts in their table: each row has a number that orders it among the drafts of its
+//! state.
 //!
-//! The numbers leave gaps, so inserting a draft between two others does not change their rows. Files of
-//! earlier versions count 0, 1, 2, …; they are renumbered when a draft is first inserted between two of them.
+//! The numbers leave gaps, so inserting a draft between two others does not change their rows.
+//! Files of earlier versions count 0, 1, 2, …; they are renumbered when a draft is first inserted
+//! between two of them.
 
 use super::tables::{DRAFTS, Fault, Tables};
 use crate::notebook::{Draft, DraftId, StateId};
@@ -25,7 +27,8 @@ pub(super) struct DraftOrder {
 pub(super) struct Place {
     /// The row to remove.
     pub(super) left: Option<Key>,
-    /// New numbers of the state's other drafts, to be applied next: as (from, to), all of them or none.
+    /// New numbers of the state's other drafts, to be applied next: as (from, to), all of them or
+    /// none.
     pub(super) spread: Vec<(i64, i64)>,
     /// The draft's number.
     pub(super) seq: i64,

@@ -50,7 +50,8 @@ impl InstallKey {
         let about = file.metadata().map_err(failed)?;
         let is_ours = about.uid() == nix::unistd::geteuid().as_raw();
         if !about.is_file() || !is_ours || about.mode() & 0o077 != 0 {
-            let how = "make it yours alone (chown, chmod 600), or remove it: then a new one is made, and checkpoints have to be trusted again";
+            let how = "make it yours alone (chown, chmod 600), or remove it: a new key is then made, \
+                       and checkpoints have to be trusted again";
             return Err(refused("it is not a file that only you can read".into(), how));
         }
         let mut key = Vec::new();

@@ -14,7 +14,8 @@ use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
-/// Longest entry of a log, in bytes: all that a run may keep, as JSON, which takes up to six bytes for one.
+/// Longest entry of a log, in bytes: all that a run may keep, as JSON, which takes up to six bytes
+/// for one.
 pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 
 /// What was read.
@@ -56,7 +57,8 @@ impl Loaded {
         Ok(whole)
     }
 
-    /// The body of an undamaged row. One that cannot be parsed counts as damaged although its digest is right.
+    /// The body of an undamaged row. One that cannot be parsed counts as damaged although its
+    /// digest is right.
     fn body<T: DeserializeOwned>(&mut self, table: &'static Table, row: &Row, at: usize) -> Option<T> {
         let body = serde_json::from_str(row.cells[at].text().unwrap_or_default());
         if let Err(error) = &body {
@@ -132,7 +134,9 @@ fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
         }
     }
     if loaded.notebook_id.is_none() {
-        loaded.damage.push("the notebook's id is lost: its checkpoints have to be trusted again (`ratoon trust`), its links made again".into());
+        let lost = "the notebook's id is lost: its checkpoints have to be trusted again (`ratoon trust`), \
+                    its links made again";
+        loaded.damage.push(lost.into());
     }
     Ok(())
 }
@@ -290,7 +294,7 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         };
         loaded.manifests.push((id.clone(), digest));
         let state = &mut loaded.parts.states[*at];
-        // The row decides, not its body: only the row is signed.
+        // The row's columns and the notebook decide, whatever the body claims.
         about.checkpoint_id = manifest.to_owned();
         about.session_id = loaded.notebook_id.clone().unwrap_or_default();
         about.state_id = id;

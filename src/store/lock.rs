@@ -11,8 +11,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long opening waits for another process to release the lock. A server killed while it starts a
-/// process leaves its descriptors in that process until it executes its program.
+/// How long opening waits for another process to release the lock. A server killed while it starts
+/// a process leaves its descriptors in that process until it executes its program.
 const HELD_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -73,8 +73,8 @@ impl Lock {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(refused("its lock is not a file".into(), "remove it: a new one is made"));
         }
-        // The lock belongs to this open file, not to the process: closing another descriptor of the file
-        // does not release it.
+        // The lock belongs to this open file, not to the process: closing another descriptor of the
+        // file does not release it.
         let began = Instant::now();
         let taken = loop {
             match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
@@ -103,12 +103,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A process that is just being started has the descriptor too, until it executes its program.
+        // A process that is just being started has the descriptor too, until it executes its
+        // program.
         let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)));
     }
 }
 
-/// Whether a directory is a notebook's: it has a database or a lock. The lock may have been removed.
+/// Whether a directory is a notebook's: it has a database or a lock. The lock may have been
+/// removed.
 fn is_ours(dir: &Path) -> bool {
     ["lock", "notebook.db"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }

@@ -78,7 +78,8 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
     Ok(Checked { damage, summary })
 }
 
-/// Removes unreferenced blobs and leftovers in `tmp`. Returns how many files and bytes were removed.
+/// Removes unreferenced blobs and leftovers in `tmp`. Returns how many files and bytes were
+/// removed.
 ///
 /// # Errors
 /// When it cannot be opened, or damage hides which blobs are referenced.

@@ -1,8 +1,9 @@
-//! WHERE a notebook is kept: one directory, `NAME.ratoon/`, with a database and blobs. See docs/format.md.
+//! WHERE a notebook is kept: one directory, `NAME.ratoon/`, with a database and blobs. See
+//! docs/format.md.
 //!
-//! A thread owns the database. It writes the facts of its queue in order, many in one transaction, and reports
-//! what is on disk. After a failure the session, which has everything in memory, writes the whole notebook
-//! again. The store knows no session, no process and no HTTP.
+//! A thread owns the database. It writes the facts of its queue in order, many in one transaction,
+//! and reports what is on disk. After a failure the session, which has everything in memory, writes
+//! the whole notebook again. The store knows no session, no process and no HTTP.
 
 mod maintenance;
 mod checkpoint;
@@ -61,7 +62,8 @@ pub enum StoreEvent {
         /// The number of the last.
         up_to: u64,
     },
-    /// Writing failed. Nothing after the last `Saved` is on disk, and facts are dropped until a `rewrite`.
+    /// Writing failed. Nothing after the last `Saved` is on disk, and facts are dropped until a
+    /// `rewrite`.
     Failed {
         /// What is wrong.
         trouble: DiskStatus,
@@ -86,8 +88,8 @@ pub struct NewCheckpoint {
     pub state: StateId,
     /// The state's parent. The signature covers it.
     pub parent: Option<StateId>,
-    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the store. One with `is_trusted`
-    /// unset comes from elsewhere, and is not signed.
+    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the
+    /// store. One with `is_trusted` unset comes from elsewhere, and is not signed.
     pub about: Checkpoint,
 }
 
@@ -99,7 +101,8 @@ pub fn read_links(dir: &Path, key: &InstallKey) -> Result<Vec<KeptLink>, Problem
     open::read_links(&Paths::of(dir), key)
 }
 
-/// A handle on the store's thread. When the last is dropped, the thread writes the waiting jobs and ends.
+/// A handle on the store's thread. When the last is dropped, the thread writes the waiting jobs and
+/// ends.
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -115,12 +118,13 @@ struct Shared {
 }
 
 impl Store {
-    /// Opens a notebook's directory (`NAME.ratoon`), or creates it. Takes the lock, checks every record's digest
-    /// and sets damaged records aside. The thread calls `news`, which must not wait for the thread.
+    /// Opens a notebook's directory (`NAME.ratoon`), or creates it. Takes the lock, checks every
+    /// record's digest and sets damaged records aside. The thread calls `news`, which must not wait
+    /// for the thread.
     ///
     /// # Errors
-    /// When another process has it open, it is no notebook, it is of a newer version, it is damaged as a whole, or the
-    /// disk refuses.
+    /// When another process has it open, it is no notebook, it is of a newer version, it is damaged
+    /// as a whole, or the disk refuses.
     pub fn open(
         dir: &Path,
         name: &str,

@@ -1,7 +1,8 @@
-//! Whole notebooks in the directory that holds them: creates, inspects, renames, copies and removes them.
+//! Whole notebooks in the directory that holds them: creates, inspects, renames, copies and removes
+//! them.
 //!
-//! A notebook is written under a temporary name, then renamed; before it is deleted it is renamed aside. The
-//! next start sweeps what an interruption left under such names.
+//! A notebook is written under a temporary name, then renamed; before it is deleted it is renamed
+//! aside. The next start sweeps what an interruption left under such names.
 
 use super::key::{InstallKey, Seal};
 use super::load::load_links;
@@ -27,7 +28,8 @@ const GOING: &str = ".ratoon-going-";
 /// What is known of a notebook without opening it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotebookInfo {
-    /// How many of its cells left a state; none when another program has it open or it cannot be read.
+    /// How many of its cells left a state; none when another program has it open or it cannot be
+    /// read.
     pub states: Option<u64>,
     /// Bytes on disk, shared blobs included.
     pub bytes: u64,
@@ -105,8 +107,8 @@ pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     done
 }
 
-/// Copies a notebook; `copy_database` writes its database to a path. The copy has no links, no browser
-/// sessions and no tasks.
+/// Copies a notebook; `copy_database` writes its database to a path. The copy has no links, no
+/// browser sessions and no tasks.
 pub(super) fn copy(
     from: &Paths,
     to: &Path,
@@ -125,8 +127,8 @@ pub(super) fn copy(
     done.inspect_err(|_| clear(&coming.dir))
 }
 
-/// Hard-links the blobs, which never change. Syncs the folders after all links are made, so that the file
-/// system writes its journal once.
+/// Hard-links the blobs, which never change. Syncs the folders after all links are made, so that
+/// the file system writes its journal once.
 fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let mut folders = vec![to.to_owned()];
@@ -156,7 +158,8 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
 /// Renames a notebook that is not open. Its share links keep working.
 ///
 /// # Errors
-/// When another program has it open, the name is taken, or the disk refuses; it then keeps its old name.
+/// When another program has it open, the name is taken, or the disk refuses; it then keeps its old
+/// name.
 pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let (old, new) = (Paths::of(from), Paths::of(to));
     is_free(&new)?;
@@ -165,8 +168,8 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     }
     is_notebook(&old)?;
     let lock = Lock::take(from)?;
-    // Links are bound to a name. They get the new one first: if the rename fails they open nothing, and never
-    // another notebook.
+    // Links are bound to a name. They get the new one first: if the rename fails they open nothing,
+    // and never another notebook.
     bind_links(&old, names, key)?;
     let done = take_name(from, &new);
     if done.is_err() {
@@ -210,8 +213,8 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     sync_parent(from).map_err(|error| paths.refused(error.to_string(), "look at the disk"))
 }
 
-/// Deletes a notebook that is not open, for good. If its name is a symbolic link, only the link is deleted:
-/// its target may be known elsewhere by another name.
+/// Deletes a notebook that is not open, for good. If its name is a symbolic link, only the link is
+/// deleted: its target may be known elsewhere by another name.
 ///
 /// # Errors
 /// When another program has it open, or the disk refuses to rename it.
@@ -230,7 +233,8 @@ pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     fs::rename(dir, &going).map_err(refused)?;
     sync_parent(dir).map_err(refused)?;
     drop(lock);
-    // Its name is free now, which the caller asked for. The rest is deleted now or at the next start.
+    // Its name is free now, which the caller asked for. The rest is deleted now or at the next
+    // start.
     clear(&going);
     Ok(())
 }
@@ -240,7 +244,8 @@ pub fn is_open(dir: &Path) -> bool {
     dir.is_dir() && Lock::is_held(dir)
 }
 
-/// What is known of a notebook. The states of one that is `open` here are not counted: its session does that.
+/// What is known of a notebook. The states of one that is `open` here are not counted: its session
+/// does that.
 pub fn inspect(dir: &Path, is_open: bool) -> NotebookInfo {
     let paths = Paths::of(dir);
     let written = |path: PathBuf| {
@@ -266,7 +271,8 @@ fn size(path: &Path) -> u64 {
     about.blocks() * 512 + if about.is_dir() { inside() } else { 0 }
 }
 
-/// Removes notebooks left half written or half deleted. Skips those that another program is working on.
+/// Removes notebooks left half written or half deleted. Skips those that another program is working
+/// on.
 pub fn sweep(shelf: &Path) {
     for entry in fs::read_dir(shelf).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -43,8 +43,9 @@ impl Paths {
         self.dir.join("tmp")
     }
 
-    /// Refuses a directory with something other than a plain file or folder in the notebook's places. A link
-    /// would lead to files outside the notebook, and opening a pipe would block for ever.
+    /// Refuses a directory with something other than a plain file or folder in the notebook's
+    /// places. A link would lead to files outside the notebook, and opening a pipe would block for
+    /// ever.
     pub(super) fn vet(&self) -> Result<(), Problem> {
         for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
             let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
@@ -95,7 +96,8 @@ impl Paths {
     fn malformed(&self, why: &str) -> Problem {
         self.refused(
             format!("{} is damaged: {why}", self.database().display()),
-            "nothing was changed; put a copy of the directory in its place, or save what `sqlite3 notebook.db .recover` finds",
+            "nothing was changed; put a copy of the directory in its place, \
+             or save what `sqlite3 notebook.db .recover` finds",
         )
     }
 }
@@ -202,7 +204,8 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     let mut found = examine_locked(paths, Some(key), name, lock)?;
     empty(&paths.temporary()).map_err(failed)?;
     if !found.loaded.damage.is_empty() {
-        // Copied before SQLite opens it: closing the copy's descriptor would release SQLite's own locks.
+        // Copied before SQLite opens it: closing the copy's descriptor would release SQLite's own
+        // locks.
         drop(found.tables);
         back_up(paths).map_err(failed)?;
         let tables = Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))?;
@@ -213,9 +216,9 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     Ok(found)
 }
 
-/// Whether a directory is what earlier versions left when they were killed while creating a notebook: a
-/// lock with a process id, and temporary databases. Now a notebook is written under a temporary name, then
-/// renamed.
+/// Whether a directory is what earlier versions left when they were killed while creating a
+/// notebook: a lock with a process id, and temporary databases. Now a notebook is written under a
+/// temporary name, then renamed.
 fn is_half_made(paths: &Paths) -> io::Result<bool> {
     let is_pid = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let lock = paths.dir.join("lock");
@@ -246,11 +249,13 @@ pub(super) fn is_notebook(paths: &Paths) -> Result<(), Problem> {
 pub(super) fn no_notebook(dir: &Path) -> Problem {
     Paths::of(dir).refused(
         "there is no notebook.db in it",
-        "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name of which there is no directory",
+        "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name \
+         that no directory has",
     )
 }
 
-/// Whether there is a database. A directory that lost its database is refused, not taken for a new one.
+/// Whether there is a database. A directory that lost its database is refused, not taken for a new
+/// one.
 pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     paths.vet()?;
     if Kind::at(&paths.database()).map_err(|e| paths.failed(e))? == Kind::File {
@@ -292,7 +297,8 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
         1 => 65536,
         page => page,
     };
-    // The log may hold the rest: a crash during its checkpoint into the database leaves the file like this.
+    // The log may hold the rest: a crash during its checkpoint into the database leaves the file
+    // like this.
     let log = fs::metadata(paths.log()).map_or(0, |about| about.len());
     if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));

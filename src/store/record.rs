@@ -14,7 +14,8 @@ use std::borrow::Cow;
 /// Bytes per entry; longer text of a run is split into several entries.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A state's place in the tree, stored apart so that the tree survives damage to the rest of the row.
+/// A state's place in the tree, stored apart so that the tree survives damage to the rest of the
+/// row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) id: StateId,
@@ -274,7 +275,8 @@ pub(super) enum Said<'a> {
     ClearWhenNext,
 }
 
-/// The shortest log with these outputs. Long text is split so that writing it needs no copy of all of it.
+/// The shortest log with these outputs. Long text is split so that writing it needs no copy of all
+/// of it.
 pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = Said<'_>> {
     let pending = outputs.is_clear_pending().then_some(Said::ClearWhenNext);
     outputs.items().iter().flat_map(pieces).map(Said::Output).chain(pending)

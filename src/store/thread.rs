@@ -1,4 +1,5 @@
-//! The thread that owns the database: writes the waiting jobs in one transaction and reports what is on disk.
+//! The thread that owns the database: writes the waiting jobs in one transaction and reports what
+//! is on disk.
 
 use super::checkpoint;
 use super::key::Seal;
@@ -20,12 +21,12 @@ use std::time::{Duration, Instant};
 /// Interval between attempts to write again after a failure.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
-/// How long a fact waits for others unless a client waits for it: a short cell then takes one transaction
-/// instead of three.
+/// How long a fact waits for others unless a client waits for it: a short cell then takes one
+/// transaction instead of three.
 const LINGER: Duration = Duration::from_millis(15);
 
-/// After so many transactions, SQLite's log is checkpointed once no job has come for `IDLE`. That takes some
-/// 20 ms, for which an answer would wait if a commit did it.
+/// After so many transactions, SQLite's log is checkpointed once no job has come for `IDLE`. That
+/// takes some 20 ms, for which an answer would wait if a commit did it.
 const COMMITS_PER_LOG: i64 = 32;
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -103,8 +104,8 @@ impl Thread {
     /// Works until it is closed or the last handle is dropped.
     pub(super) fn run(mut self, tables: Tables, has_crashed: bool) {
         let writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
-        // A process may have died after it renamed a blob into place and before that was on disk. Later writers
-        // would take the blob for durable.
+        // A process may have died after it renamed a blob into place and before that was on disk.
+        // Later writers would take the blob for durable.
         let named = if has_crashed { self.settle_blobs() } else { Ok(()) };
         let mut disk = match named {
             Ok(()) => Disk::Well(Box::new(writer)),
@@ -303,8 +304,9 @@ impl Thread {
         }
     }
 
-    /// Opens a new connection, reads the last acknowledged transaction and writes another. After a failed fsync,
-    /// pages in memory may look written, so the whole log is checkpointed into the database.
+    /// Opens a new connection, reads the last acknowledged transaction and writes another. After a
+    /// failed fsync, pages in memory may look written, so the whole log is checkpointed into the
+    /// database.
     fn reopen(&mut self) -> Result<Writer, Fault> {
         self.is_in_place()?;
         let tables = Tables::open(&self.paths.database())?;

@@ -1,5 +1,6 @@
-//! The trash: deleted notebooks, and copies of notebooks made before a reset. They stay in a hidden directory
-//! beside the notebooks until they are restored, purged, too old, or displaced by newer ones.
+//! The trash: deleted notebooks, and copies of notebooks made before a reset. They stay in a hidden
+//! directory beside the notebooks until they are restored, purged, too old, or displaced by newer
+//! ones.
 
 use super::notebook_dir::{self, NotebookInfo};
 use super::open::{Paths, examine, transaction};
@@ -13,7 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The directory. It is beside the notebooks so that moving there is a rename, not a copy.
 const TRASH: &str = ".ratoon-trash";
 
-/// Most entries of one name. A program that resets its notebook all the time displaces only its own entries.
+/// Most entries of one name. A program that resets its notebook all the time displaces only its own
+/// entries.
 const MAX_OF_A_NAME: usize = 4;
 
 /// Most entries in all. Listing them opens each one's database.
@@ -90,7 +92,8 @@ pub fn list(shelf: &Path) -> Vec<Trashed> {
     all
 }
 
-/// Moves a notebook that no program has open into the trash. Of a symbolic link, only the link is deleted.
+/// Moves a notebook that no program has open into the trash. Of a symbolic link, only the link is
+/// deleted.
 ///
 /// # Errors
 /// When a program has it open, or the disk refuses; it then stays where it was.
@@ -129,7 +132,8 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
 /// Restores an entry, without its share links: deleting the notebook revoked them.
 ///
 /// # Errors
-/// When there is no such entry, the name is taken, or it cannot be read or moved. It then stays in the trash.
+/// When there is no such entry, the name is taken, or it cannot be read or moved. It then stays in
+/// the trash.
 pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     let found = find(shelf, id)?;
     let paths = Paths::of(&found.path);

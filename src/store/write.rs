@@ -16,7 +16,8 @@ use std::collections::HashMap;
 /// An output item with longer JSON is moved to a blob when its run has ended.
 const MAX_INLINE_BYTES: usize = 256 << 10;
 
-/// A log that has grown by this many bytes is compacted: `clear_output` in a loop would grow it for ever.
+/// A log that has grown by this many bytes is compacted: `clear_output` in a loop would grow it for
+/// ever.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// Writes the tables and blobs of one notebook.
@@ -155,8 +156,8 @@ impl Writer {
         }
     }
 
-    /// Writes a whole notebook in place of what is stored. Skips unchanged rows, so that it needs little room.
-    /// Deletes checkpoints of states that are gone.
+    /// Writes a whole notebook in place of what is stored. Skips unchanged rows, so that it needs
+    /// little room. Deletes checkpoints of states that are gone.
     pub(super) fn whole(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.graph(parts)?;
         let tasks = parts.tasks.iter().map(|task| task_row(task, Cell::Null));

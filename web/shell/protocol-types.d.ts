@@ -3,6 +3,7 @@
 
 export type Asked = { on: Base; new_state_name: string | null };
 export type Base = { state: StateId } | { run: ExecId };
+export type Caret = { draft: DraftId; version: number; anchor: number; head: number };
 export type Changes = { added: string[]; changed: string[]; removed: string[]; more: number };
 export type Checkpoint = {
     checkpoint_id: string;
@@ -48,6 +49,7 @@ export type Command =
         after?: DraftId | null;
         in_place?: boolean;
         base?: number | null;
+        update?: TextUpdate | null;
     }
     | { do: 'delete_draft'; draft: DraftId }
     | { do: 'put_prose'; state: StateId; prose: string[] }
@@ -78,7 +80,12 @@ export type Command =
     | { do: 'digest'; state: StateRef }
     | { do: 'complete'; state: StateId; code: string; cursor: number }
     | { do: 'inspect'; state: StateId; code: string; cursor: number }
-    | { do: 'stand'; state: StateId; name?: string | null };
+    | {
+        do: 'stand';
+        state: StateId;
+        name?: string | null;
+        caret?: Caret | null;
+    };
 export type Completion = { text: string; kind: string; signature: string | null };
 export type Digests = {
     hashes: Record<string, string | null>;
@@ -211,8 +218,14 @@ export type Output =
         execution_count: number;
     }
     | RunError & { output_type: 'error' };
-export type Participant = { id: string; name: string | null; scope: string; state: StateId };
-export type PlacedDraft = { draft: Draft; after: DraftId | null };
+export type Participant = {
+    id: string;
+    name: string | null;
+    scope: string;
+    state: StateId;
+    caret?: Caret | null;
+};
+export type PlacedDraft = { draft: Draft; after: DraftId | null; update?: TextUpdate | null };
 export type Problem = { code: Kind; what: string; why: string; how: string };
 export type Prompt = { number: number; text: string; password: boolean };
 export type Reply =
@@ -310,6 +323,7 @@ export type TaskCheckpoint = {
     metadata: Record<string, unknown>;
     created_at: number;
 };
+export type TextUpdate = { client: string; changes: unknown[] };
 export type Variable = {
     name: string;
     type: string;
