@@ -135,7 +135,11 @@ export class CellController {
         this.focusCell(cell.key);
     }
 
-    /** @param {CellData} cell @param {string} text @param {import('../notebook/drafts.js').Typed} typed */
+    /**
+     * @param {CellData} cell
+     * @param {string} text
+     * @param {import('../notebook/drafts.js').Typed} typed
+     */
     type(cell, text, typed) {
         this.lastTypedCell = cell.key;
         this.page.type(cell, text, typed);

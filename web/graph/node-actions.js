@@ -9,8 +9,8 @@ import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /**
- * @typedef {{page: import('../notebook/page.js').Page, controller:
- *   import('../cell/cell-controller.js').CellController}} Hands
+ * @typedef {{page: import('../notebook/page.js').Page,
+ *   controller: import('../cell/cell-controller.js').CellController}} Hands
  */
 
 /** @param {Node} node */

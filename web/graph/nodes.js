@@ -91,8 +91,8 @@ export class Nodes {
     /**
      * Updates the nodes of runs that ended.
      * @param {Model} model
-     * @returns {Node[] | null} those that look otherwise now; null when one of them is none any
-     *   more
+     * @returns {Node[]
+     *   | null} those that look otherwise now; null when one of them is none any more
      */
     #settle(model) {
         const changed = [];

@@ -12,8 +12,8 @@ import { Nodes } from './nodes.js';
 /** @typedef {import('./nodes.js').Node} Node */
 /** @typedef {import('./layout.js').Place} Place */
 /**
- * @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold:
- *   Node[], place: Place}} Row A fold's node is its first.
+ * @typedef {{id: string, node: Node, fold: null, place: Place}
+ *   | {id: string, node: Node, fold: Node[], place: Place}} Row A fold's node is its first.
  */
 /**
  * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}

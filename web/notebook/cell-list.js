@@ -16,11 +16,12 @@ import { hasEnded } from '../shell/protocol.js';
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
- *   shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean, isAsked:
- *   boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress |
- *   undefined} | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside:
- *   boolean, isFresh: boolean, isAsked: boolean} | {kind: 'attempt', key: string, run: Run,
- *   isAsked: false}} Cell
+ *     shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean,
+ *     isAsked: boolean, warnings: string[],
+ *     progress: import('../checkpoints/residency.js').Progress | undefined}
+ *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
+ *     isFresh: boolean, isAsked: boolean}
+ *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
  */
 
 /**
@@ -33,8 +34,8 @@ import { hasEnded } from '../shell/protocol.js';
  *   typing in the middle of a word
  * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while
  *   they are empty
- * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined}
- *   progressOf how far a replay has come
+ * @property {(state: string) => import('../checkpoints/residency.js').Progress
+ *   | undefined} progressOf how far a replay has come
  * @property {Map<string, string>} requestedRuns runs that the model does not know yet, by draft
  * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a
  *   child of a state, or at the end of the line to it

@@ -15,8 +15,8 @@ export class Deletion {
     /**
      * @param {import('./page.js').Page} page
      * @param {import('./page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
-     *   void}} time
+     * @param {{setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} time
      */
     constructor(page, host, time) {
         this.page = page;
@@ -26,8 +26,9 @@ export class Deletion {
         this.pendingIds = new Set();
         /**
          * The command to send when the undo expires.
-         * @type {{command: import('../shell/protocol.js').Command, stood: string | null, timer:
-         *   unknown} | null}
+         * @type {{command: import('../shell/protocol.js').Command, stood: string | null,
+         *     timer: unknown}
+         *   | null}
          */
         this.pending = null;
         this.offer = { text: WORDS.undo, act: () => this.undo() };

@@ -37,13 +37,15 @@ const WAIT_MS = 300;
 export class Drafts {
     /**
      * @param {import('../shell/model.js').Model} model
-     * @param {(command: import('../shell/protocol.js').Command) =>
-     *   Promise<import('../shell/protocol.js').Reply>} send
+     * @param
+     *   {(command: import('../shell/protocol.js').Command) => Promise<import('../shell/protocol.js').Reply>}
+     *   send
      * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void,
-     *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes, before:
-     *   string) => void, setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer:
-     *   any) => void}} host `orphaned`: what was typed into a draft that cannot be made again;
-     *   `received`: a change that came from the server, made of the text that stood here before
+     *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes,
+     *   before: string) => void, setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} host `orphaned`: what was typed into a draft that cannot
+     *   be made again; `received`: a change that came from the server, made of the text that stood
+     *   here before
      */
     constructor(model, send, host) {
         this.model = model;
@@ -148,7 +150,8 @@ export class Drafts {
 
     /**
      * Makes a draft, or changes one.
-     * @param {Draft} draft @param {string | null} [after] where a new one is to stand
+     * @param {Draft} draft
+     * @param {string | null} [after] where a new one is to stand
      * @param {Typed} [typed] how its editor changed it; another's text may have come that the
      *   editor does not show yet
      */

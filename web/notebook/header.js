@@ -17,8 +17,8 @@ import { Menu } from '../ui/menu.js';
 import { Avatars } from '../presence/avatars.js';
 
 /**
- * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables:
- *   () => void, onPalette: () => void, onRestart: () => void}} props
+ * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void,
+ *   onVariables: () => void, onPalette: () => void, onRestart: () => void}} props
  */
 export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
     const { model, scope } = page;

@@ -22,8 +22,13 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').Event} Event */
 /** @typedef {import('../shell/protocol.js').Reply} Reply */
 /**
- * @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the
- *   server that we spoke to is no more; `left`: the notebook was renamed or deleted
+ * @typedef {'connecting'
+ *   | 'open'
+ *   | 'waiting'
+ *   | 'ended'
+ *   | 'gone'
+ *   | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was
+ *     renamed or deleted
  */
 /**
  * @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}}
@@ -38,8 +43,8 @@ import { WORDS } from '../shell/words.js';
  * @property {() => void} ifDue paints what is not painted yet
  * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we
  *   stand
- * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) =>
- *   Promise<boolean>} ask
+ * @property {(question: {title: string, why: string, act: string,
+ *   isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember for this tab, across reloads
  * @property {() => string | null} [called] what the user wants to be called

@@ -9,8 +9,8 @@ import { nodesOfText } from './styled-text.js';
 /** @typedef {import('../shell/protocol.js').RunError} RunError */
 /** @typedef {import('../text/traceback.js').Place} Place */
 /**
- * @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) |
- *   null}} FailureProps `count`: the number of the cell that failed
+ * @typedef {{error: RunError, count: number | null, goTo: ((cell: number,
+ *   line: number) => void) | null}} FailureProps `count`: the number of the cell that failed
  */
 
 /** @extends {Component<FailureProps, {showsAll: boolean}>} */

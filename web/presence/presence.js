@@ -66,8 +66,8 @@ export class Presence {
     /**
      * @param {import('../notebook/page.js').Page} page
      * @param {import('../notebook/page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
-     *   void}} time
+     * @param {{setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} time
      */
     constructor(page, host, time) {
         this.page = page;

@@ -14,8 +14,9 @@ import { show } from '../ui/dialog.js';
  * @typedef {{page: import('../notebook/page.js').Page, done: (answer: null) => void}} ShareProps
  */
 /**
- * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null, isCopied:
- *   boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}} ShareState
+ * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null,
+ *   isCopied: boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}}
+ *   ShareState
  */
 
 /** @param {import('../notebook/page.js').Page} page */

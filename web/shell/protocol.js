@@ -6,12 +6,20 @@
 
 /** @typedef {{state: string} | {run: string}} Base What a run is run against. */
 /**
- * @typedef {'freezing' | 'memory' | 'disk' | 'replay' | 'deleted'} Living Where a state can be run
- *   from.
+ * @typedef {'freezing'
+ *   | 'memory'
+ *   | 'disk'
+ *   | 'replay'
+ *   | 'deleted'} Living Where a state can be run from.
  */
 /**
- * @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed' | 'imported'}
- *   RunStatus `imported`: its outputs came in a file
+ * @typedef {'queued'
+ *   | 'running'
+ *   | 'ok'
+ *   | 'error'
+ *   | 'interrupted'
+ *   | 'crashed'
+ *   | 'imported'} RunStatus `imported`: its outputs came in a file
  */
 /** @typedef {{ename: string, evalue: string, traceback: string[]}} RunError */
 /** @typedef {{text: string, password: boolean}} Prompt */
@@ -22,12 +30,14 @@
  *   not hold.
  */
 /**
- * @typedef {{now: 'idle'} | {now: 'waiting'} | {now: 'writing', percent: number} | {now: 'failed',
- *   why: string}} Saving
+ * @typedef {{now: 'idle'}
+ *   | {now: 'waiting'}
+ *   | {now: 'writing', percent: number}
+ *   | {now: 'failed', why: string}} Saving
  */
 /**
- * @typedef {{by: 'checkpoint', missing: Missing[]} | {by: 'replay'}} Revival How a process came to
- *   be, if not by running its cell.
+ * @typedef {{by: 'checkpoint', missing: Missing[]}
+ *   | {by: 'replay'}} Revival How a process came to be, if not by running its cell.
  */
 /**
  * @typedef {{what: string, why: string, how: string}} Trouble Why what happens cannot be written to
@@ -63,8 +73,8 @@
  * @property {Saving} saving
  * @property {Revival | null} revival
  * @property {number | null} memory_bytes what its process holds for itself alone
- * @property {Changes | null} changes what its cell did to the variables; null while that is not
- *   known
+ * @property {Changes
+ *   | null} changes what its cell did to the variables; null while that is not known
  * @property {true} [partial] its cell failed: it holds what the cell had set until then
  */
 
@@ -73,15 +83,16 @@
  *   sorted; `more` are not named.
  */
 /**
- * @typedef {{id: string, name: string | null, scope: Scope, state: string,
- *   caret?: Caret | null}} Person Somebody who looks at the notebook: one tab.
+ * @typedef {{id: string, name: string | null, scope: Scope, state: string, caret?: Caret | null}}
+ *   Person Somebody who looks at the notebook: one tab.
  */
 
 /**
- * @typedef {{output_type: 'stream', name: 'stdout' | 'stderr', text: string} | {output_type:
- *   'display_data', data: MimeBundle, metadata: MimeBundle, display_id?: string} | {output_type:
- *   'execute_result', data: MimeBundle, metadata: MimeBundle, execution_count: number} |
- *   ({output_type: 'error'} & RunError)} Output
+ * @typedef {{output_type: 'stream', name: 'stdout' | 'stderr', text: string}
+ *   | {output_type: 'display_data', data: MimeBundle, metadata: MimeBundle, display_id?: string}
+ *   | {output_type: 'execute_result', data: MimeBundle, metadata: MimeBundle,
+ *     execution_count: number}
+ *   | ({output_type: 'error'} & RunError)} Output
  */
 
 /**
@@ -102,9 +113,9 @@
  */
 
 /**
- * @typedef {{id: string, on: string, before?: string | null, kind: 'code' | 'markdown', source:
- *   string, version?: number}} Draft It stands above the cell of the child `before` of its state;
- *   without one, at the end of the line to its state. The server counts its versions.
+ * @typedef {{id: string, on: string, before?: string | null, kind: 'code' | 'markdown',
+ *   source: string, version?: number}} Draft It stands above the cell of the child `before` of its
+ *   state; without one, at the end of the line to its state. The server counts its versions.
  */
 /**
  * @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null,
@@ -136,8 +147,8 @@
  *   nulls?: number}} Stats
  */
 /**
- * @typedef {({kind: 'array', shape: number[], dtype: string} & Stats) | {kind: 'frame', rows:
- *   number, columns: Column[], more: number}} Summary
+ * @typedef {({kind: 'array', shape: number[], dtype: string} & Stats)
+ *   | {kind: 'frame', rows: number, columns: Column[], more: number}} Summary
  */
 /**
  * @typedef {{name: string, dtype: string, fingerprint: string | null, sampled?: boolean} & Stats}
@@ -146,54 +157,80 @@
 /** @typedef {{text: string, kind: string, signature: string | null}} Completion */
 /** @typedef {{parameters: string[], returns: string | null, active: number | null}} Signature */
 /**
- * @typedef {{name: string, type: string, repr: string | null, signature: Signature | null, doc:
- *   string | null, place: string | null}} Inspection
+ * @typedef {{name: string, type: string, repr: string | null, signature: Signature | null,
+ *   doc: string | null, place: string | null}} Inspection
  */
 
 /**
- * @typedef {{event: 'run_added', run: Run} | {event: 'run_started', exec_id: string, on: Base,
- *   started_at: number} | {event: 'output_added', exec_id: string, output: Output} | {event:
- *   'outputs_cleared', exec_id: string, wait: boolean} | {event: 'display_updated', exec_id:
- *   string, display_id: string, data: MimeBundle, metadata: MimeBundle} | {event: 'prompt_changed',
- *   exec_id: string, prompt: Prompt | null} | {event: 'run_warned', exec_id: string, warning:
- *   string} | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null,
- *   duration_ms: number | null, state: string | null} | {event: 'keepable_changed', exec_id:
- *   string, keepable: boolean} | {event: 'state_added', state: State} | {event: 'state_changed',
- *   state: State} | {event: 'removed', states: string[], runs: string[]} | {event:
- *   'drafts_changed', on: string, removed: string[], put: PlacedDraft[]} |
- *   {event: 'saving_changed', state: string, saving: Saving} | {event: 'memory_measured', state:
- *   string, memory_bytes: number} | {event: 'replaying', state: string, done: number, total:
- *   number} | {event: 'memory_measured', state: string, memory_bytes: number} | {event:
- *   'state_saved', state: string} | {event: 'trouble_changed', trouble: Trouble | null} | {event:
- *   'changes_found', state: string, changes: Changes} | {event: 'people_changed', people: Person[]}
- *   | {event: 'task_saved', checkpoint: object} | {event: 'reset', notebook: Snapshot}} Event
+ * @typedef {{event: 'run_added', run: Run}
+ *   | {event: 'run_started', exec_id: string, on: Base, started_at: number}
+ *   | {event: 'output_added', exec_id: string, output: Output}
+ *   | {event: 'outputs_cleared', exec_id: string, wait: boolean}
+ *   | {event: 'display_updated', exec_id: string, display_id: string, data: MimeBundle,
+ *     metadata: MimeBundle}
+ *   | {event: 'prompt_changed', exec_id: string, prompt: Prompt | null}
+ *   | {event: 'run_warned', exec_id: string, warning: string}
+ *   | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null,
+ *     duration_ms: number | null, state: string | null}
+ *   | {event: 'keepable_changed', exec_id: string, keepable: boolean}
+ *   | {event: 'state_added', state: State}
+ *   | {event: 'state_changed', state: State}
+ *   | {event: 'removed', states: string[], runs: string[]}
+ *   | {event: 'drafts_changed', on: string, removed: string[], put: PlacedDraft[]}
+ *   | {event: 'saving_changed', state: string, saving: Saving}
+ *   | {event: 'memory_measured', state: string, memory_bytes: number}
+ *   | {event: 'replaying', state: string, done: number, total: number}
+ *   | {event: 'memory_measured', state: string, memory_bytes: number}
+ *   | {event: 'state_saved', state: string}
+ *   | {event: 'trouble_changed', trouble: Trouble | null}
+ *   | {event: 'changes_found', state: string, changes: Changes}
+ *   | {event: 'people_changed', people: Person[]}
+ *   | {event: 'task_saved', checkpoint: object}
+ *   | {event: 'reset', notebook: Snapshot}} Event
  */
 
 /**
- * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?:
- *   {state: string, tip: string}, replay?: boolean, on_error?: 'discard' | 'keep'} | {do:
- *   'keep_partial', exec_id: string} | {do: 'interrupt', exec_id: string} | {do: 'answer_input',
- *   exec_id: string, text: string} | {do: 'put_draft', draft: Draft, after?: string | null,
- *   in_place?: boolean, base?: number, update?: TextUpdate} | {do: 'delete_draft', draft: string} | {do: 'put_prose',
- *   state: string, prose: string[]} | {do: 'label', state: string, label: string | null} | {do:
- *   'delete_state', state: string, subtree?: boolean} | {do: 'drop_attempt', exec_id: string} |
- *   {do: 'reset'} | {do: 'pin', state: string, pinned: boolean} | {do: 'fork_anyway', state:
- *   string, anyway: boolean} | {do: 'checkpoint', state: string} | {do: 'replay', state: string} |
- *   {do: 'trust'} | {do: 'save_task', task_id: string} | {do: 'look_at_variables', state: string} |
- *   {do: 'digest', state: string} | {do: 'complete', state: string, code: string, cursor: number} |
- *   {do: 'inspect', state: string, code: string, cursor: number} | {do: 'stand', state: string,
- *   name?: string | null, caret?: Caret | null}} Command Cursors count Unicode code points.
+ * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string,
+ *     instead_of?: {state: string, tip: string}, replay?: boolean, on_error?: 'discard' | 'keep'}
+ *   | {do: 'keep_partial', exec_id: string}
+ *   | {do: 'interrupt', exec_id: string}
+ *   | {do: 'answer_input', exec_id: string, text: string}
+ *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean, base?: number,
+ *     update?: TextUpdate}
+ *   | {do: 'delete_draft', draft: string}
+ *   | {do: 'put_prose', state: string, prose: string[]}
+ *   | {do: 'label', state: string, label: string | null}
+ *   | {do: 'delete_state', state: string, subtree?: boolean}
+ *   | {do: 'drop_attempt', exec_id: string}
+ *   | {do: 'reset'}
+ *   | {do: 'pin', state: string, pinned: boolean}
+ *   | {do: 'fork_anyway', state: string, anyway: boolean}
+ *   | {do: 'checkpoint', state: string}
+ *   | {do: 'replay', state: string}
+ *   | {do: 'trust'}
+ *   | {do: 'save_task', task_id: string}
+ *   | {do: 'look_at_variables', state: string}
+ *   | {do: 'digest', state: string}
+ *   | {do: 'complete', state: string, code: string, cursor: number}
+ *   | {do: 'inspect', state: string, code: string, cursor: number}
+ *   | {do: 'stand', state: string, name?: string | null, caret?: Caret | null}} Command Cursors
+ *     count Unicode code points.
  */
 
 /**
- * @typedef {{kind: 'done'} | {kind: 'ended', exec_id: string, status: RunStatus, state: string |
- *   null, state_name: string | null, error: RunError | null, keepable?: boolean} | {kind:
- *   'checkpointed', checkpoint: Checkpoint} | {kind: 'task_saved', checkpoint: object} | {kind:
- *   'trusted', count: number} | {kind: 'interrupted', interrupted: boolean} | {kind: 'variables',
- *   variables: Variable[]} | {kind: 'digested', digests: object} | {kind: 'completions', from:
- *   number, to: number, items: Completion[]} | {kind: 'inspected', object: Inspection | null} |
- *   {kind: 'standing', id: string} | {kind: 'refused', code: string, what: string, why: string,
- *   how: string}} Reply
+ * @typedef {{kind: 'done'}
+ *   | {kind: 'ended', exec_id: string, status: RunStatus, state: string | null,
+ *     state_name: string | null, error: RunError | null, keepable?: boolean}
+ *   | {kind: 'checkpointed', checkpoint: Checkpoint}
+ *   | {kind: 'task_saved', checkpoint: object}
+ *   | {kind: 'trusted', count: number}
+ *   | {kind: 'interrupted', interrupted: boolean}
+ *   | {kind: 'variables', variables: Variable[]}
+ *   | {kind: 'digested', digests: object}
+ *   | {kind: 'completions', from: number, to: number, items: Completion[]}
+ *   | {kind: 'inspected', object: Inspection | null}
+ *   | {kind: 'standing', id: string}
+ *   | {kind: 'refused', code: string, what: string, why: string, how: string}} Reply
  */
 
 /** The id of the state from which every notebook grows. */
