@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { openBrowser, startServer } from './browser.mjs';
+import { IN_FULL, openBrowser, startServer } from './browser.mjs';
 import { branches, kept, TROUBLE } from './fixture.mjs';
 import { afternoon, short } from './graph-fixture.mjs';
 import { start } from './mock.mjs';
@@ -574,14 +574,12 @@ test('notebooks, files, and what is said at the door', real, async (t) => {
 });
 
 const THEMES = ['light', 'dark'];
-/** `tests/run nightly` examines every state in both themes; otherwise they take turns. */
-const inAll = Boolean(process.env.RATOON_TEST_ALL);
 let examined = 0;
 
-/** Fails on any violation. */
+/** Fails on any violation. The nightly run examines every state in both themes; otherwise they take turns. */
 async function examine(page, what = '', stays = false) {
     examined += 1;
-    for (const colorScheme of inAll ? THEMES : [THEMES[examined % THEMES.length]]) {
+    for (const colorScheme of IN_FULL ? THEMES : [THEMES[examined % THEMES.length]]) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         // What comes into sight late is at its end of the way now; what the pointer is on may look otherwise.
         if (!stays) await page.mouse.move(0, 0);

@@ -19,6 +19,9 @@ const FLAGS = [
     '--site-per-process',
 ];
 
+/** `tests/run nightly` tries everywhere what is otherwise tried in a few places. */
+export const IN_FULL = Boolean(process.env.RATOON_TEST_ALL);
+
 /** How long a step waits for what it expects to see, in milliseconds: long, for machines that are busy. */
 export const PATIENCE = 60_000;
 

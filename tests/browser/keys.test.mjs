@@ -1,6 +1,7 @@
 // Where the keys go: the focus after every gesture, and what a keyboard can do without a mouse.
 
 import assert from 'node:assert/strict';
+import { UNDO_MS } from '../../web/notebook/deletion.js';
 import {
     choose,
     drafts,
@@ -186,9 +187,12 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
             !document.querySelector('.row[data-going]'),
     );
     // Without that it is gone when the moment is over.
+    await page.clock.install();
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
     await choose(0, 'Delete this attempt');
+    await page.waitForSelector('.row[data-going]');
+    await page.clock.fastForward(UNDO_MS);
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
 });
 

@@ -353,10 +353,13 @@ test('a viewer has no control that does not work', async () => {
     const at = guest.url();
     const palette = async () => {
         // Whatever the entry before has opened is closed, and where it led to left.
-        await guest.goto('about:blank');
-        await guest.goto(at);
-        await ran(1, guest);
-        await allParts(guest);
+        await guest.keyboard.press('Escape');
+        if (guest.url() !== at) {
+            await guest.goto('about:blank');
+            await guest.goto(at);
+            await ran(1, guest);
+            await allParts(guest);
+        }
         await guest.locator('.cell').first().focus();
         await guest.keyboard.press('F1');
         await guest.locator('#commands').waitFor();
