@@ -191,7 +191,7 @@ ALLOWED = (
         ("count again",),
     ),
     # -- more is told
-    # -------------------------------------------------------------------------------------------------
+    # -----------------------------------------------------------------------------------------------
     Allowed(
         "the item in outputs of a failed cell, as nbformat has it", "item error", when=only_here
     ),
@@ -204,7 +204,7 @@ ALLOWED = (
     ),
     Allowed("tracebacks are IPython's", "traceback's colours", when=are(False, True)),
     # -- states
-    # -------------------------------------------------------------------------------------------------------
+    # -----------------------------------------------------------------------------------------------
     Allowed(
         "a state keeps its id when its name is bound again: what has lost the name is the "
         "root, whose id it is",
@@ -353,7 +353,7 @@ ALLOWED = (
         only_here,
     ),
     # -- errors
-    # -------------------------------------------------------------------------------------------------------
+    # -----------------------------------------------------------------------------------------------
     Allowed(
         "the file in the text of a SyntaxError is IPython's name for the cell",
         "error.evalue",
@@ -588,7 +588,7 @@ ALLOWED = (
         ),
     ),
     # -- digests
-    # ------------------------------------------------------------------------------------------------------
+    # -----------------------------------------------------------------------------------------------
     Allowed(
         "a value that cannot be read has a digest that no other state has",
         "hashes.v",

@@ -1,4 +1,5 @@
-// The graph in a real browser: against the stand-in, which can hold any notebook, and, where a binary is named, against it.
+// The graph in a real browser: against the stand-in, which can hold any notebook, and, where a
+// binary is named, against it.
 
 import assert from 'node:assert/strict';
 import { UNDO_MS } from '../../web/notebook/deletion.js';

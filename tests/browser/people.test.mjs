@@ -1,5 +1,6 @@
-// Two people at one notebook: each sees the other's outputs and where they stand, both type into one draft; links are made
-// and revoked; what is deleted can be taken back. With SHOTS=DIR, screenshots are left there.
+// Two people at one notebook: each sees the other's outputs and where they stand, both type into
+// one draft; links are made and revoked; what is deleted can be taken back. With SHOTS=DIR,
+// screenshots are left there.
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -499,7 +500,8 @@ test('who opens a link sees the state it leads to, however late what stands abov
 }, async () => {
     await run('from IPython.display import HTML\nHTML("<p style=\'height:900px\'>tall</p>")');
     await ran(1);
-    // By keys: Chromium may give a click just after the page was scrolled to the frame that was there before.
+    // By keys: Chromium may give a click just after the page was scrolled to the frame that was
+    // there before.
     await page.keyboard.insertText('print("the end of the link")');
     await page.keyboard.press('Shift+Enter');
     await ran(2);

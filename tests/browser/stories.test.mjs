@@ -183,7 +183,8 @@ test('the README’s way to a branch without a mouse', async () => {
     await page.keyboard.press('Shift+Enter');
     await prints('40');
     assert.deepEqual(await rows(), ['Start', 'price = 10', 'print(price * 3)', 'print(price * 4)']);
-    // From the branch that has grown, as one stands there after the sixty seconds, it leads to the next.
+    // From the branch that has grown, as one stands there after the sixty seconds, it leads to the
+    // next.
     await ran(2);
     await lead();
     await focused([1, 'editor']);
@@ -526,7 +527,10 @@ async function grow(from, name, count) {
     return state;
 }
 
-/** How long the lines are that `grow` makes: a thousand states in all in the nightly run, three hundred otherwise. */
+/**
+ * How long the lines are that `grow` makes: a thousand states in all in the nightly run, three
+ * hundred otherwise.
+ */
 const LINES = IN_FULL ? { stem: 400, branches: [200, 200, 198] } : { stem: 208, branches: [30, 30, 30] };
 const STATES = LINES.stem + LINES.branches.reduce((sum, one) => sum + one) + 2;
 
@@ -603,7 +607,8 @@ testWithoutPage(
             /SIGSEGV.*Only the process of this cell ended/s,
         );
         await shot('crash-1-of-a-cell', tab);
-        // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
+        // A checkpoint is made when nobody waits; killed before that, the cells would have to run
+        // again.
         await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
         await servers[0].kill();
         await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();
