@@ -134,7 +134,7 @@ testWithoutPage('the keyboard walks the tree, stands, continues, opens the card 
     await one.getByRole('menu').waitFor();
     assert.deepEqual(
         (await texts('.graph-menu [role="menuitem"]', one))
-            .map((text) => text.replace(/Stands here.*/, ''))
+            .map((text) => text.replace(/Goes to this state.*/, ''))
             .slice(0, 2),
         ['Continue here', 'Label…'],
     );

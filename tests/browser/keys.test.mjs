@@ -64,7 +64,7 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
     await page.keyboard.insertText('y = 2');
     await page.waitForSelector('.input-prompt');
     await page.waitForFunction(() =>
-        document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'),
+        document.querySelector('.notice')?.textContent.includes('A cell asks for input: Who?'),
     );
     assert.deepEqual(await focus(), [1, 'editor']);
     await page.getByRole('button', { name: 'Answer' }).click();
