@@ -428,6 +428,36 @@ test('where we stand is told a moment after we went there, once for all steps, a
     assert.equal(sent.length, 2);
 });
 
+test('a caret is told with the position, and those of others are shown where they are', async (t) => {
+    const { page, sent, answers, ring } = open(t);
+    const shown = [];
+    page.onEvent({
+        event: 'drafts_changed',
+        on: 'c',
+        removed: [],
+        put: [{ draft: { id: 'd1', on: 'c', kind: 'code', source: 'abc', version: 3 }, after: null }],
+    });
+    page.onEditor('d1', {
+        receive: () => {},
+        showCarets: (carets) => shown.push(carets.map(({ called, anchor, head }) => [called, anchor, head])),
+        selection: { anchor: 1, head: 2 },
+    });
+    page.presence.onCaret('d1');
+    await ring(200);
+    assert.deepEqual(sent.at(-1).caret, { draft: 'd1', version: 3, anchor: 1, head: 2 });
+    answers.at(-1)({ kind: 'standing', id: 'v7' });
+    await settle();
+    const caret = { draft: 'd1', version: 3, anchor: 3, head: 3 };
+    const others = ['v7', 'v8'].map((id) => ({ id, name: id, scope: 'run', state: 'c', caret }));
+    page.onEvent({ event: 'people_changed', people: others });
+    assert.deepEqual(shown.at(-1), [['v8', 3, 3]]);
+    page.presence.onCaret(null);
+    await ring(200);
+    assert.equal('caret' in sent.at(-1), false);
+    page.onEvent({ event: 'people_changed', people: others.slice(0, 1) });
+    assert.deepEqual(shown.at(-1), []);
+});
+
 test('a state is deleted when the moment in which it can be taken back is over', async (t) => {
     const { page, sent, answers, ring, timers } = open(t);
     assert.deepEqual([subtreeOf(page.model, 'a'), countBelow(page.model, 'a')], [['a', 'b', 'd', 'c'], 3]);

@@ -190,6 +190,7 @@ export class Page {
         if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
         if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
         this.model.fold(event);
+        if (event.event === 'people_changed') this.showCarets();
         if (
             event.event === 'run_added' &&
             this.requestedRuns.get(event.run.draft ?? '') === event.run.exec_id
