@@ -17,7 +17,7 @@ import { saveNow } from '../notebook/save-now.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
-/** @typedef {import('../commands/commands.js').Place} Place */
+/** @typedef {import('../commands/commands.js').Target} Target */
 
 export class CellCommands {
     /** @param {import('./cell-controller.js').CellController} controller */
@@ -65,7 +65,7 @@ export class CellCommands {
         return this.keys.isWaiting;
     }
 
-    /** The cell that has the focus, or had it last. @returns {Place} */
+    /** The cell that has the focus, or had it last. @returns {Target} */
     target() {
         const key =
             document.activeElement?.closest('.cell')?.getAttribute('data-cell') ??

@@ -1,6 +1,5 @@
 // @ts-check
-// What the buttons and menus of the page do, for the palette: whoever knows the name of something
-// finds it there, too.
+// The page's buttons and menus as palette entries, so that they can be found by name.
 
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';
@@ -13,7 +12,7 @@ import { withPart } from '../shell/lazy-parts.js';
 import { availableActions } from '../ui/menu.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('./commands.js').Place} Place */
+/** @typedef {import('./commands.js').Target} Target */
 /** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
 
 const { also } = EDITOR_WORDS;
@@ -63,7 +62,7 @@ export function header(does) {
 /**
  * The actions of the target cell and of its state, or else of the current state.
  * @param {Gestures} does
- * @returns {(at: Place) => Entry[]}
+ * @returns {(at: Target) => Entry[]}
  */
 export const cellMenus =
     (does) =>

@@ -25,7 +25,7 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
  * @property {(code: string,
  *   cursor: number) => Promise<import('../shell/protocol.js').Inspection | null | undefined>}
  *   inspect undefined: no answer
- * @property {() => boolean} isQuick whether answers come fast enough to ask while somebody types
+ * @property {() => boolean} isQuick whether answers are fast enough to request them while typing
  */
 
 /** The typing pause before a request, in milliseconds. */

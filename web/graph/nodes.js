@@ -21,8 +21,8 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {number} level how many times its line branched off, from 1
  * @property {boolean} bud a failed attempt: nothing will ever grow from it
  * @property {string} name
- * @property {string} [lead] what stands before it in the same statement, where that says less than
- *   the name
+ * @property {string} [lead] the text before it in the same statement, where that says less than the
+ *   name
  * @property {State | null} state
  * @property {Run | null} run
  */

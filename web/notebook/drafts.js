@@ -12,7 +12,9 @@ import { changesBetween, changesSaid } from '../text/changes.js';
 import { newId } from '../text/format.js';
 import { SharedText } from './shared-text.js';
 
+/** @typedef {import('../shell/protocol.js').Command} Command */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
+/** @typedef {import('../shell/protocol.js').Reply} Reply */
 /** @typedef {import('../shell/protocol.js').PlacedDraft} PlacedDraft */
 /** @typedef {import('../shell/protocol.js').Caret} Caret */
 /** @typedef {{anchor: number, head: number}} Selection */
@@ -37,9 +39,7 @@ const WAIT_MS = 300;
 export class Drafts {
     /**
      * @param {import('../shell/model.js').Model} model
-     * @param
-     *   {(command: import('../shell/protocol.js').Command) => Promise<import('../shell/protocol.js').Reply>}
-     *   send
+     * @param {(command: Command) => Promise<Reply>} send
      * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void,
      *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes,
      *   before: string) => void, setTimer: (what: () => void, ms: number) => unknown,

@@ -27,8 +27,8 @@ import { WORDS } from '../shell/words.js';
  *   | 'waiting'
  *   | 'ended'
  *   | 'gone'
- *   | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was
- *     renamed or deleted
+ *   | 'left'} Connection `gone`: the server was restarted and does not know this browser; `left`:
+ *     the notebook was renamed or deleted
  */
 /**
  * @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}}
@@ -36,18 +36,18 @@ import { WORDS } from '../shell/words.js';
  */
 
 /**
- * @typedef {object} Host What the page needs from the browser.
+ * @typedef {object} Host What the page needs from its host, the browser.
  * @property {(command: Command) => Promise<Reply>} send
- * @property {() => void} changed something has to be painted
- * @property {() => void} now paints it before the next key is pressed
- * @property {() => void} ifDue paints what is not painted yet
- * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we
- *   stand
+ * @property {() => void} changed requests a paint
+ * @property {() => void} now paints before the next key press is handled
+ * @property {() => void} ifDue paints if a paint is pending
+ * @property {(id: string, replace: boolean) => void} setAddress updates the address bar
  * @property {(question: {title: string, why: string, act: string,
  *   isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
- * @property {(key: string, value: any) => void} remember for this tab, across reloads
- * @property {() => string | null} [called] what the user wants to be called
+ * @property {(key: string, value: any) => void} remember stores a value for this tab, across
+ *   reloads
+ * @property {() => string | null} [called] the user's display name
  */
 
 /**
@@ -458,7 +458,7 @@ export class Page {
     }
 
     /**
-     * An editor is there, or no longer.
+     * An editor was created or destroyed.
      * @param {string} draft
      * @param {DraftEditor | null} editor
      */

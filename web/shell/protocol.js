@@ -62,11 +62,11 @@
  * @property {number} exec_count
  * @property {number} created_at milliseconds since the Unix epoch
  * @property {string | null} label
- * @property {string[]} prose markdown that stands before its code
+ * @property {string[]} prose Markdown above its code
  * @property {string[]} warnings what of it does not survive a branch
  * @property {boolean} forks whether a process of it may be forked; else branches come from its
  *   checkpoint
- * @property {boolean} [fork_anyway] whether it is forked all the same, as somebody has decided
+ * @property {boolean} [fork_anyway] whether a user decided to fork it anyway
  * @property {boolean} pinned
  * @property {Living} living
  * @property {Checkpoint | null} checkpoint
@@ -84,7 +84,7 @@
  */
 /**
  * @typedef {{id: string, name: string | null, scope: Scope, state: string, caret?: Caret | null}}
- *   Person Somebody who looks at the notebook: one tab.
+ *   Person A viewer of the notebook: one tab.
  */
 
 /**
@@ -114,8 +114,8 @@
 
 /**
  * @typedef {{id: string, on: string, before?: string | null, kind: 'code' | 'markdown',
- *   source: string, version?: number}} Draft It stands above the cell of the child `before` of its
- *   state; without one, at the end of the line to its state. The server counts its versions.
+ *   source: string, version?: number}} Draft It is shown above the cell of the child `before` of
+ *   its state; without one, at the end of the line to its state. The server counts its versions.
  */
 /**
  * @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null,
