@@ -3,8 +3,8 @@
 
 /** @typedef {{cell: number, line: number} | null} Location `cell`: its number, the n of `In[n]` */
 /**
- * @typedef {{place: Location, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else it
- *   is a word between two errors; `rest`: what its first line says after the place; `text`: its
+ * @typedef {{place: Location, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else
+ *   it is a word between two errors; `rest`: what its first line says after the place; `text`: its
  *   other lines, or all of them
  */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */
