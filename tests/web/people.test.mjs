@@ -174,7 +174,7 @@ class Client {
         this.model = new Model();
         this.model.load({ name: 'n', states: [], runs: [], drafts: [], trouble: null, people: [] });
         this.drafts = new Drafts(this.model, (command) => this.up(command), {
-            changed: () => {},
+            requestPaint: () => {},
             refused: (reply) => assert.notEqual(reply.kind, 'refused'),
             orphaned: () => assert.fail('no draft is lost'),
             setTimer: (what, ms) => {
@@ -349,13 +349,13 @@ function open(t, running = false) {
     t.mock.method(globalThis, 'setTimeout', (what, ms) => timers.push({ what, ms }));
     const page = new Page(new Model(), {
         send: (command) => (sent.push(command), new Promise((answer) => answers.push(answer))),
-        changed: () => {},
-        now: () => {},
-        ifDue: () => {},
+        requestPaint: () => {},
+        paintNow: () => {},
+        paintIfDue: () => {},
         setAddress: () => {},
         recall: () => undefined,
         remember: () => {},
-        called: () => you.called,
+        displayName: () => you.called,
         ask: (question) => (questions.push(question), new Promise((answer) => decisions.push(answer))),
     });
     page.onScope('owner');

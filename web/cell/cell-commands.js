@@ -59,7 +59,7 @@ export class CellCommands {
         const at = { view };
         for (const entry of this.keys.press(mode, keyNamesOf(event), performance.now(), at)) {
             // Commands act on current cells, so paint pending changes first.
-            if (mode === 'cell') this.page.host.ifDue();
+            if (mode === 'cell') this.page.host.paintIfDue();
             if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
         }
         return this.keys.isWaiting;

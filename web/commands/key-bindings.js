@@ -494,7 +494,7 @@ function whole(does) {
             id: 'all.theme',
             title: WORDS.theme,
             words: WORDS.also.theme,
-            act: () => (nextTheme(), page.host.changed()),
+            act: () => (nextTheme(), page.host.requestPaint()),
         },
         {
             id: 'all.restart',

@@ -27,7 +27,7 @@ export const goTo = ({ page }, node) => page.goTo(node.id);
 export function continueFrom({ page, controller }, node) {
     page.goTo(node.id);
     if (!page.mayRun || !canGrow(node)) return;
-    page.host.now();
+    page.host.paintNow();
     controller.focusFresh();
 }
 

@@ -71,7 +71,7 @@ export class Deletion {
         this.commit();
         this.pendingIds = new Set([...this.pendingIds, ...ids]);
         this.pending = { command, stood, timer: this.time.setTimer(() => this.commit(), UNDO_MS) };
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {string[]} ids */
@@ -96,7 +96,7 @@ export class Deletion {
         this.pendingIds = new Set();
         if (pending.stood) this.page.goTo(pending.stood, true);
         this.#dismissOffer();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** Sends the pending deletion: its undo expired, or the page is closing. */
@@ -112,7 +112,7 @@ export class Deletion {
         this.pendingIds = new Set([...this.pendingIds].filter((id) => !ids.includes(id)));
         const isGone = reply.kind === 'refused' && reply.code === 'not_found';
         if (!isGone) this.page.reportRefusal(reply);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     #dismissOffer() {

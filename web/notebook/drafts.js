@@ -40,7 +40,8 @@ export class Drafts {
     /**
      * @param {import('../shell/model.js').Model} model
      * @param {(command: Command) => Promise<Reply>} send
-     * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void,
+     * @param {{requestPaint: () => void,
+     *   refused: (reply: import('../shell/protocol.js').Reply) => void,
      *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes,
      *   before: string) => void, setTimer: (what: () => void, ms: number) => unknown,
      *   clearTimer: (timer: any) => void}} host `orphaned`: what was typed into a draft that cannot
@@ -166,7 +167,7 @@ export class Drafts {
         text.edit(shown === text.text ? changes : changes.map(changesBetween(shown, text.text), true));
         local.draft = { ...draft, source: text.text };
         this.#send(local);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
@@ -229,7 +230,7 @@ export class Drafts {
             local.sending -= 1;
             if (this.local.get(id) === local) this.#answered(local, reply, message);
             this.#caughtUp();
-            this.host.changed();
+            this.host.requestPaint();
         });
     }
 
@@ -457,7 +458,7 @@ export class Drafts {
                 this.host.refused(reply);
             });
         }
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** It has become a state: there is nothing left to send. @param {string} id */

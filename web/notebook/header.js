@@ -81,7 +81,7 @@ function Status({ page }) {
  * @returns {import('../ui/menu.js').Action[]}
  */
 const moreOf = (page, onPalette, onRestart) => [
-    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.changed()) },
+    { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.requestPaint()) },
     { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
     ...downloadsOf(page),

@@ -38,16 +38,16 @@ import { WORDS } from '../shell/words.js';
 /**
  * @typedef {object} Host What the page needs from its host, the browser.
  * @property {(command: Command) => Promise<Reply>} send
- * @property {() => void} changed requests a paint
- * @property {() => void} now paints before the next key press is handled
- * @property {() => void} ifDue paints if a paint is pending
+ * @property {() => void} requestPaint requests a paint
+ * @property {() => void} paintNow paints before the next key press is handled
+ * @property {() => void} paintIfDue paints if a paint is pending
  * @property {(id: string, replace: boolean) => void} setAddress updates the address bar
  * @property {(question: {title: string, why: string, act: string,
  *   isBad?: boolean}) => Promise<boolean>} ask
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember stores a value for this tab, across
  *   reloads
- * @property {() => string | null} [called] the user's display name
+ * @property {() => string | null} [displayName] the user's display name
  */
 
 /**
@@ -105,7 +105,7 @@ export class Page {
         this.drafts = new Drafts(model, host.send, {
             ...time,
             received: (id, changes, before) => this.draftEditors.get(id)?.receive(changes, before),
-            changed: host.changed,
+            requestPaint: host.requestPaint,
             refused,
             orphaned: (draft) => keepOrphanedDraft(this, draft),
         });
@@ -180,7 +180,7 @@ export class Page {
     /** @param {Event} event */
     onEvent(event) {
         for (const one of this.completions.add(event)) this.#apply(one);
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Event} event */
@@ -210,14 +210,14 @@ export class Page {
     /** @param {import('../shell/protocol.js').Scope} scope */
     onScope(scope) {
         this.scope = scope;
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Connection} connection */
     onConnection(connection) {
         this.connection = connection;
         if (connection === 'open') this.presence.onConnected();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     // Position
@@ -250,7 +250,7 @@ export class Page {
         this.host.setAddress(this.comparison.address ?? attempt ?? state, replace);
         this.variables.onPageMoved();
         this.presence.onMoved();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /**
@@ -261,7 +261,7 @@ export class Page {
     #moveBehind(pair, isFirst) {
         if (isFirst || !this.#exists(this.here)) this.#here = pair.b;
         this.variables.onPageMoved();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     #exists = (/** @type {string} */ state) => this.model.states.has(state);
@@ -376,7 +376,7 @@ export class Page {
         if ('state' in command.on && this.pendingDeletion.has(command.on.state)) this.deletion.undo();
         this.ownRuns.set(command.exec_id, this.here);
         this.saveTabState();
-        this.host.changed();
+        this.host.requestPaint();
         // Drafts that the run builds on are sent first.
         const sent = this.drafts.allSent();
         if (sent) await sent;
@@ -419,7 +419,7 @@ export class Page {
     /** Stops a run; the second request kills its process. @param {string} exec_id */
     async stop(exec_id) {
         this.stoppingRuns.add(exec_id);
-        this.host.changed();
+        this.host.requestPaint();
         this.reportRefusal(await this.host.send({ do: 'interrupt', exec_id }));
     }
 
@@ -444,7 +444,7 @@ export class Page {
             if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
             else this.edits.set(cell.state.id, { text, run });
             this.saveTabState();
-            this.host.changed();
+            this.host.requestPaint();
         } else if (cell.kind === 'draft') {
             const last = this.drafts.lastOn(cell.draft.on);
             // The empty cell becomes an ordinary draft, and a new empty cell follows it.
@@ -490,7 +490,7 @@ export class Page {
     undoEdit(cell) {
         this.edits.delete(cell.state.id);
         this.saveTabState();
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /**
@@ -565,12 +565,12 @@ export class Page {
      */
     notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     dismissNotice() {
         this.notice = null;
-        this.host.changed();
+        this.host.requestPaint();
     }
 
     /** @param {Reply} reply */

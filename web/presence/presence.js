@@ -122,7 +122,7 @@ export class Presence {
 
     async #tell() {
         const { page } = this;
-        const name = this.host.called?.() || null;
+        const name = this.host.displayName?.() || null;
         const said = JSON.stringify([page.here, name, this.caretMoves]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
@@ -134,7 +134,7 @@ export class Presence {
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
             this.page.showCarets();
-            this.host.changed();
+            this.host.requestPaint();
         }
         if (reply.kind !== 'refused') this.onMoved();
     }
