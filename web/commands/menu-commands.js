@@ -4,7 +4,7 @@
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';
 import { HOME_WORDS } from '../home/home-words.js';
-import { PEOPLE_WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
 import { askName, forgetEverything, mayForget } from '../notebook/header.js';
@@ -30,7 +30,7 @@ export function header(does) {
         },
         {
             id: 'page.share',
-            title: PEOPLE_WORDS.shareCommand,
+            title: PRESENCE_WORDS.shareCommand,
             words: also.share,
             when: () => page.scope === 'owner',
             act: () => void withPart('share', page, ({ showShare }) => showShare(page)),
@@ -41,7 +41,7 @@ export function header(does) {
             words: also.download,
             act,
         })),
-        { id: 'page.name', title: PEOPLE_WORDS.yourName, act: () => void askName(page) },
+        { id: 'page.name', title: PRESENCE_WORDS.yourName, act: () => void askName(page) },
         {
             id: 'page.forget',
             title: WORDS.reset,

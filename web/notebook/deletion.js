@@ -2,7 +2,7 @@
 // Deletes states and failed attempts, with an undo: the command is sent only after the undo has
 // expired. No DOM; timers come from outside.
 
-import { PEOPLE_WORDS as WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 

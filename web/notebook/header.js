@@ -6,7 +6,7 @@ import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.j
 import { chosenTheme, nextTheme } from '../ui/theme.js';
 import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { PEOPLE_WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { WORDS } from '../shell/words.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
@@ -85,7 +85,7 @@ const moreOf = (page, onPalette, onRestart) => [
     { text: EDITOR_WORDS.palette, act: onPalette },
     { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
     ...downloadsOf(page),
-    { text: PEOPLE_WORDS.yourName, act: () => askName(page) },
+    { text: PRESENCE_WORDS.yourName, act: () => askName(page) },
     page.mayRun && { text: WORDS.restart, act: onRestart },
     mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
 ];
@@ -122,9 +122,9 @@ async function restoreForgotten(page) {
 /** @param {import('./page.js').Page} page */
 export async function askName(page) {
     const name = await ask({
-        title: PEOPLE_WORDS.nameAsk,
-        why: PEOPLE_WORDS.nameWhy,
-        act: PEOPLE_WORDS.nameDo,
+        title: PRESENCE_WORDS.nameAsk,
+        why: PRESENCE_WORDS.nameWhy,
+        act: PRESENCE_WORDS.nameDo,
         input: displayName() ?? '',
         longest: 40,
     });

@@ -2,7 +2,7 @@
 // The other people viewing the notebook, and telling them our position. Pure; timers come from
 // outside.
 
-import { PEOPLE_WORDS as WORDS } from './presence-words.js';
+import { PRESENCE_WORDS as WORDS } from './presence-words.js';
 
 /** @typedef {import('../shell/protocol.js').Person} Person */
 /**

@@ -5,7 +5,7 @@ import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
-import { PEOPLE_WORDS as WORDS } from '../presence/presence-words.js';
+import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 
