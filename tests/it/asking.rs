@@ -459,7 +459,7 @@ import hashlib, resource, sys, time, types
 native = types.ModuleType('ratoon_kernel._native')
 native.digest = lambda memory: hashlib.blake2b(memory).hexdigest()
 sys.modules['ratoon_kernel._native'] = native
-from ratoon_kernel import fingerprint
+from ratoon_kernel import adapters, fingerprint
 import numpy
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 def of(value): return fingerprint.fingerprint(value, time.process_time() + 60)

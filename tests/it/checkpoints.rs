@@ -308,7 +308,7 @@ fn a_long_history_is_not_written_anew_for_each_state() {
 fn plain_values_are_read_back_and_damaged_ones_do_nothing() {
     let server = TestServer::start();
     let code = r#"import sys, random, collections, datetime, decimal, pathlib, uuid
-values = sys.modules['ratoon_kernel.data_form']
+from ratoon_kernel import data_decoder, data_encoder, data_form
 held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b', bytearray(b'c'),
     (1, (2,)), {1}, frozenset('a'), 1j, ..., datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc),
     datetime.date(1, 2, 3), datetime.timedelta(-1, 5), decimal.Decimal('1.50'), uuid.UUID(int=7),
@@ -316,29 +316,29 @@ held = [1, -5, 2**40, -2**70, 1.5, float('inf'), True, None, 'é', '\udc80', b'b
     collections.deque([1], 3), collections.OrderedDict(b=1), collections.Counter('aab'),
     collections.defaultdict(list, {1: [2]}), {(1, 'a'): [None]},
     list(range(100)), [i / 3 for i in range(100)], list(map(str, range(100)))]
-encoder = values.Encoder(None)
+encoder = data_encoder.Encoder(None)
 text = bytes(encoder.encode(held).text)
-read = lambda data: values.Decoder(None, []).decode(data)
+read = lambda data: data_decoder.Decoder(None, []).decode(data)
 assert read(text) == held and list(map(type, read(text))) == list(map(type, held))
 loop = []; loop.append(loop); loop.append({'same': loop})
 back = read(bytes(encoder.encode(loop).text))
 assert back[0] is back and back[1]['same'] is back
 placed = read(bytes(encoder.encode([len, open]).text))
-assert all(isinstance(one, values.Placeholder) for one in placed)
+assert all(isinstance(one, data_form.Placeholder) for one in placed)
 chance, told = random.Random(1), collections.Counter()
 for _ in range(5000):
     damaged = bytearray(text)
     for _ in range(chance.choice([1, 1, 2, 5])):
         damaged[chance.randrange(len(damaged))] = chance.randrange(256)
     try: read(bytes(damaged)); told['read'] += 1
-    except values.Malformed: told['refused'] += 1
+    except data_form.Malformed: told['refused'] += 1
 # An index that costs nothing, and one value for all of it.
 index = b'\x81\xd4R\x16\x93\xa5range\xc0\x93\x00\xd3%s\x01'
 few, many = (index % n.to_bytes(8, 'big') for n in (1, 10**15))
 try:
     read(b'\x81\xd4R\x14\x93' + many + few + b'\x91\x92\x91\x00\x91\x92\xa7objects\x91\x07')
     told['huge'] += 1
-except values.Malformed: told['refused'] += 1
+except data_form.Malformed: told['refused'] += 1
 except MemoryError: told['no memory'] += 1
 print(sorted(told))"#;
     let ran = server.run("initial", code);
