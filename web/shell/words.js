@@ -39,7 +39,7 @@ export const WORDS = Object.freeze({
     undo: 'Undo',
     asks: (/** @type {string} */ what) =>
         what.trim() ? `A cell asks for input: ${what.trim()}` : 'A cell is waiting for input.',
-    asksGo: 'Answer',
+    asksGo: 'Go to input',
     themeOf: (/** @type {string} */ theme) =>
         ({ auto: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' })[theme] ?? theme,
     keys: 'Keyboard shortcuts',
