@@ -79,16 +79,15 @@ async fn serve(
     let broken = |e: io::Error| Problem::new(Kind::BadRequest, "serve", e.to_string(), "try again");
     let mut stop = StopSignals::new().map_err(broken)?;
     let address = listener.local_addr().map_err(broken)?;
-    let path = format!("/n/{}?token={}", http::in_path(&options.name), in_query(&token));
+    let path = format!("/n/{}?token={}", http::percent_encoded(&options.name), http::percent_encoded(&token));
     let door_options = AppOptions {
         token,
         token_was_made: options.token.is_none(),
-        reachable_as: options.reachable_as.clone(),
         timeout: options.timeout,
         run_memory: options.run_memory,
     };
     let app = AppState::new(&listener, sessions.clone(), &options.name, door_options)?;
-    let server = http::serve(listener, app).map_err(broken)?;
+    let server = http::serve(listener, app, &options.reachable_as).map_err(broken)?;
     let handle = server.handle();
     let serving = tokio::spawn(server);
     say(&format!("Ratoon is at http://{}{path}\nCtrl-C stops it.", shown(address)));
@@ -269,11 +268,6 @@ fn set_limits() {
 /// The address as a browser wants it: no browser can open "any address".
 fn shown(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
-}
-
-fn in_query(token: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    token.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 fn say(text: &str) {

@@ -4,38 +4,17 @@
 //! it, and the handler that runs is the one of the row that was found: the decision who may pass and the decision
 //! what is done cannot differ. A request that is in no row reaches no handler.
 
-use super::auth::Scope;
-use super::guard::headers::Content;
-use super::guard::percent_decoded;
-use super::{
-    api, assets, compat, documents, exchange, home, libraries, links, pages, socket, states, tasks, trash,
+use super::api::{
+    commands, documents, health, libraries, notebooks, openapi, share_links, state_files, states, tasks,
+    trash,
 };
+use super::auth::Scope;
+use super::headers::Content;
+use super::route::{self, Body, Least, MatchedRoute, NoRoute, Route, Subject};
+use super::{compat, page, socket};
 use actix_web::guard::fn_guard;
 use actix_web::http::Method;
-use actix_web::{HttpMessage, web};
-
-/// The body that a route takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
-    /// None.
-    No,
-    /// JSON, of at most so many bytes.
-    Json(usize),
-    /// A state's file, of at most so many bytes.
-    File(usize),
-    /// Another program's notebook, of at most so many bytes.
-    Notebook(usize),
-}
-
-impl Body {
-    /// Bytes of body that are taken.
-    pub(crate) fn limit(self) -> usize {
-        match self {
-            Self::No => 0,
-            Self::Json(limit) | Self::File(limit) | Self::Notebook(limit) => limit,
-        }
-    }
-}
+use actix_web::web;
 
 /// Nothing to say beyond the path.
 const NO_BODY: Body = Body::No;
@@ -54,55 +33,6 @@ const STATE_BODY: Body = Body::File(1024 * 1024 * 1024);
 
 /// Another program's notebook. It is read as a whole, and takes some times its size in memory.
 const NOTEBOOK_BODY: Body = Body::Notebook(64 * 1024 * 1024);
-
-/// The least that a request must show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Least {
-    /// Nothing.
-    Public,
-    /// A credential of this scope or a higher one.
-    Needs(Scope),
-}
-
-/// Which notebook a route is about; a share link is good for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// None, or all of them; the handler shows only what the caller may see.
-    Server,
-    /// The one given at start.
-    Start,
-    /// The one that the path names first.
-    Named,
-}
-
-/// One row of the table.
-pub(crate) struct Route {
-    /// The method; HEAD goes wherever GET goes.
-    pub(crate) method: Method,
-    /// The path. `{}` stands for one segment, `{..}` for all that is left.
-    pub(crate) path: &'static str,
-    /// Who may.
-    pub(crate) least: Least,
-    /// On which notebook.
-    pub(crate) about: Subject,
-    /// What it answers with.
-    pub(crate) content: Content,
-    /// The body that it takes.
-    pub(crate) body: Body,
-    handler: fn() -> actix_web::Route,
-}
-
-impl Route {
-    /// Whether it is answered when there are too many connections: what says how the server is, and what ends things.
-    pub(crate) fn is_reserved(&self) -> bool {
-        matches!(
-            (&self.method, self.path),
-            (&Method::GET, "/health" | "/states")
-                | (&Method::POST, "/interrupt" | "/reset")
-                | (&Method::DELETE, "/states/{}")
-        )
-    }
-}
 
 const PUBLIC: Least = Least::Public;
 const VIEW: Least = Least::Needs(Scope::View);
@@ -125,12 +55,12 @@ macro_rules! routes {
 
 /// Everything that this server answers.
 pub(crate) const TABLE: &[Route] = routes! {
-    GET    "/health"                              PUBLIC Server Data  NO_BODY     => api::health;
-    GET    "/assets/{}/{..}"                      PUBLIC Server Asset NO_BODY     => assets::asset;
-    GET    "/frame/v1"                            PUBLIC Server Frame NO_BODY     => assets::frame;
+    GET    "/health"                              PUBLIC Server Data  NO_BODY     => health::health;
+    GET    "/assets/{}/{..}"                      PUBLIC Server Asset NO_BODY     => page::asset;
+    GET    "/frame/v1"                            PUBLIC Server Frame NO_BODY     => page::frame;
 
-    GET    "/"                                    VIEW   Server Page  NO_BODY     => pages::home;
-    GET    "/n/{}"                                VIEW   Named  Page  NO_BODY     => pages::notebook;
+    GET    "/"                                    VIEW   Server Page  NO_BODY     => page::home;
+    GET    "/n/{}"                                VIEW   Named  Page  NO_BODY     => page::notebook;
     GET    "/ws/{}"                               VIEW   Named  Data  NO_BODY     => socket::open;
 
     POST   "/execute"                             RUN    Start  Data  SOURCE_BODY => compat::execute;
@@ -144,19 +74,19 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/reset"                               OWNER  Start  Data  SMALL_BODY  => compat::reset;
     POST   "/interrupt"                           RUN    Start  Data  SMALL_BODY  => compat::interrupt;
 
-    GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => home::notebooks;
-    POST   "/api/notebooks"                       OWNER  Server Data  SMALL_BODY  => api::open_notebook;
+    GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => notebooks::notebooks;
+    POST   "/api/notebooks"                       OWNER  Server Data  SMALL_BODY  => notebooks::open_notebook;
     POST   "/api/notebooks/import"                OWNER  Server Data  NOTEBOOK_BODY => documents::import;
-    POST   "/api/notebooks/{}/rename"             OWNER  Named  Data  SMALL_BODY  => home::rename;
-    POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL_BODY  => home::duplicate;
-    DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NO_BODY     => home::remove;
-    GET    "/api/notebooks/{}"                    VIEW   Named  Data  NO_BODY     => api::snapshot;
+    POST   "/api/notebooks/{}/rename"             OWNER  Named  Data  SMALL_BODY  => notebooks::rename;
+    POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL_BODY  => notebooks::duplicate;
+    DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NO_BODY     => notebooks::remove;
+    GET    "/api/notebooks/{}"                    VIEW   Named  Data  NO_BODY     => commands::snapshot;
     // The scope that a command needs is in the command; see `Scope::needed_for`.
-    POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE_BODY => api::command;
-    GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  NO_BODY     => api::variables;
+    POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE_BODY => commands::command;
+    GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  NO_BODY     => commands::variables;
     GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NO_BODY     => documents::document;
-    GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NO_BODY     => exchange::export;
-    POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE_BODY  => exchange::import;
+    GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NO_BODY     => state_files::export;
+    POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE_BODY  => state_files::import;
     GET    "/api/trash"                           OWNER  Server Data  NO_BODY     => trash::list;
     POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL_BODY  => trash::restore;
     DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL_BODY  => trash::purge;
@@ -175,101 +105,27 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NO_BODY     => tasks::version;
     POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL_BODY  => tasks::restore;
     GET    "/api/libraries/{}"                    VIEW   Server Data  NO_BODY     => libraries::library;
-    GET    "/api/links"                           OWNER  Server Data  NO_BODY     => links::links;
-    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => links::add_link;
-    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => links::take_back_link;
-    DELETE "/api/session"                         VIEW   Server Data  SMALL_BODY  => api::sign_out;
-    GET    "/api/openapi.json"                    VIEW   Server Data  NO_BODY     => api::openapi;
+    GET    "/api/links"                           OWNER  Server Data  NO_BODY     => share_links::links;
+    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => share_links::add_link;
+    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => share_links::take_back_link;
+    DELETE "/api/session"                         VIEW   Server Data  SMALL_BODY  => page::sign_in::sign_out;
+    GET    "/api/openapi.json"                    VIEW   Server Data  NO_BODY     => openapi::openapi;
 };
 
-/// Where a request goes, as the guard found it.
-#[derive(Clone)]
-pub(crate) struct MatchedRoute {
-    row: usize,
-    /// What stands for the `{}` of the path, decoded.
-    pub(crate) params: Vec<String>,
-}
-
-impl MatchedRoute {
-    /// The row of the table.
-    pub(crate) fn route(&self) -> &'static Route {
-        &TABLE[self.row]
-    }
-}
-
-/// Why a request goes nowhere.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Nowhere {
-    /// There is nothing at this path.
-    NoSuchPath,
-    /// There is, but not with this method; these are possible.
-    OtherMethods(Vec<&'static Method>),
-}
-
-/// Looks a request up. `path` is as it came, with its escapes.
-pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, Nowhere> {
-    let segments = segments(path).ok_or(Nowhere::NoSuchPath)?;
-    let mut others = Vec::new();
-    for (row, route) in TABLE.iter().enumerate() {
-        let Some(params) = matched(route.path, &segments) else { continue };
-        // The WebSocket handshake is a GET that does something, so it has no HEAD.
-        let as_head =
-            *method == Method::HEAD && route.method == Method::GET && !route.path.starts_with("/ws/");
-        if route.method == *method || as_head {
-            return Ok(MatchedRoute { row, params });
-        }
-        others.push(&route.method);
-    }
-    Err(if others.is_empty() { Nowhere::NoSuchPath } else { Nowhere::OtherMethods(others) })
-}
-
-/// The decoded segments of a path; none for a path that no client of ours writes: broken escapes, control
-/// characters, and empty or dotted segments, which mean different things to different programs.
-fn segments(path: &str) -> Option<Vec<String>> {
-    let rest = path.strip_prefix('/')?;
-    if rest.is_empty() {
-        return Some(Vec::new());
-    }
-    rest.split('/').map(|segment| percent_decoded(segment).filter(|s| is_plain(s))).collect()
-}
-
-fn is_plain(segment: &str) -> bool {
-    !matches!(segment, "" | "." | "..") && !segment.chars().any(char::is_control)
-}
-
-fn matched(pattern: &str, segments: &[String]) -> Option<Vec<String>> {
-    let mut rest = segments.iter();
-    let mut params = Vec::new();
-    for part in pattern.split('/').skip(1).filter(|p| !p.is_empty()) {
-        let segment = rest.next()?;
-        match part {
-            "{}" => params.push(segment.clone()),
-            "{..}" => {
-                let tail: Vec<&str> = std::iter::once(segment).chain(rest).map(String::as_str).collect();
-                params.push(tail.join("/"));
-                return Some(params);
-            }
-            _ if part == segment => (),
-            _ => return None,
-        }
-    }
-    rest.next().is_none().then_some(params)
+/// Finds the row of a request.
+pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute> {
+    route::find(TABLE, method, path)
 }
 
 /// Hands every row's handler to actix, each reachable only by a request that the guard found that row for.
 pub(crate) fn register(config: &mut web::ServiceConfig) {
     let mut all = web::resource("{path:.*}");
-    for (row, route) in TABLE.iter().enumerate() {
-        let is_found = move |found: &MatchedRoute| found.row == row;
+    for route in TABLE {
+        let is_found = move |found: &MatchedRoute| std::ptr::eq(found.route, route);
         let chosen = fn_guard(move |context| context.req_data().get::<MatchedRoute>().is_some_and(is_found));
         all = all.route((route.handler)().guard(chosen));
     }
     config.service(all);
-}
-
-/// Remembers where a request goes.
-pub(crate) fn remember(request: &actix_web::dev::ServiceRequest, found: MatchedRoute) {
-    request.extensions_mut().insert(found);
 }
 
 #[cfg(test)]
@@ -277,7 +133,7 @@ mod tests {
     use super::*;
 
     fn path_of(method: Method, path: &str) -> Option<(&'static str, Vec<String>)> {
-        find(&method, path).ok().map(|f| (f.route().path, f.params))
+        find(&method, path).ok().map(|f| (f.route.path, f.params))
     }
 
     #[test]
@@ -329,8 +185,8 @@ mod tests {
     #[test]
     fn a_wrong_method_is_told_from_a_wrong_path() {
         let all = find(&Method::PUT, "/states/a").err();
-        assert_eq!(all, Some(Nowhere::OtherMethods(vec![&Method::GET, &Method::DELETE])));
-        assert_eq!(find(&Method::PUT, "/nothing").err(), Some(Nowhere::NoSuchPath));
+        assert_eq!(all, Some(NoRoute::OtherMethods(vec![&Method::GET, &Method::DELETE])));
+        assert_eq!(find(&Method::PUT, "/nothing").err(), Some(NoRoute::NoSuchPath));
     }
 
     #[test]

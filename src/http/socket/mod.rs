@@ -10,10 +10,11 @@ mod in_flight;
 mod message;
 mod waiting;
 
-use super::AppState;
-use super::auth::Access;
-use super::guard::{Caller, query_value};
-use super::routes::MatchedRoute;
+use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
+use crate::http::auth::Access;
+use crate::http::command::Authorized;
+use crate::http::request::{Caller, query_value};
+use crate::http::route::MatchedRoute;
 use crate::notebook::Command;
 use crate::problem::Problem;
 use crate::session::{CloseReason, Missed, Position, Session, Subscription, Visit};
@@ -45,9 +46,6 @@ const SILENCE: Duration = Duration::from_secs(45);
 /// How long a closing message may take to go out.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// How long a whole notebook may take to be sent: 400 MB at some 3 MB a second. Those who came by a link wait for each other.
-pub(crate) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
-
 /// A client that sends nothing for so long has sent what it had.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -60,10 +58,10 @@ pub(crate) async fn open(
     body: web::Payload,
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, actix_web::Error> {
     let access = caller.access()?.clone();
-    let name = found.params.first().map(String::as_str).unwrap_or_default();
+    let name = route.param(0);
     let session = AppState::notebook(&app, name).await?;
     let since = position(request.query_string())?;
 
@@ -220,7 +218,11 @@ async fn listen(
 /// Takes one message. What can be answered at once is; a command is carried out on the side.
 fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<InFlight>) {
     let up = Up::parse(text).and_then(|up| {
-        let command = talk.app.admit(&talk.access, up.command).map_err(|r| (Some(up.id), r))?;
+        let command = talk
+            .app
+            .authorize(&talk.access, up.command)
+            .map(Authorized::into_command)
+            .map_err(|r| (Some(up.id), r))?;
         if let Some(limit) = in_flight.full(&command) {
             return Err((Some(up.id), message::too_many(limit)));
         }

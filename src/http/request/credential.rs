@@ -1,6 +1,8 @@
 //! What a request shows of who it is: a token in the query or in `Authorization`, or a session cookie.
 
-use super::super::auth::LINK_COOKIE;
+use super::query::query_values;
+use crate::http::auth::LINK_COOKIE;
+use actix_web::HttpRequest;
 use actix_web::dev::RequestHead;
 use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 
@@ -56,45 +58,17 @@ impl Shown {
     }
 }
 
+/// The session cookies that a request shows: their names, and the session ids in them.
+pub(crate) fn session_cookies(request: &HttpRequest, cookie: &str) -> Vec<(String, String)> {
+    match Shown::by(request.head(), cookie) {
+        Shown::Cookies(all) => all,
+        Shown::Nothing | Shown::Token { .. } | Shown::Unclear => Vec::new(),
+    }
+}
+
 fn bearer(value: &str) -> Option<String> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
-}
-
-/// All values of a key in a query, decoded; none for one that is not UTF-8.
-fn query_values(query: &str, key: &str) -> Vec<Option<String>> {
-    query
-        .split('&')
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .filter(|(own, _)| form_decoded(own).as_deref() == Some(key))
-        .map(|(_, value)| form_decoded(value))
-        .collect()
-}
-
-/// The first value of a key in a query, decoded.
-pub(crate) fn query_value(query: &str, key: &str) -> Option<String> {
-    query_values(query, key).into_iter().next().flatten()
-}
-
-fn form_decoded(text: &str) -> Option<String> {
-    percent_decoded(&text.replace('+', " "))
-}
-
-/// Percent-decodes; none for a broken escape or for what is not UTF-8.
-pub(crate) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => hex(rest.next()?)? << 4 | hex(rest.next()?)?,
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
 }
 
 #[cfg(test)]

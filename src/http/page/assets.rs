@@ -5,7 +5,7 @@
 //! when the program was built.
 
 use super::bundle;
-use super::routes::MatchedRoute;
+use crate::http::route::MatchedRoute;
 use crate::problem::Problem;
 use actix_web::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, VARY,
@@ -67,9 +67,9 @@ fn text_of(path: &str) -> Option<String> {
 }
 
 /// `GET /assets/{hash}/{path}`.
-pub(crate) async fn asset(request: HttpRequest, found: MatchedRoute) -> Result<HttpResponse, Problem> {
+pub(crate) async fn asset(request: HttpRequest, route: MatchedRoute) -> Result<HttpResponse, Problem> {
     let missing = || Problem::not_found("find the file", "the page has no such file in this version");
-    let [hash, path] = found.params.as_slice() else { return Err(missing()) };
+    let [hash, path] = route.params.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
         return Err(missing());
     }

@@ -1,12 +1,14 @@
 //! Share links: who else may come in. They are kept with their notebook, and outlive the server.
 
-use super::ask::{param, to_its_end};
-use super::auth::{HeldLink, Link, LinkError, NewLink, Scope};
-use super::body::{Json, NoBody};
-use super::error::ErrorBody;
-use super::routes::MatchedRoute;
-use super::{AppState, limits};
-use crate::notebook::KeptLink;
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::auth::{HeldLink, Link, LinkError, NewLink, Scope};
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::percent::percent_encoded;
+use crate::http::request::{Json, NoBody};
+use crate::http::route::MatchedRoute;
+use crate::http::saved_credentials::keep;
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -15,9 +17,6 @@ use utoipa::ToSchema;
 
 /// The longest time for which a link can be made. Without an end it lasts until it is taken back.
 const MAX_LINK_SECONDS: u64 = 10 * 365 * 24 * 3600;
-
-/// How often the time is kept: by so much a clock that is set back can prolong a link, and a file is written.
-const TIME_EVERY: Duration = Duration::from_secs(60);
 
 /// A share link that is wished.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -90,8 +89,8 @@ pub(crate) async fn add_link(
     };
     let notebook = wish.notebook.unwrap_or_else(|| app.start.name().to_owned());
     let new = NewLink { scope: wish.scope, notebook, label: wish.label, lasts };
-    let (link, token) = to_its_end(keep_and_add(app, new)).await?;
-    let path = format!("/n/{}?token={token}", super::pages::in_path(&link.notebook));
+    let (link, token) = detached(keep_and_add(app, new)).await?;
+    let path = format!("/n/{}?token={token}", percent_encoded(&link.notebook));
     Ok(HttpResponse::Created().json(NewLinkView { link, token, path }))
 }
 
@@ -102,57 +101,17 @@ pub(crate) async fn add_link(
 )]
 pub(crate) async fn take_back_link(
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    to_its_end(keep_and_take_back(app, param(&found, 0).to_owned())).await?;
+    detached(keep_and_take_back(app, route.param(0).to_owned())).await?;
     Ok(HttpResponse::NoContent().finish())
-}
-
-/// Keeps a notebook's links on disk; with the start notebook's, the browser sessions, but for those of a link that goes.
-async fn keep(
-    app: &AppState,
-    session: &crate::session::Session,
-    mut links: Vec<KeptLink>,
-    without: Option<&str>,
-) -> Result<(), Problem> {
-    if session.name() == app.start.name() {
-        links.extend(app.keys.kept_sessions(session.name(), without, app.keys.now()));
-    }
-    session.keep_links(links).await?;
-    note_time(app).await;
-    Ok(())
-}
-
-/// Keeps the time, so that what has ended by now is not good again when the clock is set back.
-async fn note_time(app: &AppState) {
-    let (latest, now) = (app.sessions.latest_time().clone(), app.keys.now().wall_ms);
-    // Where it cannot be written, links end by the clock of the machine.
-    let _ = app.threads.run(move || latest.note(now)).await;
-}
-
-/// Keeps the time again and again, while there is a link that ends: when one ends, and every minute.
-pub(crate) async fn keep_time(app: web::Data<AppState>) {
-    loop {
-        let next = app.keys.next_end(app.keys.now());
-        tokio::time::sleep(next.map_or(TIME_EVERY, |end| end.min(TIME_EVERY))).await;
-        if next.is_some() {
-            note_time(&app).await;
-        }
-    }
-}
-
-/// Keeps the browser sessions as they are now.
-pub(crate) async fn keep_sessions(app: web::Data<AppState>) -> Result<(), Problem> {
-    let _one = app.changes_links.lock().await;
-    let held = app.keys.held(app.start.name(), app.keys.now());
-    keep(&app, &app.start, held.iter().map(HeldLink::to_kept).collect(), None).await
 }
 
 /// Makes a link, and lets it be good when it is on disk.
 async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, String), Problem> {
     let session = AppState::notebook(&app, &new.notebook).await?;
-    let _one = app.changes_links.lock().await;
+    let _one = app.changes.lock().await;
     let now = app.keys.now();
     let (link, token) = app.keys.make_link(new, now)?;
     let mut held = app.keys.held(session.name(), now);
@@ -174,7 +133,7 @@ async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), 
         Err(refused) if refused.kind == Kind::NotFound => None,
         Err(refused) => return Err(refused),
     };
-    let _one = app.changes_links.lock().await;
+    let _one = app.changes.lock().await;
     if let Some(session) = session {
         let held = app.keys.held(&name, app.keys.now());
         let others = held.iter().filter(|l| l.shown().id != id).map(HeldLink::to_kept).collect();

@@ -1,12 +1,12 @@
 //! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied, removed.
 
-use super::ask::{param, to_its_end};
-use super::body::Json;
-use super::documents::is_free;
-use super::error::ErrorBody;
-use super::guard::{Caller, query_value};
-use super::routes::MatchedRoute;
-use super::{AppState, limits};
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::request::Json;
+use crate::http::request::{Caller, query_value};
+use crate::http::route::MatchedRoute;
 use crate::notebook::{Notebook, Residency};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -38,6 +38,14 @@ pub(crate) struct NotebookSummary {
     running: u64,
     /// Whether it is the one that the server was started with, which stays as long as the server.
     is_start: bool,
+}
+
+/// A notebook by name.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Named {
+    /// The notebook's name.
+    pub(crate) name: String,
 }
 
 /// Another name.
@@ -96,12 +104,29 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
     (states as u64, running as u64)
 }
 
+/// Opens a notebook, made when it is not there yet, or answers the one that is open under this name.
+#[utoipa::path(
+    post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
+    responses(
+        (status = 200, description = "It is open", body = Named),
+        (status = 400, description = "The name cannot be used", body = ErrorBody),
+        (status = 503, description = "Too many are open", body = ErrorBody),
+    )
+)]
+pub(crate) async fn open_notebook(
+    app: web::Data<AppState>,
+    Json(wish): Json<Named>,
+) -> Result<HttpResponse, Problem> {
+    let session = AppState::open(&app, &wish.name).await?;
+    Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
+}
+
 /// Gives a notebook another name. Its pages are told where it went; its share links go on to work.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/rename", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
     responses(
-        (status = 200, description = "It has the name", body = super::api::Named),
+        (status = 200, description = "It has the name", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 409, description = "The name is taken, cells run, or it is the start notebook", body = ErrorBody),
@@ -109,18 +134,18 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
 )]
 pub(crate) async fn rename(
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
     Json(wish): Json<NewName>,
 ) -> Result<HttpResponse, Problem> {
-    let (name, NewName { to, stop }) = (param(&found, 0).to_owned(), wish);
+    let (name, NewName { to, stop }) = (route.param(0).to_owned(), wish);
     limits::check_notebook_name(&to)?;
-    to_its_end(async move {
-        let _one = app.changes_links.lock().await;
+    detached(async move {
+        let _one = app.changes.lock().await;
         may_go(&app, &name, stop, "rename").await?;
-        is_free(&app, &to)?;
+        app.check_free(&to)?;
         app.sessions.rename(&name, &to).await?;
         app.keys.rebind(&name, &to);
-        Ok(HttpResponse::Ok().json(super::api::Named { name: to }))
+        Ok(HttpResponse::Ok().json(Named { name: to }))
     })
     .await
 }
@@ -131,7 +156,7 @@ pub(crate) async fn rename(
     post, path = "/api/notebooks/{name}/duplicate", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
     responses(
-        (status = 201, description = "The copy is there", body = super::api::Named),
+        (status = 201, description = "The copy is there", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 409, description = "The name is taken", body = ErrorBody),
@@ -139,17 +164,17 @@ pub(crate) async fn rename(
 )]
 pub(crate) async fn duplicate(
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
     Json(wish): Json<NewName>,
 ) -> Result<HttpResponse, Problem> {
-    let (name, to) = (param(&found, 0).to_owned(), wish.to);
+    let (name, to) = (route.param(0).to_owned(), wish.to);
     limits::check_notebook_name(&to)?;
-    to_its_end(async move {
-        let _one = app.changes_links.lock().await;
+    detached(async move {
+        let _one = app.changes.lock().await;
         is_there(&app, &name)?;
-        is_free(&app, &to)?;
+        app.check_free(&to)?;
         app.sessions.duplicate(&name, &to).await?;
-        Ok(HttpResponse::Created().json(super::api::Named { name: to }))
+        Ok(HttpResponse::Created().json(Named { name: to }))
     })
     .await
 }
@@ -170,12 +195,12 @@ pub(crate) async fn duplicate(
 pub(crate) async fn remove(
     request: HttpRequest,
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, Problem> {
-    let name = param(&found, 0).to_owned();
+    let name = route.param(0).to_owned();
     let stop = query_value(request.query_string(), "stop").is_some_and(|v| v == "true");
-    to_its_end(async move {
-        let _one = app.changes_links.lock().await;
+    detached(async move {
+        let _one = app.changes.lock().await;
         may_go(&app, &name, stop, "delete").await?;
         app.sessions.remove(&name).await?;
         app.keys.forget(&name);

@@ -1,6 +1,10 @@
 //! The description of the REST API that the server serves about itself.
 
-use super::{api, compat, documents, exchange, home, libraries, links, states, tasks, trash};
+use super::{
+    commands, documents, health, libraries, notebooks, share_links, state_files, states, tasks, trash,
+};
+use crate::http::{compat, page};
+use actix_web::HttpResponse;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -9,22 +13,30 @@ use utoipa::{Modify, OpenApi};
 #[openapi(
     info(title = "Ratoon", description = "Run any cell against any state, over HTTP."),
     paths(
-        compat::execute, compat::multistate_execute, compat::symbol_hashes, compat::alias_groups, compat::rebuild_state, compat::states, compat::state, compat::delete_state, compat::reset, compat::interrupt,
-        api::health, home::notebooks, home::rename, home::duplicate, home::remove, api::open_notebook, api::snapshot, api::command, api::variables,
-        api::sign_out, api::openapi,
-        exchange::export, exchange::import, documents::document, documents::import,
+        compat::execute, compat::multistate_execute, compat::symbol_hashes, compat::alias_groups,
+        compat::rebuild_state, compat::states, compat::state, compat::delete_state, compat::reset,
+        compat::interrupt,
+        health::health, notebooks::notebooks, notebooks::rename, notebooks::duplicate, notebooks::remove,
+        notebooks::open_notebook, commands::snapshot, commands::command, commands::variables,
+        page::sign_in::sign_out, openapi,
+        state_files::export, state_files::import, documents::document, documents::import,
         states::states, states::checkpoint, states::save, states::replay, states::pin, states::fork_anyway,
         states::label,
         states::clear_namespace, states::trust,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
         libraries::library, trash::list, trash::restore, trash::purge,
-        links::links, links::add_link, links::take_back_link,
+        share_links::links, share_links::add_link, share_links::take_back_link,
     ),
     modifiers(&Bearer),
     security(("token" = [])),
 )]
 pub(crate) struct ApiDoc;
 
+/// Describes this API.
+#[utoipa::path(get, path = "/api/openapi.json", tag = "server", responses((status = 200, description = "OpenAPI")))]
+pub(crate) async fn openapi() -> HttpResponse {
+    HttpResponse::Ok().json(ApiDoc::openapi())
+}
 struct Bearer;
 
 impl Modify for Bearer {
@@ -37,8 +49,8 @@ impl Modify for Bearer {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::routes::TABLE;
     use super::*;
+    use crate::http::routes::TABLE;
     use std::collections::BTreeSet;
 
     /// Pages, files and the socket are not REST.

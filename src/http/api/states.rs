@@ -1,12 +1,12 @@
 //! The REST API about the start notebook's states: where they live, their checkpoints, and a namespace that begins anew.
 
-use super::AppState;
-use super::ask::{find, param, unexpected};
-use super::body::{Json, MaybeJson, NoBody};
-use super::compat::{self, Executed};
-use super::error::ErrorBody;
-use super::guard::Caller;
-use super::routes::MatchedRoute;
+use crate::http::app_state::AppState;
+use crate::http::command::{find_state, unexpected};
+use crate::http::compat::{self, Executed};
+use crate::http::error::ErrorBody;
+use crate::http::request::Caller;
+use crate::http::request::{Json, MaybeJson, NoBody};
+use crate::http::route::MatchedRoute;
 use crate::notebook::{
     Base, Checkpoint, Command, ExecId, Form, Notebook, OnError, Reply, Residency, RestoredFrom, Saving,
     State, StateId,
@@ -218,10 +218,10 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
 pub(crate) async fn save(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     MaybeJson(wish): MaybeJson<CheckpointWish>,
 ) -> Result<HttpResponse, Problem> {
-    let state = find(&app.start, param(&found, 0)).await?.id;
+    let state = find_state(&app.start, route.param(0)).await?.id;
     let CheckpointWish { label, form, metadata } = wish;
     let command = Command::Checkpoint { state, form, label, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
@@ -247,9 +247,9 @@ pub(crate) async fn save(
 )]
 pub(crate) async fn checkpoint(
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, Problem> {
-    let state = find(&app.start, param(&found, 0)).await?;
+    let state = find_state(&app.start, route.param(0)).await?;
     let none = || {
         let what = format!("show the checkpoint of state {:?}", state.name);
         Problem::not_found(what, "it has not been saved yet")
@@ -270,10 +270,10 @@ pub(crate) async fn checkpoint(
 pub(crate) async fn replay(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &found, |state| Command::Replay { state }).await
+    changed(&app, &caller, &route, |state| Command::Replay { state }).await
 }
 
 /// Keeps a state in memory as long as that is possible, or no longer.
@@ -285,10 +285,10 @@ pub(crate) async fn replay(
 pub(crate) async fn pin(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     Json(wish): Json<PinWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &found, |state| Command::Pin { state, pinned: wish.pinned }).await
+    changed(&app, &caller, &route, |state| Command::Pin { state, pinned: wish.pinned }).await
 }
 
 /// Forks a state for its branches although it warns of that, or no longer.
@@ -300,10 +300,10 @@ pub(crate) async fn pin(
 pub(crate) async fn fork_anyway(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     Json(wish): Json<ForkWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &found, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
+    changed(&app, &caller, &route, |state| Command::ForkAnyway { state, anyway: wish.anyway }).await
 }
 
 /// Names a state for people, or takes the label away.
@@ -315,20 +315,20 @@ pub(crate) async fn fork_anyway(
 pub(crate) async fn label(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     Json(wish): Json<LabelWish>,
 ) -> Result<HttpResponse, Problem> {
-    changed(&app, &caller, &found, |state| Command::Label { state, label: wish.label }).await
+    changed(&app, &caller, &route, |state| Command::Label { state, label: wish.label }).await
 }
 
 /// Carries out a command about a state, and answers the state as it is then.
 async fn changed(
     app: &AppState,
     caller: &Caller,
-    found: &MatchedRoute,
+    route: &MatchedRoute,
     command: impl FnOnce(StateId) -> Command,
 ) -> Result<HttpResponse, Problem> {
-    let state = find(&app.start, param(found, 0)).await?.id;
+    let state = find_state(&app.start, route.param(0)).await?.id;
     match app.ask(&app.start, caller.access()?, command(state.clone())).await? {
         Reply::Done => {
             let look = move |notebook: &Notebook| {
@@ -353,13 +353,13 @@ async fn changed(
 pub(crate) async fn clear_namespace(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     MaybeJson(wish): MaybeJson<ClearWish>,
 ) -> Result<HttpResponse, Problem> {
-    let name = param(&found, 0);
+    let name = route.param(0);
     let exec_id =
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
-    let state = find(&app.start, name).await?.id;
+    let state = find_state(&app.start, name).await?.id;
     let run = Command::Run {
         exec_id,
         code: FORGET.to_owned(),

@@ -1,8 +1,7 @@
 //! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network to take it from.
 
-use super::AppState;
-use super::ask::param;
-use super::routes::MatchedRoute;
+use crate::http::app_state::AppState;
+use crate::http::route::MatchedRoute;
 use crate::problem::Problem;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
@@ -17,10 +16,10 @@ use actix_web::{HttpResponse, web};
         (status = 204, description = "There is none of this name, or the environment does not have it"),
     )
 )]
-pub(crate) async fn library(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
-    let name = param(&found, 0).to_owned();
+pub(crate) async fn library(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    let name = route.param(0).to_owned();
     // One at a time: each is a process.
-    let _one = app.libraries.lock().await;
+    let _lock = app.library_search.lock().await;
     let sessions = app.sessions.clone();
     let text = app.threads.run(move || sessions.library(&name)).await?;
     Ok(match text {

@@ -1,14 +1,16 @@
 //! Notebooks as files of other programs: one line of a notebook to take away, and a file to make a notebook of.
 
-use super::ask::{find, param, to_its_end};
-use super::body::each_chunk;
-use super::error::ErrorBody;
-use super::exchange::{file_name, permit};
-use super::guard::{Caller, query_value};
-use super::routes::MatchedRoute;
-use super::{AppState, MAX_WHOLES, limits};
+use super::state_files::file_name;
 use crate::formats::{Document, Format};
-use crate::problem::{Kind, Problem};
+use crate::http::app_state::detached;
+use crate::http::app_state::{AppState, MAX_WHOLES};
+use crate::http::command::find_state;
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::request::each_chunk;
+use crate::http::request::{Caller, query_value};
+use crate::http::route::MatchedRoute;
+use crate::problem::Problem;
 
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -50,18 +52,18 @@ pub(crate) async fn document(
     request: HttpRequest,
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, Problem> {
     let word = query_value(request.query_string(), "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
     let Some(format) = Format::from_word(&word) else {
         let how = "take `ipynb`, `py` or `html`";
         return Err(Problem::bad_request("write a file", format!("there is no format {word:?}"), how));
     };
-    let session = AppState::notebook(&app, param(&found, 0)).await?;
-    let state = find(&session, param(&found, 1)).await?.id;
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let state = find_state(&session, route.param(1)).await?.id;
     // Those who came by a link take turns: the text is in memory as a whole, until it is sent.
     let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
-    let permit = permit(&app)?;
+    let permit = app.file_permit()?;
     let document = session.read(move |notebook| Document::of(notebook, &state)).await?;
     let text = app.threads.run(move || document.write(format)).await?;
     drop(permit);
@@ -105,8 +107,8 @@ pub(crate) async fn import(
         return Err(Problem::bad_request("make a notebook of a file", "it has no name", how));
     };
     limits::check_notebook_name(&name)?;
-    is_free(&app, &name)?;
-    let permit = permit(&app)?;
+    app.check_free(&name)?;
+    let permit = app.file_permit()?;
     let is_script = request.headers().get(CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"text/"));
     let format = if is_script { Format::Script } else { Format::Ipynb };
     let mut bytes = Vec::new();
@@ -124,8 +126,8 @@ pub(crate) async fn import(
         (read, permit)
     });
     let (document, permit) = read.await?;
-    let document = document.map_err(Problem::from)?;
-    let imported = to_its_end(take_in(app, name, document)).await?;
+    let document = document?;
+    let imported = detached(take_in(app, name, document)).await?;
     drop((permit, waiting));
     Ok(HttpResponse::Created().json(imported))
 }
@@ -143,17 +145,8 @@ async fn take_in(
         document.into_notebook(&own, now, &mut new_id)
     });
     let notebook = made.await?;
-    let _one = app.changes_links.lock().await;
+    let _one = app.changes.lock().await;
     let sessions = app.sessions.clone();
     app.threads.run(move || sessions.create(&notebook)).await??;
     Ok(Imported { name, left_out })
-}
-
-/// Whether a name may be given to a new notebook.
-pub(super) fn is_free(app: &AppState, name: &str) -> Result<(), Problem> {
-    if !app.has(name) {
-        return Ok(());
-    }
-    let (what, why) = (format!("use the name {name:?}"), "there is a notebook of this name");
-    Err(Problem::new(Kind::Conflict, what, why, "choose another name"))
 }

@@ -1,10 +1,12 @@
 //! The trash: notebooks that were deleted, and what was in those that were reset.
 
-use super::ask::{param, to_its_end};
-use super::body::NoBody;
-use super::error::ErrorBody;
-use super::routes::MatchedRoute;
-use super::{AppState, api, limits};
+use super::notebooks::Named;
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::request::NoBody;
+use crate::http::route::MatchedRoute;
 use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
@@ -60,24 +62,24 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
 #[utoipa::path(
     post, path = "/api/trash/{id}/restore", tag = "notebooks", params(("id" = String, Path)),
     responses(
-        (status = 200, description = "It is there again, under this name", body = api::Named),
+        (status = 200, description = "It is there again, under this name", body = Named),
         (status = 404, description = "No such entry", body = ErrorBody),
         (status = 409, description = "It cannot be read", body = ErrorBody),
     )
 )]
 pub(crate) async fn restore(
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    let id = param(&found, 0).to_owned();
-    to_its_end(async move {
-        let _one = app.changes_links.lock().await;
+    let id = route.param(0).to_owned();
+    detached(async move {
+        let _one = app.changes.lock().await;
         let name = named(&app, &id).await?;
         limits::check_notebook_name(&name)?;
         let to = free_name(&app, &name);
         app.sessions.restore(&id, &to).await?;
-        Ok(HttpResponse::Ok().json(api::Named { name: to }))
+        Ok(HttpResponse::Ok().json(Named { name: to }))
     })
     .await
 }
@@ -92,11 +94,11 @@ pub(crate) async fn restore(
 )]
 pub(crate) async fn purge(
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    let id = param(&found, 0).to_owned();
-    to_its_end(async move {
+    let id = route.param(0).to_owned();
+    detached(async move {
         named(&app, &id).await?;
         app.sessions.purge(&id).await?;
         Ok(HttpResponse::NoContent().finish())

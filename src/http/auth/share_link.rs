@@ -1,8 +1,8 @@
 //! Share links: tokens of their own, for less than everything, that can be taken back.
 
-use super::Scope;
+use super::access::{Access, Now};
+use super::scope::Scope;
 use super::secret::Fingerprint;
-use super::{Access, Now};
 use crate::notebook::KeptLink;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -89,4 +89,17 @@ impl HeldLink {
         };
         Some(Self { shown, token: Fingerprint::from_hex(&kept.token_sha256)?, ends: ends.flatten() })
     }
+}
+
+/// A share link to be made.
+#[derive(Debug)]
+pub(crate) struct NewLink {
+    /// `view` or `run`.
+    pub(crate) scope: Scope,
+    /// The notebook it opens.
+    pub(crate) notebook: String,
+    /// The owner's note.
+    pub(crate) label: Option<String>,
+    /// How long it lasts.
+    pub(crate) lasts: Option<Duration>,
 }

@@ -1,7 +1,7 @@
 //! Bodies: JSON, bounded in size, in time and in depth, and read strictly; and files.
 
-use super::json;
-use super::routes::MatchedRoute;
+use super::strict_json;
+use crate::http::route::MatchedRoute;
 use crate::problem::{Kind, Problem};
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
@@ -65,7 +65,7 @@ impl FromRequest for NoBody {
         Box::pin(async move {
             let body = body.await?;
             if !body.is_empty() {
-                json::parse::<serde_json::Value>(&body).map_err(malformed)?;
+                strict_json::parse::<serde_json::Value>(&body).map_err(malformed)?;
             }
             Ok(Self)
         })
@@ -73,7 +73,7 @@ impl FromRequest for NoBody {
 }
 
 fn limit(request: &HttpRequest) -> usize {
-    request.extensions().get::<MatchedRoute>().map_or(0, |found| found.route().body.limit())
+    request.extensions().get::<MatchedRoute>().map_or(0, |found| found.route.body.limit())
 }
 
 async fn read(limit: usize, payload: Payload) -> Result<Bytes, Problem> {
@@ -121,7 +121,7 @@ fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         let how = "see /api/openapi.json for what belongs in it";
         return Err(Problem::bad_request("read the body", "it is a list, and no object", how));
     }
-    json::parse(body).map_err(malformed)
+    strict_json::parse(body).map_err(malformed)
 }
 
 fn malformed(error: serde_json::Error) -> Problem {

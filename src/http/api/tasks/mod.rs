@@ -4,12 +4,12 @@
 
 mod literal;
 
-use super::AppState;
-use super::ask::{find, param, unexpected};
-use super::body::{Json, NoBody};
-use super::error::ErrorBody;
-use super::guard::{Caller, query_value};
-use super::routes::MatchedRoute;
+use crate::http::app_state::AppState;
+use crate::http::command::{find_state, unexpected};
+use crate::http::error::ErrorBody;
+use crate::http::request::{Caller, query_value};
+use crate::http::request::{Json, NoBody};
+use crate::http::route::MatchedRoute;
 use crate::notebook::{Base, Command, ExecId, OnError, Reply, Residency, State, StateId, TaskCheckpoint};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -93,15 +93,15 @@ pub(crate) struct Restored {
 pub(crate) async fn save(
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     Json(wish): Json<TaskWish>,
 ) -> Result<HttpResponse, Problem> {
     let state = match &wish.state {
-        Some(text) => Some(find(&app.start, text).await?.id),
+        Some(text) => Some(find_state(&app.start, text).await?.id),
         None => None,
     };
     let TaskWish { values, token_usage, metadata, .. } = wish;
-    let task_id = param(&found, 0).to_owned();
+    let task_id = route.param(0).to_owned();
     let command = Command::SaveTask { task_id, state, values, token_usage, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
         Reply::TaskSaved { checkpoint } => Ok(HttpResponse::Created().json(checkpoint)),
@@ -114,8 +114,8 @@ pub(crate) async fn save(
     get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskView))
 )]
-pub(crate) async fn list(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
-    let task_id = param(&found, 0).to_owned();
+pub(crate) async fn list(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    let task_id = route.param(0).to_owned();
     let wanted = task_id.clone();
     let checkpoints =
         app.start.read(move |notebook| notebook.task(&wanted).unwrap_or_default().to_vec()).await?;
@@ -128,8 +128,8 @@ pub(crate) async fn list(app: web::Data<AppState>, found: MatchedRoute) -> Resul
     get, path = "/api/tasks/{task_id}/checkpoints/latest", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskCheckpoint), (status = 404, description = "No such task", body = ErrorBody))
 )]
-pub(crate) async fn latest(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(look_up(&app, param(&found, 0), None).await?))
+pub(crate) async fn latest(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), None).await?))
 }
 
 /// Shows a version of a task's checkpoints.
@@ -141,8 +141,8 @@ pub(crate) async fn latest(app: web::Data<AppState>, found: MatchedRoute) -> Res
         (status = 404, description = "No such task or version", body = ErrorBody),
     )
 )]
-pub(crate) async fn version(app: web::Data<AppState>, found: MatchedRoute) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(look_up(&app, param(&found, 0), Some(param(&found, 1))).await?))
+pub(crate) async fn version(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), Some(route.param(1))).await?))
 }
 
 /// Answers a state to go on from: the one that the checkpoint points at, brought back if need be, or a new one that has
@@ -163,10 +163,10 @@ pub(crate) async fn restore(
     request: HttpRequest,
     app: web::Data<AppState>,
     caller: Caller,
-    found: MatchedRoute,
+    route: MatchedRoute,
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
-    let checkpoint = look_up(&app, param(&found, 0), Some(param(&found, 1))).await?;
+    let checkpoint = look_up(&app, route.param(0), Some(route.param(1))).await?;
     let replay = query_value(request.query_string(), "replay").is_some_and(|v| v == "true");
     let state = match &checkpoint.state {
         Some(id) => bring_back(&app, &caller, id, replay).await?,
@@ -224,7 +224,7 @@ async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool)
         }
         _ => {}
     }
-    find(&app.start, id.as_str()).await
+    find_state(&app.start, id.as_str()).await
 }
 
 /// Grows a state from the root in which the values are variables.
@@ -246,7 +246,7 @@ async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> R
         reads: None,
     };
     match app.ask(&app.start, caller.access()?, run).await? {
-        Reply::Ended { state: Some(state), .. } => find(&app.start, state.as_str()).await,
+        Reply::Ended { state: Some(state), .. } => find_state(&app.start, state.as_str()).await,
         Reply::Ended { error, .. } => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);

@@ -1,11 +1,14 @@
 //! States as files: a download and an upload.
 
-use super::ask::{find, param, to_its_end, unexpected};
-use super::body::each_chunk;
-use super::error::ErrorBody;
-use super::guard::query_value;
-use super::routes::MatchedRoute;
-use super::{AppState, limits};
+use crate::http::app_state::AppState;
+use crate::http::app_state::detached;
+use crate::http::command::{find_state, unexpected};
+use crate::http::error::ErrorBody;
+use crate::http::limits;
+use crate::http::percent::percent_encoded;
+use crate::http::request::each_chunk;
+use crate::http::request::query_value;
+use crate::http::route::MatchedRoute;
 use crate::notebook::{Form, Reply};
 use crate::problem::{Kind, Problem};
 use crate::session::{Adopted, Session};
@@ -23,9 +26,6 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// What a state's file is called after its label.
 const SUFFIX: &str = ".ratoon-state";
-
-/// Files that may come and go at once: each has a thread and pieces in memory.
-pub(super) const MAX_AT_ONCE: usize = 4;
 
 /// How much is written at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -55,10 +55,10 @@ const MAX_CODE_BYTES: usize = 16 << 20;
 pub(crate) async fn export(
     request: HttpRequest,
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::notebook(&app, param(&found, 0)).await?;
-    let state = find(&session, param(&found, 1)).await?;
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let state = find_state(&session, route.param(1)).await?;
     let query = |key| query_value(request.query_string(), key);
     let form = match query("form").as_deref() {
         None | Some("environment") => Form::Environment,
@@ -68,7 +68,7 @@ pub(crate) async fn export(
             return Err(Problem::bad_request("export a state", why, how));
         }
     };
-    let permit = permit(&app)?;
+    let permit = app.file_permit()?;
     let environ = query("environ").is_some_and(|v| v == "true");
     let export = session.export(&state.id, form, environ).await?;
     let bytes = export.bytes;
@@ -105,10 +105,10 @@ pub(crate) async fn import(
     request: HttpRequest,
     body: web::Payload,
     app: web::Data<AppState>,
-    found: MatchedRoute,
+    route: MatchedRoute,
 ) -> Result<HttpResponse, Problem> {
-    let session = AppState::notebook(&app, param(&found, 0)).await?;
-    let permit = permit(&app)?;
+    let session = AppState::notebook(&app, route.param(0)).await?;
+    let permit = app.file_permit()?;
     let mut upload = Upload::begin(app.threads.clone(), session.temporary()).await?;
     let mut piece = BytesMut::new();
     each_chunk(&request, body.into_inner(), async |chunk| {
@@ -120,7 +120,7 @@ pub(crate) async fn import(
     })
     .await?;
     upload.write(piece.freeze()).await?;
-    match to_its_end(take_in(session, upload, permit)).await? {
+    match detached(take_in(session, upload, permit)).await? {
         reply @ Reply::Ended { .. } => Ok(HttpResponse::Ok().json(reply)),
         other => Err(unexpected(other)),
     }
@@ -141,13 +141,6 @@ async fn take_in(session: Session, upload: Upload, permit: OwnedSemaphorePermit)
         about.metadata.clear();
     }
     Ok(session.adopt(Adopted { code: arrived.code, outputs: arrived.outputs, label, about }).await)
-}
-
-pub(super) fn permit(app: &AppState) -> Result<OwnedSemaphorePermit, Problem> {
-    app.exchanges.clone().try_acquire_owned().map_err(|_| {
-        let why = format!("{MAX_AT_ONCE} files are coming and going already");
-        Problem::new(Kind::Busy, "exchange a file", why, "try again when one of them is done")
-    })
 }
 
 /// The other end of a download.
@@ -211,7 +204,7 @@ pub(super) fn file_name(label: &str, suffix: &str) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || " -_.".contains(c) { c } else { '_' })
         .collect();
-    let exact = super::pages::in_path(label);
+    let exact = percent_encoded(label);
     let plain = plain.trim_start_matches('.');
     format!("attachment; filename=\"{plain}{suffix}\"; filename*=UTF-8''{exact}{suffix}")
 }
