@@ -22,7 +22,7 @@ const CLOSING: Duration = Duration::from_millis(5500);
 /// How long the connections may take after that to hear it and to end.
 const HANGING_UP: Duration = Duration::from_millis(1000);
 
-/// The shortest token that is taken. Wrong ones are answered 20 times a second at most (`http/guard/throttle`), so that
+/// The shortest token that is taken. Wrong ones are answered 20 times a second at most (`http/auth/throttle`), so that
 /// trying all of seven random letters and digits takes a century. Programs make longer ones: plainbook's have 32 characters;
 /// the tests of snapshot-kernel have seven.
 const MIN_TOKEN_CHARS: usize = 7;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// How many there are. Files that come and go hold four at most (`http/exchange`), the rest is short work.
+/// How many there are. Files that come and go hold four at most (`http/app_state`), the rest is short work.
 const COUNT: usize = 8;
 
 type Work = Box<dyn FnOnce() + Send>;

@@ -1,8 +1,8 @@
-// Runs before the first paint, as a classic script: the chosen theme must not flash, and neither must a graph that is closed.
-// It also opens the notebook's line: what the server says comes while the modules are still on their way, and socket.js
-// takes the line over.
+// Runs before the first paint, as a classic script: applies the theme and the graph's visibility,
+// so that neither flashes. It also opens the notebook's WebSocket, so that the snapshot arrives
+// while the modules load; socket.js takes the socket over.
 {
-    // A file that is dropped before the page listens is opened nowhere.
+    // Until the page listens, dropped files must not navigate away.
     for (const kind of ['dragover', 'drop'])
         addEventListener(
             kind,

@@ -1,3 +1,3 @@
-// The token in the address has been exchanged for a session by the response that brought this script. Going to the same
-// page without it also takes it out of the history.
+// The response that brought this script exchanged the token in the address for a session. Replacing
+// the address with the same page without the token removes it from the history.
 location.replace(location.pathname + location.hash);

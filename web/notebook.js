@@ -1,5 +1,5 @@
 // @ts-check
-// The entry of the notebook page: joins socket, model, page and view.
+// The entry of the notebook page: connects socket, model, page and view.
 
 import { displayName } from './presence/display-name.js';
 import { Model } from './shell/model.js';
@@ -12,13 +12,13 @@ import { App } from './notebook/app.js';
 import { ask } from './ui/dialog.js';
 import { trackKeyboardInset } from './ui/keyboard-inset.js';
 
-/** A short notice goes by itself; one that tells of a failure stays. In milliseconds. */
+/** Notices close after this time; those about failures stay. In milliseconds. */
 const NOTICE_MS = 4000;
 
 registerParts(PARTS);
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
-// The shell stands in for the page until here; the first paint puts the same frame into its place at once.
+// The server-rendered shell is shown until here. The first paint replaces it with the same frame.
 const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model(name);
@@ -39,7 +39,10 @@ function changed() {
 
 let isAhead = false;
 
-/** What somebody may be waiting for is painted without waiting for the frame, but once per frame. @param {import('./shell/protocol.js').Event} event */
+/**
+ * Paints awaited results ahead of the frame, but once per frame.
+ * @param {import('./shell/protocol.js').Event} event
+ */
 function happened(event) {
     page.onEvent(event);
     const isNews =
@@ -51,7 +54,7 @@ function happened(event) {
     now();
 }
 
-/** Paints before the next key can be pressed. */
+/** Paints before the next key press is handled. */
 function now() {
     isDue = false;
     rev += 1;
@@ -103,7 +106,7 @@ const socket = new Socket(name, {
 });
 
 addEventListener('popstate', () => page.goTo(address(), true));
-/** Before the line is cut: in `pagehide` alone it may be too late. */
+/** Before the socket closes: `pagehide` alone may be too late. */
 for (const going of ['beforeunload', 'pagehide'])
     addEventListener(going, () => (page.drafts.flushAll(true), page.deletion.commit()));
 addEventListener('pagehide', () => socket.leave());

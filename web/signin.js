@@ -1,11 +1,11 @@
 // @ts-check
-// A token typed by hand goes the way of a link: the server exchanges it and the address bar is cleaned.
+// A pasted token takes the same way as a link: the server exchanges it and cleans the address.
 
 const input = /** @type {HTMLInputElement} */ (document.getElementById('token'));
 const button = /** @type {HTMLButtonElement} */ (document.getElementById('open'));
 
 function open() {
-    // People paste the whole link, too.
+    // Users also paste the whole link.
     const text = input.value.trim();
     const token = text.match(/[?&]token=([^&#]+)/)?.[1] ?? encodeURIComponent(text);
     if (token) location.replace(`${location.pathname}?token=${token}${location.hash}`);

@@ -238,6 +238,7 @@ fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     let base = |run: &Run| match &run.on {
         Base::State(state) => Some(state.clone()),
         Base::Run(earlier) => notebook.run(earlier).and_then(|earlier| earlier.state.clone()),
+        Base::Name(_) => None,
     };
     let left_nothing = notebook.runs().filter(|run| run.state.is_none() && run.status.has_ended());
     let is_shown = |draft: &Draft, run: &Run| {

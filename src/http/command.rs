@@ -3,7 +3,7 @@
 use super::app_state::{AppState, detached};
 use super::auth::{Access, Scope};
 use super::limits;
-use crate::notebook::{Command, Reply, State, StateId};
+use crate::notebook::{Command, Notebook, Reply, State, StateRef};
 use crate::problem::{Kind, Problem};
 use crate::session::Session;
 
@@ -43,16 +43,16 @@ impl AppState {
     ///
     /// # Errors
     /// 403.
-    pub(super) fn authorize_deletion(&self, access: &Access, state: StateId) -> Result<Authorized, Problem> {
+    pub(super) fn authorize_deletion(&self, access: &Access, state: StateRef) -> Result<Authorized, Problem> {
         let command = Command::DeleteState { state, subtree: false };
         check_scope(access, &command)?;
         Ok(Authorized(command))
     }
 
     fn with_limits(&self, mut command: Command) -> Command {
-        if let Command::Run { timeout, run_memory, .. } = &mut command {
-            *timeout = timeout.or(self.timeout);
-            *run_memory = run_memory.or(self.run_memory);
+        if let Command::Run(spec) = &mut command {
+            spec.timeout = spec.timeout.or(self.timeout);
+            spec.run_memory = spec.run_memory.or(self.run_memory);
         }
         command
     }
@@ -87,6 +87,16 @@ fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
 pub(super) async fn send(session: &Session, command: Authorized) -> Result<Reply, Problem> {
     let session = session.clone();
     detached(async move { Ok(session.ask(command.0).await) }).await
+}
+
+/// The same, and reads the notebook at the moment of the reply.
+pub(super) async fn send_then<T: Send + 'static>(
+    session: &Session,
+    command: Authorized,
+    read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let session = session.clone();
+    detached(async move { session.ask_then(command.0, read).await }).await
 }
 
 /// The state of a name or an id.

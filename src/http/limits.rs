@@ -3,7 +3,7 @@
 //! A name comes back exactly as it was given or is refused: two names that look the same or mean the same must not
 //! be two, and no name may steer a terminal, a path or a header.
 
-use crate::notebook::{Command, Draft};
+use crate::notebook::{Command, Draft, RunSpec};
 use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
@@ -53,7 +53,7 @@ pub fn check_notebook_name(name: &str) -> Result<(), Problem> {
 /// Whether a command's names, ids and texts may go further in.
 pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     match command {
-        Command::Run { exec_id, code, new_state_name, timeout, run_memory, .. } => {
+        Command::Run(RunSpec { exec_id, code, new_state_name, timeout, run_memory, .. }) => {
             check_id("exec_id", exec_id.as_str())?;
             check_source(code)?;
             new_state_name.as_deref().map_or(Ok(()), check_state_name)?;
@@ -93,6 +93,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
         | Command::Pin { .. }
         | Command::ForkAnyway { .. }
         | Command::Replay { .. }
+        | Command::Load { .. }
         | Command::Trust
         | Command::Stand { name: None, .. }
         | Command::ListVariables { .. }

@@ -1,66 +1,26 @@
-//! What a client may ask of a notebook, and what it is answered.
+//! What clients ask of a notebook, and the answers.
 
 use super::{
     Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError, RunStatus,
-    StateId, Symbols, TaskCheckpoint,
+    StateId, StateRef, Symbols, TaskCheckpoint,
 };
 use crate::problem::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// A wish of a client. Imperatives; the same words over WebSocket and REST.
+/// What a client asks of a notebook, in the imperative; the same words over WebSocket and REST.
 #[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
-    Run {
-        /// The caller's id: a repeat of the same request is answered, not run again.
-        exec_id: ExecId,
-        /// The source.
-        code: String,
-        /// What to run it against.
-        on: Base,
-        /// The name that the new state is to have; without it, its id.
-        #[serde(default)]
-        new_state_name: Option<String>,
-        /// The draft that this is: when the run succeeds it becomes the state, and the drafts after it move on. For a cell
-        /// that ran and runs again the draft that it was: all its versions name the same one.
-        #[serde(default)]
-        draft: Option<DraftId>,
-        /// The line that this run is another version of: a sibling of its first state, or, for a cell that was inserted
-        /// behind that state, a child of it. The later cells of the line become drafts under what it leaves.
-        #[serde(default)]
-        instead_of: Option<Line>,
-        /// Seconds after which the run is interrupted.
-        #[serde(default)]
-        timeout: Option<f64>,
-        /// Bytes of memory that the run may add to what its state holds, its subprocesses counted. Beyond them it is ended.
-        #[serde(default)]
-        run_memory: Option<u64>,
-        /// Whether `input()` may ask. A client that cannot answer sets it to false.
-        #[serde(default = "yes")]
-        allow_stdin: bool,
-        /// Whether a state that can only come back by running its cells again is brought back so. Else the run is refused.
-        #[serde(default)]
-        replay: bool,
-        /// What becomes of what the cell had set when it raises or is interrupted.
-        #[serde(default)]
-        on_error: OnError,
-        /// Whether the answer has the outputs with it: who hears of them no other way would lose them with a state that is
-        /// deleted meanwhile.
-        #[serde(skip)]
-        with_outputs: bool,
-        /// Other states whose variables the code reads: then the run leaves nothing behind, not even itself.
-        #[serde(skip)]
-        reads: Option<Vec<Reading>>,
-    },
-    /// Stop a run: politely, and if that has no effect in time (or when asked twice) by killing its head.
+    Run(RunSpec),
+    /// Stop a run: politely first. The head is killed if that has no effect in time, or when asked twice.
     Interrupt {
         /// The run.
         exec_id: ExecId,
     },
-    /// Keep what a cell had set until it failed, as a state that is marked as partial. Possible for some minutes after the
+    /// Keep what a cell had set until it failed as a partial state. Possible for some minutes after the
     /// failure (`keepable`). Answered like a run that has ended.
     KeepPartial {
         /// The run.
@@ -77,42 +37,42 @@ pub enum Command {
     PutDraft {
         /// The draft as it is to be.
         draft: Draft,
-        /// The draft of the same state that it is to stand behind; none: first. Not looked at when the draft is there
-        /// already and `in_place` is set.
+        /// The draft of the same state to place this one after; without it, this one comes first. Ignored
+        /// when the draft exists and `in_place` is set.
         #[serde(default)]
         after: Option<DraftId>,
-        /// Leave it where it stands.
+        /// Leave the draft where it stands.
         #[serde(default)]
         in_place: bool,
-        /// The version that the text grew from; 0: none, the draft is new. When it has another by now the change is refused
-        /// as a conflict; when it is gone, as not found. Without one the text is taken as it is.
+        /// The version that the text grew from; 0 for a new draft. If the draft has another version, the
+        /// change is refused as a conflict; if it is gone, as not found. Without `base` the text always wins.
         #[serde(default)]
         base: Option<u64>,
     },
-    /// Throw a draft away.
+    /// Delete a draft.
     DeleteDraft {
         /// The draft. (Not `id`: that is the message's own number on the wire.)
         draft: DraftId,
     },
-    /// Change the markdown that stands before a state's code.
+    /// Change the markdown before a state's code.
     PutProse {
         /// The state.
         state: StateId,
         /// All its markdown cells.
         prose: Vec<String>,
     },
-    /// Name a state for people; none takes the label away.
+    /// Label a state for people.
     Label {
         /// The state.
-        state: StateId,
-        /// The label.
+        state: StateRef,
+        /// The label; null removes it.
         label: Option<String>,
     },
-    /// Delete a state. Those that grew from it live on, unless the whole subtree is to go.
+    /// Delete a state. The states that grew from it live on unless `subtree` is set.
     DeleteState {
         /// The state.
-        state: StateId,
-        /// Whether all that grew from it goes, too.
+        state: StateRef,
+        /// Delete all that grew from it, too.
         #[serde(default)]
         subtree: bool,
     },
@@ -126,36 +86,45 @@ pub enum Command {
     /// Keep a state in memory as long as that is possible, or no longer.
     Pin {
         /// The state.
-        state: StateId,
-        /// Whether it is to be kept.
+        state: StateRef,
+        /// Whether to keep it.
         pinned: bool,
     },
-    /// Fork a state for its branches although it warns of that, or no longer.
+    /// Fork a state for its branches although it warns against that, or no longer.
     ForkAnyway {
         /// The state.
-        state: StateId,
-        /// Whether it is to be forked.
+        state: StateRef,
+        /// Whether to fork it.
         anyway: bool,
     },
     /// Write a state's checkpoint now. Answered when it is on disk.
     Checkpoint {
         /// The state.
-        state: StateId,
-        /// What it is to hold.
+        state: StateRef,
+        /// What the checkpoint holds.
         #[serde(default = "environment")]
         form: Form,
-        /// A name for people.
+        /// A label for people.
         #[serde(default)]
         label: Option<String>,
         /// The caller's own data.
         #[serde(default)]
         metadata: Map<String, Value>,
     },
-    /// Bring a state back by running the cells of its lineage again, from the nearest ancestor that is whole. Answered when it
-    /// is there.
+    /// Bring a state back by running the cells of its lineage again, from the nearest whole ancestor.
+    /// Answered when the state is there.
     Replay {
         /// The state.
-        state: StateId,
+        state: StateRef,
+    },
+    /// Make sure that a process holds a state: load its checkpoint if it lives on disk. Answered when the
+    /// process is there. REST only.
+    #[serde(skip)]
+    Load {
+        /// The state.
+        state: StateRef,
+        /// Replay a state that has neither a process nor a checkpoint. Without it such a state is refused.
+        replay: bool,
     },
     /// Trust the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
     Trust,
@@ -163,7 +132,7 @@ pub enum Command {
     SaveTask {
         /// The task.
         task_id: String,
-        /// The state that it is to point at.
+        /// The state that the checkpoint points at.
         #[serde(default)]
         state: Option<StateId>,
         /// Plain values.
@@ -176,36 +145,36 @@ pub enum Command {
         #[serde(default)]
         metadata: Map<String, Value>,
     },
-    /// Look at a state's variables.
+    /// List a state's variables.
     #[serde(rename = "look_at_variables")]
     ListVariables {
         /// The state.
-        state: StateId,
+        state: StateRef,
     },
-    /// Digests of a state's variables, and which of them share objects.
+    /// Digest a state's variables, and find out which of them share objects.
     Digest {
         /// The state.
-        state: StateId,
+        state: StateRef,
     },
-    /// What could be typed on at a place in code that would run against a state.
+    /// Complete code at a cursor, as if it ran against a state.
     Complete {
         /// The state.
         state: StateId,
         /// The whole cell.
         code: String,
-        /// Where the cursor stands, in Unicode code points from the beginning.
+        /// The cursor, in Unicode code points from the beginning.
         cursor: u32,
     },
-    /// What the object at a place in code is, or, within the parentheses of a call, the function that is called.
+    /// Describe the object at a cursor or, within the parentheses of a call, the called function.
     Inspect {
         /// The state.
         state: StateId,
         /// The whole cell.
         code: String,
-        /// Where the cursor stands, in Unicode code points from the beginning.
+        /// The cursor, in Unicode code points from the beginning.
         cursor: u32,
     },
-    /// Says where the client stands. Only over a WebSocket: whoever has left is forgotten.
+    /// Say which state the client looks at. WebSocket only: presence ends with the connection.
     Stand {
         /// The state it looks at.
         state: StateId,
@@ -213,6 +182,73 @@ pub enum Command {
         #[serde(default)]
         name: Option<String>,
     },
+}
+
+/// A run, specified once: the doors fill it in, the machine keeps it until the run has ended.
+#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// The caller's id: a repeat of the same request is answered, not run again.
+    pub exec_id: ExecId,
+    /// The source.
+    pub code: String,
+    /// What to run it against.
+    pub on: Base,
+    /// The name of the new state; without it, its id.
+    #[serde(default)]
+    pub new_state_name: Option<String>,
+    /// The draft that runs. When the run succeeds the draft becomes the state, and the drafts after it move
+    /// on. All versions of a cell that ran and runs again name the same draft.
+    #[serde(default)]
+    pub draft: Option<DraftId>,
+    /// The lineage that this run is another version of: its state becomes a sibling of the first state or,
+    /// for a cell inserted behind that state, a child of it. The later cells become drafts under it.
+    #[serde(default)]
+    pub instead_of: Option<Line>,
+    /// Seconds after which the run is interrupted.
+    #[serde(default)]
+    pub timeout: Option<f64>,
+    /// Bytes of memory that the run and its subprocesses may add to its state. A run that adds more is
+    /// ended.
+    #[serde(default)]
+    pub run_memory: Option<u64>,
+    /// Whether `input()` may ask. A client that cannot answer sets it to false.
+    #[serde(default = "yes")]
+    pub allow_stdin: bool,
+    /// Replay a state that cannot come back otherwise. Without it the run is refused.
+    #[serde(default)]
+    pub replay: bool,
+    /// What becomes of what the cell had set when it raises or is interrupted.
+    #[serde(default)]
+    pub on_error: OnError,
+    /// Whether the answer carries outputs and symbols. Clients without events would otherwise lose them
+    /// with a state that is deleted meanwhile.
+    #[serde(skip)]
+    pub with_outputs: bool,
+    /// Other states whose variables the code reads: then the run leaves nothing behind, not even itself.
+    #[serde(skip)]
+    pub reads: Option<Vec<Reading>>,
+}
+
+impl RunSpec {
+    /// A run of code against a base, with the defaults of a caller that cannot answer `input()`.
+    pub fn new(exec_id: ExecId, code: impl Into<String>, on: Base) -> Self {
+        Self {
+            exec_id,
+            code: code.into(),
+            on,
+            new_state_name: None,
+            draft: None,
+            instead_of: None,
+            timeout: None,
+            run_memory: None,
+            allow_stdin: false,
+            replay: false,
+            on_error: OnError::Discard,
+            with_outputs: false,
+            reads: None,
+        }
+    }
 }
 
 fn environment() -> Form {
@@ -223,13 +259,13 @@ fn yes() -> bool {
     true
 }
 
-/// A line of states that ran, from the one to be replaced to the one it ends in.
+/// A lineage of states that ran, from the one to be replaced to its tip.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The state whose cell was edited, or behind which a cell was inserted.
     pub state: StateId,
-    /// The last state of the line that the page showed: `state` itself or a descendant.
+    /// The last state of the lineage that the page showed: `state` itself or a descendant.
     pub tip: StateId,
 }
 
@@ -240,30 +276,7 @@ pub enum Reply {
     /// It is done, and there is nothing to say.
     Done,
     /// A run has ended.
-    Ended {
-        /// The run.
-        exec_id: ExecId,
-        /// How it ended.
-        status: RunStatus,
-        /// The state it left.
-        state: Option<StateId>,
-        /// The name that state was given.
-        state_name: Option<String>,
-        /// Why it failed.
-        error: Option<RunError>,
-        /// Which variables it read, assigned and deleted, when that was asked for.
-        #[serde(skip)]
-        symbols: Option<Symbols>,
-        /// What was seen of it that its user should know.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        warnings: Vec<String>,
-        /// Whether what it had set until then can still be kept. Absent where it cannot.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        keepable: bool,
-        /// What it printed and showed, if that was wished.
-        #[serde(skip)]
-        outputs: Outputs,
-    },
+    Ended(Ended),
     /// A checkpoint is on disk.
     Checkpointed {
         /// The checkpoint.
@@ -315,6 +328,33 @@ pub enum Reply {
     },
     /// It cannot be done.
     Refused(Problem),
+}
+
+/// How a run has ended, and what it left.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Ended {
+    /// The run.
+    pub exec_id: ExecId,
+    /// How it ended.
+    pub status: RunStatus,
+    /// The state that it left.
+    pub state: Option<StateId>,
+    /// The name of that state.
+    pub state_name: Option<String>,
+    /// Why it failed.
+    pub error: Option<RunError>,
+    /// Which variables it read, assigned and deleted, if `RunSpec::with_outputs` asked for that.
+    #[serde(skip)]
+    pub symbols: Option<Symbols>,
+    /// What the user should know about the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Whether what it had set can still be kept. Absent where it cannot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keepable: bool,
+    /// What it printed and showed, if `RunSpec::with_outputs` asked for that.
+    #[serde(skip)]
+    pub outputs: Outputs,
 }
 
 /// One way to type on.

@@ -58,3 +58,40 @@ impl StateId {
         self.0 == ROOT_NAME
     }
 }
+
+/// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients send
+/// names or ids, and a name means the newest state that was given it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "StateId")]
+pub enum StateRef {
+    /// By its id.
+    Id(StateId),
+    /// By its name, or else its id.
+    Name(String),
+}
+
+impl StateRef {
+    /// A state by its name or id.
+    pub fn name(text: impl Into<String>) -> Self {
+        Self::Name(text.into())
+    }
+
+    /// Whether it is the root's id.
+    pub fn is_root(&self) -> bool {
+        matches!(self, Self::Id(id) if id.is_root())
+    }
+}
+
+impl utoipa::PartialSchema for StateRef {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        StateId::schema()
+    }
+}
+
+impl ToSchema for StateRef {}
+
+impl From<StateId> for StateRef {
+    fn from(id: StateId) -> Self {
+        Self::Id(id)
+    }
+}

@@ -13,12 +13,12 @@ mod rebuild;
 mod pieces;
 mod record;
 
-pub use command::{Command, Completion, Inspection, Line, Reply, Signature, Variable};
+pub use command::{Command, Completion, Ended, Inspection, Line, Reply, RunSpec, Signature, Variable};
 pub use event::{Event, Fact, Live, Snapshot};
 #[cfg(test)]
 pub(crate) use graph::SEEN;
 pub use graph::{Notebook, Parts};
-pub use id::{DraftId, ExecId, ROOT_NAME, StateId};
+pub use id::{DraftId, ExecId, ROOT_NAME, StateId, StateRef};
 pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
 pub use pieces::Pieces;
 pub use rebuild::Rebuild;

@@ -1,6 +1,6 @@
 //! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page, to the store).
 
-use super::{DraftId, ExecId, Outputs, RunError, StateId};
+use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -122,7 +122,7 @@ pub struct Reading {
     /// The name.
     pub alias: String,
     /// The state.
-    pub state: StateId,
+    pub state: StateRef,
     /// Whether the code has this name in it. Else nothing of the state is read.
     pub is_named: bool,
 }
@@ -284,6 +284,9 @@ pub enum Base {
     State(StateId),
     /// Whatever state this earlier run leaves; the new run waits for it and is aborted when it fails.
     Run(ExecId),
+    /// A state by its name or id. Only requests have it: the machine resolves it, and records never hold it.
+    #[serde(skip)]
+    Name(String),
 }
 
 /// One execution of a cell. An attempt that failed stays as a red leaf beside the states.

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 /// What the task is asked; kernel reports have an inbox of their own and come second.
 pub(super) enum Ask {
     /// Carry out a command and answer it.
-    Command(Command, oneshot::Sender<Reply>),
+    Command(Command, Answer),
     /// Note where a client stands.
     Stand(Visitor, Standing, oneshot::Sender<Reply>),
     /// Forget where a client stood.
@@ -33,6 +33,9 @@ pub(super) enum Ask {
     /// End all processes and stop.
     Close(oneshot::Sender<()>),
 }
+
+/// Takes the reply to a command, with the notebook as it is when the reply is given.
+pub(super) type Answer = Box<dyn FnOnce(&Notebook, Reply) + Send>;
 
 /// Where a client stands in the stream of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,19 +160,29 @@ impl Session {
         Visit { visitor, scope, session: self.clone() }
     }
 
-    /// Asks for a command and waits for its answer; a run is answered when it has ended. Dropping the future changes
-    /// nothing: the command goes on. What a reset forgets goes into the trash first.
+    /// Carries out a command and waits for its reply; a run is answered when it has ended. The command goes on
+    /// if the future is dropped. A reset puts what it forgets into the trash first.
     pub async fn ask(&self, command: Command) -> Reply {
-        if matches!(command, Command::Reset)
-            && let Err(refused) = self.set_aside().await
-        {
-            return Reply::Refused(refused);
+        self.ask_then(command, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
+    }
+
+    /// Carries out a command, and reads the notebook at the moment of the reply: one trip for a request that is
+    /// answered with more than the reply holds.
+    ///
+    /// # Errors
+    /// `Problem` when the notebook has been closed, or a reset could not put it into the trash.
+    pub async fn ask_then<T: Send + 'static>(
+        &self,
+        command: Command,
+        read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        if matches!(command, Command::Reset) {
+            self.set_aside().await?;
         }
         let (tx, rx) = oneshot::channel();
-        match self.send(Ask::Command(command, tx), rx).await {
-            Ok(reply) => reply,
-            Err(refused) => Reply::Refused(refused),
-        }
+        // The asker may have gone; the deed is done all the same.
+        let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
+        self.send(Ask::Command(command, Box::new(answer)), rx).await
     }
 
     /// Looks at the notebook as it is between two events.

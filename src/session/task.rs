@@ -3,13 +3,13 @@
 //! Two inboxes: what clients ask goes before what processes report, so that an interrupt is never behind a flood of
 //! output. Both are bounded: a full one holds back whoever fills it. The loop waits for nothing else.
 
-use super::handle::Ask;
+use super::handle::{Answer, Ask};
 use super::log::Log;
 use super::machine::{Alarm, Effect, Input, Machine, Serial, Ticket, Weighed};
 use super::{Home, NotebookConfig, Session, measure};
 use crate::allocator;
 use crate::kernel::{self, Exit, Heard, Launch, ProcId, ProcessEvent, Tree, Weight};
-use crate::notebook::{DiskStatus, Event, ExecId, Fact, Live, Notebook, Reply, StateId};
+use crate::notebook::{DiskStatus, Ended, Event, ExecId, Fact, Live, Notebook, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use crate::store::{self, NewCheckpoint, Opened, Store};
 use crate::threads::Threads;
@@ -151,7 +151,7 @@ struct Task {
     store: Store,
     threads: Threads,
     unsaved: Unsaved,
-    waiting: HashMap<Ticket, oneshot::Sender<Reply>>,
+    waiting: HashMap<Ticket, Answer>,
     last_ticket: u64,
     alarms: BTreeMap<(Instant, u64), Alarm>,
     last_alarm: u64,
@@ -176,7 +176,7 @@ struct Inboxes {
 #[derive(Default)]
 struct Unsaved {
     /// Answers that are let go when the fact with this number is on disk.
-    answers: VecDeque<(u64, oneshot::Sender<Reply>, Reply)>,
+    answers: VecDeque<(u64, Answer, Reply)>,
     states: VecDeque<(u64, StateId)>,
     /// The last fact that was given to the store, and the last that is on disk.
     given: u64,
@@ -191,12 +191,11 @@ struct Unsaved {
 
 impl Unsaved {
     /// Facts up to a number are on disk: lets the answers go that waited for them; answers the states among them.
-    fn let_go(&mut self, up_to: u64) -> Vec<StateId> {
+    fn let_go(&mut self, up_to: u64, notebook: &Notebook) -> Vec<StateId> {
         self.saved = self.saved.max(up_to);
         let saved = self.answers.partition_point(|(number, ..)| *number <= up_to);
         for (_, waiting, reply) in self.answers.drain(..saved) {
-            // The asker may have gone; the deed is done all the same.
-            let _ = waiting.send(reply);
+            waiting(notebook, reply);
         }
         let saved = self.states.partition_point(|(number, _)| *number <= up_to);
         self.states.drain(..saved).map(|(_, state)| state).collect()
@@ -206,7 +205,7 @@ impl Unsaved {
 /// What was done and could not be written.
 fn not_on_disk(reply: &Reply, trouble: &DiskStatus) -> Reply {
     let what = match reply {
-        Reply::Ended { exec_id, .. } => format!("keep the end of run {exec_id}"),
+        Reply::Ended(Ended { exec_id, .. }) => format!("keep the end of run {exec_id}"),
         _ => "keep what was done".into(),
     };
     let how = format!("{}; it is done in memory, and is saved when this is over", trouble.how);
@@ -291,7 +290,7 @@ impl Task {
         allocator::give_small_blocks_back_soon();
         while let Ok(news) = inboxes.told.try_recv() {
             if let store::StoreEvent::Saved { up_to } = news {
-                self.unsaved.let_go(up_to);
+                self.unsaved.let_go(up_to, self.machine.notebook());
             }
         }
     }
@@ -300,8 +299,7 @@ impl Task {
     fn failed(&mut self, trouble: DiskStatus) {
         self.feed(Input::Trouble(Some(trouble.clone())));
         for (_, waiting, reply) in self.unsaved.answers.drain(..) {
-            // The asker may have gone.
-            let _ = waiting.send(not_on_disk(&reply, &trouble));
+            waiting(self.machine.notebook(), not_on_disk(&reply, &trouble));
         }
         self.unsaved.rewritten = u64::MAX;
     }
@@ -320,7 +318,7 @@ impl Task {
     fn told(&mut self, news: store::StoreEvent) {
         match news {
             store::StoreEvent::Saved { up_to } => {
-                let states = self.unsaved.let_go(up_to);
+                let states = self.unsaved.let_go(up_to, self.machine.notebook());
                 if up_to >= self.unsaved.rewritten && self.machine.notebook().disk_status().is_some() {
                     self.feed(Input::Trouble(None));
                 }
@@ -341,15 +339,11 @@ impl Task {
     fn asked(&mut self, ask: Ask) {
         match ask {
             Ask::Command(command, answer) => {
-                self.last_ticket += 1;
-                let ticket = Ticket(self.last_ticket);
-                self.waiting.insert(ticket, answer);
+                let ticket = self.ticket(answer);
                 self.feed(Input::Command(ticket, command));
             }
             Ask::Stand(visitor, standing, answer) => {
-                self.last_ticket += 1;
-                let ticket = Ticket(self.last_ticket);
-                self.waiting.insert(ticket, answer);
+                let ticket = self.ticket(Box::new(move |_, reply| drop(answer.send(reply))));
                 self.feed(Input::Stand(ticket, visitor, standing));
             }
             Ask::Left(visitor) => self.feed(Input::Left(visitor)),
@@ -372,13 +366,18 @@ impl Task {
             }
             Ask::SetAside(done) => self.set_aside(done),
             Ask::Adopt(adopted, answer) => {
-                self.last_ticket += 1;
-                let ticket = Ticket(self.last_ticket);
-                self.waiting.insert(ticket, answer);
+                let ticket = self.ticket(Box::new(move |_, reply| drop(answer.send(reply))));
                 self.feed(Input::Adopt(ticket, adopted));
             }
             Ask::Close(_) => {}
         }
+    }
+
+    fn ticket(&mut self, answer: Answer) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.waiting.insert(ticket, answer);
+        ticket
     }
 
     fn set_aside(&mut self, done: oneshot::Sender<Result<(), Problem>>) {
@@ -533,15 +532,14 @@ impl Task {
         );
         if changed && self.unsaved.given > self.unsaved.saved {
             match self.machine.notebook().disk_status() {
-                Some(trouble) => drop(waiting.send(not_on_disk(&reply, trouble))),
+                Some(trouble) => waiting(self.machine.notebook(), not_on_disk(&reply, trouble)),
                 None => {
                     self.unsaved.answers.push_back((self.unsaved.given, waiting, reply));
                     self.store.hurry();
                 }
             }
         } else {
-            // The asker may have gone; the deed is done all the same.
-            let _ = waiting.send(reply);
+            waiting(self.machine.notebook(), reply);
         }
     }
 

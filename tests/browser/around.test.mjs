@@ -1,9 +1,22 @@
 // What is around the cells: other tabs, the end of the server, links, the list of notebooks, panels.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { startServer } from './browser.mjs';
-import { forgive, open, openFar, page, prints, ran, run, server, texts, three } from './harness.mjs';
+import {
+    forgive,
+    open,
+    openFar,
+    page,
+    prints,
+    ran,
+    run,
+    server,
+    test,
+    testOnOwnServer,
+    testWithoutPage,
+    texts,
+    three,
+} from './harness.mjs';
 
 const again = async (url = page.url()) => open(url, { storageState: await page.context().storageState() });
 const isReal = Boolean(process.env.RATOON_BIN);
@@ -17,36 +30,40 @@ test('typing goes to the other tab while it goes on, not when it rests', async (
     await typing;
 });
 
-test('when the server is gone, one text says so and what was typed can be copied', {
-    skip: !isReal,
-}, async (t) => {
-    const { line, behind, far } = await openFar(t);
-    await run('x = 1', 'Shift+Enter', far);
-    await ran(1, far);
-    await far.keyboard.insertText('typed and not run');
-    line.cut();
-    await behind.stop();
-    const second = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
-    t.after(() => second.stop());
-    line.to = Number(new URL(second.url).port);
-    line.heal();
-    await far.waitForSelector('.banner[data-bad]');
-    assert.match(
-        await far.locator('.banner').textContent(),
-        /stopped or started anew and does not know this browser.*stays here/,
-    );
-    assert.equal(await far.locator('.status').textContent(), 'Disconnected');
-    assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));
-    await far.getByRole('button', { name: 'Copy all code' }).click();
-    await far
-        .locator('.notice, dialog')
-        .filter({ hasText: /copied|Copy this code/ })
-        .first()
-        .waitFor();
-    forgive(far, /ERR_|WebSocket|401/);
-});
+testWithoutPage(
+    'when the server is gone, one text says so and what was typed can be copied',
+    {
+        skip: !isReal,
+    },
+    async (t) => {
+        const { line, behind, far } = await openFar(t);
+        await run('x = 1', 'Shift+Enter', far);
+        await ran(1, far);
+        await far.keyboard.insertText('typed and not run');
+        line.cut();
+        await behind.stop();
+        const second = await startServer('--reachable-as', `127.0.0.1:${line.port}`);
+        t.after(() => second.stop());
+        line.to = Number(new URL(second.url).port);
+        line.heal();
+        await far.waitForSelector('.banner[data-bad]');
+        assert.match(
+            await far.locator('.banner').textContent(),
+            /stopped or restarted and no longer knows this browser.*stays here/,
+        );
+        assert.equal(await far.locator('.status').textContent(), 'Disconnected');
+        assert.ok((await far.locator('.notebook').textContent()).includes('typed and not run'));
+        await far.getByRole('button', { name: 'Copy all code' }).click();
+        await far
+            .locator('.notice, dialog')
+            .filter({ hasText: /copied|Copy this code/ })
+            .first()
+            .waitFor();
+        forgive(far, /ERR_|WebSocket|401/);
+    },
+);
 
-test('a new notebook is made, and one that is not there is told', { skip: !isReal }, async () => {
+testOnOwnServer('a new notebook is made, and one that is not there is told', { skip: !isReal }, async () => {
     const origin = new URL(page.url()).origin;
     await page.goto(`${origin}/n/lost`);
     await page.getByText('There is no notebook called “lost”.').waitFor();

@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { startBinary } from './browser.mjs';
-import { forgive, open, page, prints, ran, run, sees, texts } from './harness.mjs';
+import { forgive, open, page, prints, ran, run, sees, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
@@ -25,7 +24,7 @@ test(
         assert.match(said, /was killed by SIGKILL/);
         assert.match(
             said,
-            /Only the process of this cell is gone: the state above it and all others are as they were\. If the system ended it for want of memory.*Change the cell and run it again\./,
+            /Only the process of this cell ended: the state above and all others are intact\. If the system ended it for lack of memory.*Change the cell and run it again\./,
         );
         assert.equal(await page.locator('.status').textContent(), 'Ready');
         assert.equal(await page.locator('.banner').count(), 0, 'one cell, no alarm for the page');
@@ -39,7 +38,7 @@ test(
     },
 );
 
-test(
+testWithoutPage(
     'typed while the server is down: it is there when the server is back, and in another tab too',
     real,
     async (t) => {
@@ -78,29 +77,32 @@ async function standIn(t) {
     return [await open(server.url), server];
 }
 
-test('when access ends, what is being typed is not cut off in the middle, and can be copied', async (t) => {
-    const [tab, server] = await standIn(t);
-    await tab.locator('.cell[data-fresh] .editor').click();
-    await tab.keyboard.type('half ');
-    server.endAccess();
-    await tab
-        .locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' })
-        .waitFor();
-    await tab.keyboard.type('a thought');
-    assert.deepEqual(await bodies(tab), ['half a thought']);
-    assert.equal(await tab.locator('[data-status="running"], [data-status="queued"]').count(), 0);
-    assert.equal(
-        await tab.getByRole('button', { name: 'Run', exact: true }).count(),
-        0,
-        'what cannot work is not offered',
-    );
-    await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await tab.getByRole('button', { name: 'Copy all code' }).click();
-    await tab.locator('.notice', { hasText: 'copied' }).waitFor();
-    assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), 'half a thought');
-});
+testWithoutPage(
+    'when access ends, what is being typed is not cut off in the middle, and can be copied',
+    async (t) => {
+        const [tab, server] = await standIn(t);
+        await tab.locator('.cell[data-fresh] .editor').click();
+        await tab.keyboard.type('half ');
+        server.endAccess();
+        await tab
+            .locator('[role="alert"].banner', { hasText: 'Your access to this notebook has ended' })
+            .waitFor();
+        await tab.keyboard.type('a thought');
+        assert.deepEqual(await bodies(tab), ['half a thought']);
+        assert.equal(await tab.locator('[data-status="running"], [data-status="queued"]').count(), 0);
+        assert.equal(
+            await tab.getByRole('button', { name: 'Run', exact: true }).count(),
+            0,
+            'what cannot work is not offered',
+        );
+        await tab.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        await tab.getByRole('button', { name: 'Copy all code' }).click();
+        await tab.locator('.notice', { hasText: 'copied' }).waitFor();
+        assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), 'half a thought');
+    },
+);
 
-test('of two troubles the page tells the one that matters more', async (t) => {
+testWithoutPage('of two troubles the page tells the one that matters more', async (t) => {
     const [tab, server] = await standIn(t);
     server.notebook.troubled({
         what: 'write to main.ratoon',

@@ -1,10 +1,9 @@
 // Two states side by side, in a real browser: how one gets there and back, and what is seen.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { becomes } from './browser.mjs';
 import { branches } from './fixture.mjs';
-import { choose, open, page, ran, run, sees, texts } from './harness.mjs';
+import { choose, open, page, ran, run, sees, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
@@ -66,7 +65,7 @@ test('arrays and frames: what changed in them is said in numbers', real, async (
     assert.match(await value.textContent(), /a.*ndarray.*4.*6/s);
 });
 
-test('cells, variables and outputs of two branches', async (t) => {
+testWithoutPage('cells, variables and outputs of two branches', async (t) => {
     const one = await at(t);
     assert.deepEqual(await texts('.compare-cell h4', one), ['~ changed Cell 2', '+ only in B Cell 4']);
     assert.match(await one.locator('.equal-cells').textContent(), /1 equal cell: plot\(model\)/);
@@ -98,20 +97,22 @@ test('cells, variables and outputs of two branches', async (t) => {
     ]);
 });
 
-test('plots stand next to each other at the same scale', async (t) => {
+testWithoutPage('plots stand next to each other at the same scale', async (t) => {
     const one = await at(t);
     const widths = () =>
-        one.$$eval('.compare-output .beside-one img', (images) =>
+        one.$$eval('.compare-output .side-by-side-column img', (images) =>
             images.slice(0, 2).map((image) => image.clientWidth),
         );
     await one.waitForFunction(() =>
-        [...document.querySelectorAll('.compare-output .beside-one img')].every((image) => image.style.width),
+        [...document.querySelectorAll('.compare-output .side-by-side-column img')].every(
+            (image) => image.style.width,
+        ),
     );
     for (const width of [1280, 900, 700]) {
         await one.setViewportSize({ width, height: 800 });
         // Both are measured anew once the page has its new width.
         await becomes(async () => {
-            const fit = await one.$$eval('.compare-output .beside-one img', (images) =>
+            const fit = await one.$$eval('.compare-output .side-by-side-column img', (images) =>
                 images.every((image) => image.clientWidth <= image.closest('.output').clientWidth + 1),
             );
             const [a, b] = await widths();
@@ -120,7 +121,7 @@ test('plots stand next to each other at the same scale', async (t) => {
     }
 });
 
-test('swapped, the other way round; the state one stands at stays', async (t) => {
+testWithoutPage('swapped, the other way round; the state one stands at stays', async (t) => {
     const one = await at(t);
     const here = await one.locator('.row[data-here]').getAttribute('data-node');
     await one.getByRole('button', { name: 'Swap' }).click();
@@ -132,52 +133,55 @@ test('swapped, the other way round; the state one stands at stays', async (t) =>
     assert.equal(await hash(one), 'load');
 });
 
-test('a state is chosen by what is typed', async (t) => {
+testWithoutPage('a state is chosen by what is typed', async (t) => {
     const one = await at(t, 'b3');
     await one.waitForSelector('.row[data-node="b3"][data-here]');
     await choose(2, 'Compare with…', one);
     await one.keyboard.type('dropna');
-    await one.waitForFunction(() => document.querySelectorAll('.picks .pick-name').length === 1);
-    await one.locator('.picks .pick-name', { hasText: '# Clean, then fit' }).waitFor();
+    await one.waitForFunction(() => document.querySelectorAll('.state-list .state-name').length === 1);
+    await one.locator('.state-list .state-name', { hasText: '# Clean, then fit' }).waitFor();
     await one.keyboard.press('Enter');
     await one.waitForSelector('.compare');
     assert.equal(await hash(one), 'compare=a1..b2');
 });
 
-test('a state without a process says so, and a replay brings its variables', async (t) => {
+testWithoutPage('a state without a process says so, and a replay brings its variables', async (t) => {
     const one = await at(t, 'compare=away..b3');
     await one.getByText('A has no process and no checkpoint.').waitFor();
     assert.equal(await one.locator('.compare-cell').count(), 4, 'the code is compared all the same');
     one.server.notebook.variables.away = [];
-    await one.getByRole('button', { name: 'Replay the cells of A' }).click();
+    await one.getByRole('button', { name: 'Replay cells of A' }).click();
     await one.locator('dialog button[data-main]').click();
     await one.locator('.compare-value').first().waitFor();
 });
 
-test('variables: sorted by keyboard, filtered, and a click on a number leads to the cell', async (t) => {
-    const one = await at(t, 'b3');
-    await one.getByRole('button', { name: 'Variables' }).click();
-    await one.waitForSelector('.right tbody tr');
-    const names = () => texts('.right tbody th', one);
-    const before = await names();
-    await one.getByRole('button', { name: 'Name', exact: true }).focus();
-    await one.keyboard.press('Enter');
-    assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'ascending');
-    assert.deepEqual(
-        await names(),
-        [...before].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
-    );
-    await one.keyboard.press('Enter');
-    assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'descending');
-    await one.keyboard.press('Enter');
-    assert.deepEqual(await names(), before);
-    await one.getByRole('searchbox').fill('ridge');
-    assert.deepEqual(await names(), ['model']);
-    await one.getByRole('button', { name: 'model was last changed by cell 2: go there' }).click();
-    await one.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Cell 2');
-});
+testWithoutPage(
+    'variables: sorted by keyboard, filtered, and a click on a number leads to the cell',
+    async (t) => {
+        const one = await at(t, 'b3');
+        await one.getByRole('button', { name: 'Variables' }).click();
+        await one.waitForSelector('.right tbody tr');
+        const names = () => texts('.right tbody th', one);
+        const before = await names();
+        await one.getByRole('button', { name: 'Name', exact: true }).focus();
+        await one.keyboard.press('Enter');
+        assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'ascending');
+        assert.deepEqual(
+            await names(),
+            [...before].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })),
+        );
+        await one.keyboard.press('Enter');
+        assert.equal(await one.locator('.right th.name').getAttribute('aria-sort'), 'descending');
+        await one.keyboard.press('Enter');
+        assert.deepEqual(await names(), before);
+        await one.getByRole('searchbox').fill('ridge');
+        assert.deepEqual(await names(), ['model']);
+        await one.getByRole('button', { name: 'Go to cell 2, which last changed model' }).click();
+        await one.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Cell 2');
+    },
+);
 
-test('a thousand variables do not hold up the page', async (t) => {
+testWithoutPage('a thousand variables do not hold up the page', async (t) => {
     const one = await at(t, 'b3');
     const list = (shift) =>
         Array.from({ length: 1000 }, (_, i) => ({

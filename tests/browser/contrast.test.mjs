@@ -1,12 +1,11 @@
 // Colours that programs choose can be read on both grounds.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { page, run, sees } from './harness.mjs';
+import { page, run, sees, test } from './harness.mjs';
 
 /** Of each piece of text of a failure: what it says, and its contrast to the ground that is painted behind it. */
 const contrasts = () =>
-    page.$$eval('.failure :is(span, .title, .at, .line, .coloured)', (all) => {
+    page.$$eval('.error-view :is(span, .title, .at, .line, .ansi-text)', (all) => {
         const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
         const paint = (colours) => {
             for (const colour of colours) {

@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { startBinary } from './browser.mjs';
-import { forgive, open, prints, ran, run, sees, texts } from './harness.mjs';
+import { forgive, open, prints, ran, run, sees, testWithoutPage, texts } from './harness.mjs';
 
 const story = { skip: !process.env.RATOON_BIN };
 
@@ -50,7 +49,7 @@ const lives = (at, where, tab) =>
         [at, where],
     );
 
-test(
+testWithoutPage(
     'three cells, kill -9, a new start: the open tab goes on, and the middle one grows a branch',
     story,
     async (t) => {
@@ -67,7 +66,7 @@ test(
         for (const at of [1, 2, 3]) {
             await node(at, tab).click();
             await ran(at, tab);
-            await tab.locator('.where', { hasText: 'on disk' }).waitFor();
+            await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
         }
         await tab.locator('.cell[data-fresh] .editor').click();
         await tab.keyboard.insertText('y = "typed and not run"');
@@ -109,33 +108,37 @@ test(
     },
 );
 
-test('killed in the middle of a cell: what it printed is there, and why it ended', story, async (t) => {
-    const { tab, crash, again } = await begin(t);
-    await run('import time\nprint("before")\ntime.sleep(600)', 'Control+Enter', tab);
-    await prints('before', tab);
-    // Output is on disk a moment after it is shown; what is answered afterwards is there behind it.
-    const label = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
-    assert.equal(
-        await tab.evaluate(
-            async (body) =>
-                (
-                    await fetch('/api/notebooks/main/commands', {
-                        method: 'POST',
-                        headers: { 'content-type': 'application/json' },
-                        body,
-                    })
-                ).status,
-            label,
-        ),
-        200,
-    );
-    await crash();
-    await tab.waitForSelector('.banner');
-    await again();
-    await back(tab);
-    await tab.waitForSelector('.cell[data-status="interrupted"]');
-    await sees('interrupted by server stop', tab);
-    assert.ok((await texts('.stream', tab)).includes('before'));
-    assert.equal(await tab.locator('.status').textContent(), 'Ready', 'nothing runs again by itself');
-    forgive(tab, /ERR_|WebSocket/);
-});
+testWithoutPage(
+    'killed in the middle of a cell: what it printed is there, and why it ended',
+    story,
+    async (t) => {
+        const { tab, crash, again } = await begin(t);
+        await run('import time\nprint("before")\ntime.sleep(600)', 'Control+Enter', tab);
+        await prints('before', tab);
+        // Output is on disk a moment after it is shown; what is answered afterwards is there behind it.
+        const label = JSON.stringify({ do: 'label', state: 'initial', label: 'kept' });
+        assert.equal(
+            await tab.evaluate(
+                async (body) =>
+                    (
+                        await fetch('/api/notebooks/main/commands', {
+                            method: 'POST',
+                            headers: { 'content-type': 'application/json' },
+                            body,
+                        })
+                    ).status,
+                label,
+            ),
+            200,
+        );
+        await crash();
+        await tab.waitForSelector('.banner');
+        await again();
+        await back(tab);
+        await tab.waitForSelector('.cell[data-status="interrupted"]');
+        await sees('interrupted by server stop', tab);
+        assert.ok((await texts('.stream', tab)).includes('before'));
+        assert.equal(await tab.locator('.status').textContent(), 'Ready', 'nothing runs again by itself');
+        forgive(tab, /ERR_|WebSocket/);
+    },
+);

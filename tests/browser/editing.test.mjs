@@ -2,10 +2,23 @@
 // What is asked about code is answered by the stand-in.
 
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { afterEach } from 'node:test';
 import { becomes } from './browser.mjs';
 import { start } from './mock.mjs';
-import { drafts, focused, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
+import {
+    drafts,
+    focused,
+    open,
+    page,
+    ran,
+    rows,
+    run,
+    sees,
+    test,
+    testWithoutPage,
+    texts,
+    three,
+} from './harness.mjs';
 
 const sources = (on = page) => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor', on);
 const lines = (cell, on = page) => on.locator('.cell').nth(cell).locator('.cm-line').allTextContents();
@@ -139,7 +152,7 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
     await focused([1, 'cell']);
     await keys('Enter');
     await page.keyboard.insertText('between = 1');
-    await sees('then waits as drafts');
+    await sees('then become drafts');
     await keys('Escape', 'j');
     await focused([2, 'cell']);
     await keys('d', 'd');
@@ -147,7 +160,7 @@ test('a key above a cell that ran begins a branch there; cutting one says what s
         document.querySelector('.notice')?.textContent.includes('its state stays'),
     );
     assert.equal(await page.locator('.row').count(), 4);
-    await page.getByRole('button', { name: 'Go on without it' }).click();
+    await page.getByRole('button', { name: 'Continue without it' }).click();
     await ran(1);
     await becomes(sources, ['between = 1', 'x = x + 1print("three")']);
     assert.equal(await page.locator('.row').count(), 4, 'nothing is deleted');
@@ -161,7 +174,7 @@ test('an early cell is edited, and one button replays the rest; or both in one s
     await keys('Enter', 'Control+Home');
     await page.keyboard.insertText('y = 5\n');
     await keys('Control+Enter');
-    await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+    await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
     await ran(3);
     assert.deepEqual(await rows(), [
         'Start',
@@ -235,7 +248,7 @@ test('outputs fold, line numbers come and go and are remembered, Space scrolls',
     await becomes(top, 0);
 });
 
-test('Tab completes: one at once, several from a list in which Enter takes', async () => {
+testWithoutPage('Tab completes: one at once, several from a list in which Enter takes', async () => {
     const { on, keys: k, notebook } = await asked();
     await k.type('impo');
     await k.press('Tab');
@@ -261,7 +274,7 @@ test('Tab completes: one at once, several from a list in which Enter takes', asy
     await focused([1, 'editor'], on);
 });
 
-test('a list that typing opened leaves Enter alone, and takes Tab', async () => {
+testWithoutPage('a list that typing opened leaves Enter alone, and takes Tab', async () => {
     const { on, keys: k } = await asked();
     await k.type('pr');
     await becomes(() => list(on), ['print', 'property']);
@@ -280,52 +293,58 @@ test('a list that typing opened leaves Enter alone, and takes Tab', async () => 
     await focused([1, 'cell'], on);
 });
 
-test('places are right behind wide letters, with magics and keys; brackets that are there do not come twice', async () => {
-    const { on, keys: k, notebook } = await asked();
-    await k.type('"🌱"; grö');
-    await k.press('Control+Space');
-    await becomes(() => lines(1, on), ['"🌱"; größe']);
-    assert.equal(notebook.questions.at(-1).cursor, 8);
-    await k.press('Enter');
-    await k.type('%timei');
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit']);
-    await k.press('Enter');
-    await k.type('d["si');
-    await k.press('Tab');
-    await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit', 'd["size"]']);
-});
+testWithoutPage(
+    'places are right behind wide letters, with magics and keys; brackets that are there do not come twice',
+    async () => {
+        const { on, keys: k, notebook } = await asked();
+        await k.type('"🌱"; grö');
+        await k.press('Control+Space');
+        await becomes(() => lines(1, on), ['"🌱"; größe']);
+        assert.equal(notebook.questions.at(-1).cursor, 8);
+        await k.press('Enter');
+        await k.type('%timei');
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit']);
+        await k.press('Enter');
+        await k.type('d["si');
+        await k.press('Tab');
+        await becomes(() => lines(1, on), ['"🌱"; größe', '%timeit', 'd["size"]']);
+    },
+);
 
-test('late answers for another text are dropped, and a cell that runs above is no obstacle', async () => {
-    const { on, keys: k, notebook } = await asked();
-    notebook.slowMs = 250;
-    await k.type('pr');
-    await k.press('Tab');
-    await k.press('Backspace');
-    await k.press('Backspace');
-    await k.press('Escape');
-    await becomes(() => Promise.resolve(notebook.questions.length > 0), true);
-    await becomes(() => Promise.resolve(notebook.answered === notebook.questions.length), true);
-    await on.evaluate(
-        () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
-    );
-    assert.equal(await on.locator('.completions').count(), 0);
-    notebook.slowMs = 0;
-    const [, first] = [...notebook.states.keys()];
-    await k.press('Enter');
-    await k.insertText('time.sleep(600)');
-    await k.press('Shift+Enter');
-    await on.waitForSelector('[data-status="running"]');
-    await focused([2, 'editor'], on);
-    await k.type('prop');
-    await k.press('Tab');
-    await becomes(() => lines(2, on), ['property']);
-    assert.equal(notebook.questions.at(-1).state, first);
-    await k.press('Control+.');
-    await on.waitForSelector('[data-status="interrupted"]');
-});
+testWithoutPage(
+    'late answers for another text are dropped, and a cell that runs above is no obstacle',
+    async () => {
+        const { on, keys: k, notebook } = await asked();
+        notebook.slowMs = 250;
+        await k.type('pr');
+        await k.press('Tab');
+        await k.press('Backspace');
+        await k.press('Backspace');
+        await k.press('Escape');
+        await becomes(() => Promise.resolve(notebook.questions.length > 0), true);
+        await becomes(() => Promise.resolve(notebook.answered === notebook.questions.length), true);
+        await on.evaluate(
+            () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
+        );
+        assert.equal(await on.locator('.completions').count(), 0);
+        notebook.slowMs = 0;
+        const [, first] = [...notebook.states.keys()];
+        await k.press('Enter');
+        await k.insertText('time.sleep(600)');
+        await k.press('Shift+Enter');
+        await on.waitForSelector('[data-status="running"]');
+        await focused([2, 'editor'], on);
+        await k.type('prop');
+        await k.press('Tab');
+        await becomes(() => lines(2, on), ['property']);
+        assert.equal(notebook.questions.at(-1).state, first);
+        await k.press('Control+.');
+        await on.waitForSelector('[data-status="interrupted"]');
+    },
+);
 
-test('a refusal to complete is silent', async () => {
+testWithoutPage('a refusal to complete is silent', async () => {
     const { on, keys: k, notebook } = await asked();
     notebook.complete = () => notebook.refuse('complete', 'it is not built yet');
     notebook.inspect = () => notebook.refuse('inspect', 'it is not built yet');
@@ -337,44 +356,49 @@ test('a refusal to complete is silent', async () => {
     assert.equal(await on.locator('.notice[data-open], .tip, .completions').count(), 0);
 });
 
-test('Shift-Tab shows what stands at the cursor, again shows more of it, Esc closes it; at the beginning of a line it indents less', async () => {
-    const { on, keys: k } = await asked();
-    await k.type('    print');
-    await k.press('Escape');
-    await k.press('Enter');
-    await k.press('Shift+Tab');
-    await on.waitForSelector('.tip[data-size="short"]');
-    assert.match(await on.locator('.tip').textContent(), /print\(\*values.*Prints the values/s);
-    assert.equal(await on.locator('.tip').getAttribute('role'), 'tooltip');
-    assert.equal(
-        await on.evaluate(() => document.activeElement.getAttribute('aria-describedby')),
-        await on.locator('.tip').getAttribute('id'),
-    );
-    const short = (await on.locator('.tip').boundingBox()).height;
-    await k.press('Shift+Tab');
-    await on.waitForSelector('.tip[data-size="whole"]');
-    // It is placed in the frame in which it is painted.
-    await becomes(async () => {
-        const whole = await on.locator('.tip').boundingBox();
-        return whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800;
-    }, true);
-    await k.press('PageDown');
-    await on.waitForFunction(() => document.querySelector('.tip').scrollTop > 50);
-    await k.press('Escape');
-    assert.equal(await on.locator('.tip').count(), 0);
-    await focused([1, 'editor'], on);
-    await k.press('Home');
-    await k.press('Shift+Tab');
-    await becomes(() => lines(1, on), ['print']);
-    await k.press('End');
-    await k.type('zz');
-    await k.press('Shift+Tab');
-    await on.waitForFunction(() => document.querySelector('.tip')?.textContent.includes('Nothing is known'));
-    await k.type('z');
-    await on.waitForFunction(() => !document.querySelector('.tip'));
-});
+testWithoutPage(
+    'Shift-Tab shows what stands at the cursor, again shows more of it, Esc closes it; at the beginning of a line it indents less',
+    async () => {
+        const { on, keys: k } = await asked();
+        await k.type('    print');
+        await k.press('Escape');
+        await k.press('Enter');
+        await k.press('Shift+Tab');
+        await on.waitForSelector('.tip[data-size="short"]');
+        assert.match(await on.locator('.tip').textContent(), /print\(\*values.*Prints the values/s);
+        assert.equal(await on.locator('.tip').getAttribute('role'), 'tooltip');
+        assert.equal(
+            await on.evaluate(() => document.activeElement.getAttribute('aria-describedby')),
+            await on.locator('.tip').getAttribute('id'),
+        );
+        const short = (await on.locator('.tip').boundingBox()).height;
+        await k.press('Shift+Tab');
+        await on.waitForSelector('.tip[data-size="whole"]');
+        // It is placed in the frame in which it is painted.
+        await becomes(async () => {
+            const whole = await on.locator('.tip').boundingBox();
+            return whole.height > short && whole.y >= 0 && whole.y + whole.height <= 800;
+        }, true);
+        await k.press('PageDown');
+        await on.waitForFunction(() => document.querySelector('.tip').scrollTop > 50);
+        await k.press('Escape');
+        assert.equal(await on.locator('.tip').count(), 0);
+        await focused([1, 'editor'], on);
+        await k.press('Home');
+        await k.press('Shift+Tab');
+        await becomes(() => lines(1, on), ['print']);
+        await k.press('End');
+        await k.type('zz');
+        await k.press('Shift+Tab');
+        await on.waitForFunction(() =>
+            document.querySelector('.tip')?.textContent.includes('No documentation'),
+        );
+        await k.type('z');
+        await on.waitForFunction(() => !document.querySelector('.tip'));
+    },
+);
 
-test('the signature of a call follows the arguments, and goes when they are left', async () => {
+testWithoutPage('the signature of a call follows the arguments, and goes when they are left', async () => {
     const { on, keys: k } = await asked();
     const active = () => texts('.tip-active', on);
     await k.type('print(');
@@ -470,7 +494,7 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await drafts('total = x', 'print("X")');
     await page.locator('.cell').nth(0).focus();
     await keys('Control+f');
-    await page.waitForSelector('.finder input:focus');
+    await page.waitForSelector('.find-panel input:focus');
     await page.keyboard.type('x');
     await becomes(() => texts('.find-count'), ['1 of 7']);
     assert.equal(await page.locator('.found').count(), 7);
@@ -497,12 +521,12 @@ test('what is looked for is marked in every cell, counted and walked through; al
     await becomes(() => lines(1), ['x = x + 1', 'print("two")']);
     await page.getByLabel('Find', { exact: true }).fill('(');
     await keys('Alt+r');
-    await becomes(() => texts('.find-count'), ['Not a valid pattern']);
+    await becomes(() => texts('.find-count'), ['Invalid pattern']);
     await page.getByLabel('Find', { exact: true }).fill('t\\w+l');
     await becomes(() => texts('.find-count'), ['1 of 1']);
     await keys('Escape');
     await focused([3, 'editor']);
-    assert.equal(await page.locator('.found, .finder').count(), 0);
+    assert.equal(await page.locator('.found, .find-panel').count(), 0);
     assert.equal(await page.evaluate(() => getSelection().toString()), 'total');
 });
 
@@ -526,18 +550,18 @@ test('text above a cell is found and replaced, too', async () => {
 test('the bar that finds unfolds to replace, by its button or by its key', async () => {
     await drafts('one', 'two one');
     await keys('Control+f');
-    await page.waitForSelector('.finder .find-text:focus');
+    await page.waitForSelector('.find-panel .find-text:focus');
     await page.keyboard.insertText('one');
-    const more = page.getByRole('button', { name: 'Replace what is found' });
+    const more = page.getByRole('button', { name: 'Toggle replace' });
     assert.equal(await more.getAttribute('aria-expanded'), 'false');
     await more.click();
-    await page.waitForSelector('.finder .find-by:focus');
+    await page.waitForSelector('.find-panel .find-by:focus');
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
     await page.keyboard.insertText('three');
     await keys('Control+Enter');
     await sees('two three');
     await more.click();
-    await page.waitForSelector('.finder .find-text:focus');
+    await page.waitForSelector('.find-panel .find-text:focus');
     assert.equal(await page.locator('.find-by').count(), 0);
     await keys('Control+h');
     await page.waitForSelector('.find-by');
@@ -594,11 +618,11 @@ test('what menus and the header do is in the palette, where it can be done, unde
         'Download as HTML',
         'All notebooks, or a new notebook',
         'Restart…',
-        'Forget everything…',
+        'Reset notebook…',
         'Your name…',
     ])
         assert.ok(all.includes(title), `${title} of ${all}`);
-    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; again to kill it'])
+    for (const title of ['Label…', 'Delete this state', 'Stop the running cell; press again to kill it'])
         assert.ok(!all.includes(title), `${title} cannot be done now`);
     await keys('Escape');
     await three();
@@ -615,7 +639,7 @@ test('what menus and the header do is in the palette, where it can be done, unde
     await run('import time\ntime.sleep(60)');
     await page.waitForSelector('[data-status="running"]');
     await palette('interrupt');
-    await becomes(offered, ['Stop the running cell; again to kill it']);
+    await becomes(offered, ['Stop the running cell; press again to kill it']);
     await keys('Enter');
     await page.waitForSelector('[data-status="interrupted"]');
     await palette('html');
@@ -729,7 +753,7 @@ test('drafts are moved by keys and by dragging, alone and together, and the focu
         const { x, y, width, height } = await page
             .locator('.cell')
             .nth(n)
-            .locator('.drag-grip')
+            .locator('.drag-handle')
             .boundingBox();
         return { x: x + width / 2, y: y + height / 2 };
     };
@@ -775,9 +799,7 @@ test('from the address to a branch with the keyboard alone', async () => {
     assert.deepEqual(await rows(), ['Start', 'x = 1', 'print("two")', 'print("branch")']);
 });
 
-test('who may only look is offered nothing that changes anything', async () => {
-    await three();
-    await page.getByRole('button', { name: 'Share' }).waitFor();
+testWithoutPage('who may only look is offered nothing that changes anything', async () => {
     const mock = await start();
     mocks.push(mock);
     const viewer = await open(mock.url.replace('secret', 'view'));
@@ -787,7 +809,7 @@ test('who may only look is offered nothing that changes anything', async () => {
     for (const never of [
         'Insert a cell below',
         'Restart…',
-        'Forget everything…',
+        'Reset notebook…',
         'Find and replace in all cells',
         'Run all drafts',
     ])

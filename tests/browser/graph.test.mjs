@@ -1,9 +1,8 @@
 // The graph in a real browser: against the stand-in, which can hold any notebook, and, where a binary is named, against it.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { afternoon, short, tenThousand, thousand } from './graph-fixture.mjs';
-import { focused, open, page, ran, rows, run, texts } from './harness.mjs';
+import { focused, open, page, ran, rows, run, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
 
 /** A page on a notebook of the stand-in, at one of its states. */
@@ -33,53 +32,61 @@ const walk = async (on, key, id) => {
     );
 };
 
-test('the card tells what a state is, beside the graph, and stays while the pointer is in it', async (t) => {
-    const one = await at(short(), 'f', t);
-    await row('j', one).hover();
-    await one.waitForSelector('.node-card');
-    const text = await one.locator('.node-card').textContent();
-    for (const word of [
-        'Cell 5',
-        'model = fit(df, depth=9)',
-        '+new: model',
-        '2 min 11 s',
-        'minutes ago',
-        'In memory · 1.8 GB',
-        'holds a live thread',
-    ])
-        assert.ok(text.includes(word), `${word} in ${text}`);
-    assert.ok(await one.locator('.node-card [data-code="number"]', { hasText: '9' }).count());
-    const [card, graph] = await Promise.all(
-        ['.node-card', '#graph'].map((name) => one.locator(name).boundingBox()),
-    );
-    assert.ok(card.x >= graph.x + graph.width, 'it covers nothing of the graph');
-    await one.locator('.node-code').hover();
-    await row('j', one).hover();
-    await one.locator('.node-code').hover();
-    assert.equal(await one.locator('.node-card').count(), 1);
-    await row('b', one).hover();
-    await one.waitForFunction(() => document.querySelector('.node-card')?.textContent.includes('read_csv'));
-    await one.locator('main').hover({ position: { x: 800, y: 600 } });
-    await one.waitForSelector('.node-card', { state: 'detached' });
-});
+testWithoutPage(
+    'the card tells what a state is, beside the graph, and stays while the pointer is in it',
+    async (t) => {
+        const one = await at(short(), 'f', t);
+        await row('j', one).hover();
+        await one.waitForSelector('.node-card');
+        const text = await one.locator('.node-card').textContent();
+        for (const word of [
+            'Cell 5',
+            'model = fit(df, depth=9)',
+            '+new: model',
+            '2 min 11 s',
+            'minutes ago',
+            'In memory · 1.8 GB',
+            'holds a live thread',
+        ])
+            assert.ok(text.includes(word), `${word} in ${text}`);
+        assert.ok(await one.locator('.node-card [data-code="number"]', { hasText: '9' }).count());
+        const [card, graph] = await Promise.all(
+            ['.node-card', '#graph'].map((name) => one.locator(name).boundingBox()),
+        );
+        assert.ok(card.x >= graph.x + graph.width, 'it covers nothing of the graph');
+        await one.locator('.node-code').hover();
+        await row('j', one).hover();
+        await one.locator('.node-code').hover();
+        assert.equal(await one.locator('.node-card').count(), 1);
+        await row('b', one).hover();
+        await one.waitForFunction(() =>
+            document.querySelector('.node-card')?.textContent.includes('read_csv'),
+        );
+        await one.locator('main').hover({ position: { x: 800, y: 600 } });
+        await one.waitForSelector('.node-card', { state: 'detached' });
+    },
+);
 
-test('to look is not to continue: a click stays in the graph, “Continue here” leads to the empty cell', async (t) => {
-    const one = await at(short(), 'f', t);
-    await row('i', one).click();
-    await here('i', one);
-    assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
-    await row('j', one).hover();
-    await one.locator('.node-card').getByRole('button', { name: 'Continue here' }).click();
-    await here('j', one);
-    await focused([5, 'editor'], one);
-    assert.equal(await one.locator('.node-card').count(), 0);
-    await row('e', one).dblclick();
-    await here('e', one);
-    await focused([5, 'editor'], one);
-    assert.equal(await one.locator('.cell[data-kind="ran"]').count(), 5, 'nothing has run');
-});
+testWithoutPage(
+    'to look is not to continue: a click stays in the graph, “Continue here” leads to the empty cell',
+    async (t) => {
+        const one = await at(short(), 'f', t);
+        await row('i', one).click();
+        await here('i', one);
+        assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
+        await row('j', one).hover();
+        await one.locator('.node-card').getByRole('button', { name: 'Continue here' }).click();
+        await here('j', one);
+        await focused([5, 'editor'], one);
+        assert.equal(await one.locator('.node-card').count(), 0);
+        await row('e', one).dblclick();
+        await here('e', one);
+        await focused([5, 'editor'], one);
+        assert.equal(await one.locator('.cell[data-kind="ran"]').count(), 5, 'nothing has run');
+    },
+);
 
-test('a failed attempt: its error, and that it can be forgotten', async (t) => {
+testWithoutPage('a failed attempt: its error, and that it can be forgotten', async (t) => {
     const one = await at(short(), 'f', t);
     const attempt = one.locator('.row[data-status="error"]');
     await attempt.hover();
@@ -87,11 +94,11 @@ test('a failed attempt: its error, and that it can be forgotten', async (t) => {
     const text = await one.locator('.node-card').textContent();
     assert.match(text, /Attempt.*failed.*depth=\).*ValueError: could not convert/s);
     assert.doesNotMatch(text, /Continue here/);
-    await one.locator('.node-card').getByRole('button', { name: 'Forget this attempt' }).click();
+    await one.locator('.node-card').getByRole('button', { name: 'Delete this attempt' }).click();
     await attempt.waitFor({ state: 'detached' });
 });
 
-test('the keyboard walks the tree, stands, continues, opens the card and the menu', async (t) => {
+testWithoutPage('the keyboard walks the tree, stands, continues, opens the card and the menu', async (t) => {
     const one = await at(short(), 'f', t);
     await one.locator('#graph').focus();
     assert.equal(await cursor(one), 'f');
@@ -132,7 +139,7 @@ test('the keyboard walks the tree, stands, continues, opens the card and the men
     await focused([5, 'editor'], one);
 });
 
-test('a right click opens the menu at the pointer, within the window', async (t) => {
+testWithoutPage('a right click opens the menu at the pointer, within the window', async (t) => {
     const one = await at(short(), 'f', t, { viewport: { width: 1000, height: 500 } });
     await row('i', one).click({ button: 'right' });
     const box = await one.getByRole('menu').boundingBox();
@@ -144,33 +151,36 @@ test('a right click opens the menu at the pointer, within the window', async (t)
     );
 });
 
-test('“where did it last change?”: the search leads there, dims the rest, and opens what was folded', async (t) => {
-    const one = await at(afternoon(), 'note2', t);
-    assert.equal(await row('cols', one).count(), 0, 'folded');
-    await one.locator('#graph').focus();
-    await one.keyboard.press('/');
-    await one.keyboard.insertText('var:cols');
-    await row('cols', one).locator('.changes', { hasText: 'changes cols' }).waitFor();
-    assert.equal(await one.locator('.graph-found').textContent(), '1 of 1');
-    assert.equal(await row('cols', one).getAttribute('data-dim'), null);
-    assert.notEqual(await row('load', one).getAttribute('data-dim'), null);
-    await one.keyboard.press('Escape');
-    await row('cols', one).waitFor({ state: 'detached' });
-    await one.keyboard.insertText('df');
-    await one.waitForSelector('.row[data-cursor][data-node="log"]');
-    await one.keyboard.press('Enter');
-    await one.waitForSelector('.row[data-cursor][data-node="clean"]');
-    await one.keyboard.press('Shift+Enter');
-    await one.waitForSelector('.row[data-cursor][data-node="log"]');
-    await one.keyboard.press('Escape');
-    await one.keyboard.insertText('failed');
-    await one.waitForFunction(() => document.querySelector('.graph-found')?.textContent === '1 of 5');
-    await one.keyboard.press('Escape');
-    await one.keyboard.press('Escape');
-    assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
-});
+testWithoutPage(
+    '“where did it last change?”: the search leads there, dims the rest, and opens what was folded',
+    async (t) => {
+        const one = await at(afternoon(), 'note2', t);
+        assert.equal(await row('cols', one).count(), 0, 'folded');
+        await one.locator('#graph').focus();
+        await one.keyboard.press('/');
+        await one.keyboard.insertText('var:cols');
+        await row('cols', one).locator('.changes', { hasText: 'changes cols' }).waitFor();
+        assert.equal(await one.locator('.graph-found').textContent(), '1 of 1');
+        assert.equal(await row('cols', one).getAttribute('data-dim'), null);
+        assert.notEqual(await row('load', one).getAttribute('data-dim'), null);
+        await one.keyboard.press('Escape');
+        await row('cols', one).waitFor({ state: 'detached' });
+        await one.keyboard.insertText('df');
+        await one.waitForSelector('.row[data-cursor][data-node="log"]');
+        await one.keyboard.press('Enter');
+        await one.waitForSelector('.row[data-cursor][data-node="clean"]');
+        await one.keyboard.press('Shift+Enter');
+        await one.waitForSelector('.row[data-cursor][data-node="log"]');
+        await one.keyboard.press('Escape');
+        await one.keyboard.insertText('failed');
+        await one.waitForFunction(() => document.querySelector('.graph-found')?.textContent === '1 of 5');
+        await one.keyboard.press('Escape');
+        await one.keyboard.press('Escape');
+        assert.equal(await one.evaluate(() => document.activeElement.id), 'graph');
+    },
+);
 
-test('a long plain line is one row until it is asked for; this tab remembers', async (t) => {
+testWithoutPage('a long plain line is one row until it is asked for; this tab remembers', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     const before = (await rows(one)).length;
     assert.deepEqual(await texts('.row[data-fold]', one), ['6 cells', '4 cells']);
@@ -179,9 +189,9 @@ test('a long plain line is one row until it is asked for; this tab remembers', a
     assert.equal((await rows(one)).length, before + 5);
     await one.reload();
     await row('head', one).waitFor();
-    await one.getByRole('button', { name: 'Show every state' }).click();
+    await one.getByRole('button', { name: 'Unfold all' }).click();
     await one.waitForFunction(() => !document.querySelector('.row[data-fold]'));
-    await one.getByRole('button', { name: 'Fold plain lines' }).click();
+    await one.getByRole('button', { name: 'Fold linear runs' }).click();
     await one.waitForFunction(() => document.querySelectorAll('.row[data-fold]').length === 2);
     await one.locator('#graph').focus();
     await one.keyboard.press('Home');
@@ -190,7 +200,7 @@ test('a long plain line is one row until it is asked for; this tab remembers', a
     await row('head', one).waitFor();
 });
 
-test('another line becomes straight, and no row goes up or down', async (t) => {
+testWithoutPage('another line becomes straight, and no row goes up or down', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     const lefts = () =>
         one.$$eval('.mark[data-line]', (all) => [
@@ -215,7 +225,7 @@ test('another line becomes straight, and no row goes up or down', async (t) => {
     );
 });
 
-test('a state with a picture shows it small', async (t) => {
+testWithoutPage('a state with a picture shows it small', async (t) => {
     const one = await at(short(), 'f', t);
     for (const id of ['d', 'k']) {
         await row(id, one).locator('.thumb').waitFor();
@@ -232,7 +242,7 @@ test('a state with a picture shows it small', async (t) => {
     assert.equal(await one.locator('.thumb').count(), 2);
 });
 
-test('who stands where is seen', async (t) => {
+testWithoutPage('who stands where is seen', async (t) => {
     const one = await at(short(), 'f', t, {}, (notebook) => {
         notebook.people = [
             { id: 'p1', name: 'Ada', scope: 'run', state: 'h' },
@@ -247,29 +257,32 @@ test('who stands where is seen', async (t) => {
     await row('f', one).locator('.standing').waitFor({ state: 'detached' });
 });
 
-test('a second state is chosen to be compared: both are marked, and we stand where we stood', async (t) => {
-    const one = await at(short(), 'f', t);
-    await row('j', one).click({ modifiers: ['Shift'] });
-    await one.waitForSelector('.row[data-compared][data-node="j"]');
-    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), [
-        'f',
-        'j',
-    ]);
-    assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
-    await here('f', one);
-    // It has to be fetched, and takes the focus when it is there.
-    await one.waitForFunction(() => document.activeElement.closest('.compare'));
-    await one.locator('#graph').focus();
-    await walk(one, 'ArrowUp', 'e');
-    await one.keyboard.press('Shift+Enter');
-    await one.waitForSelector('.row[data-compared][data-node="e"]');
-    assert.deepEqual(await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)), [
-        'e',
-        'f',
-    ]);
-});
+testWithoutPage(
+    'a second state is chosen to be compared: both are marked, and we stand where we stood',
+    async (t) => {
+        const one = await at(short(), 'f', t);
+        await row('j', one).click({ modifiers: ['Shift'] });
+        await one.waitForSelector('.row[data-compared][data-node="j"]');
+        assert.deepEqual(
+            await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)),
+            ['f', 'j'],
+        );
+        assert.match(await row('j', one).getAttribute('aria-label'), /compared/);
+        await here('f', one);
+        // It has to be fetched, and takes the focus when it is there.
+        await one.waitForFunction(() => document.activeElement.closest('.compare'));
+        await one.locator('#graph').focus();
+        await walk(one, 'ArrowUp', 'e');
+        await one.keyboard.press('Shift+Enter');
+        await one.waitForSelector('.row[data-compared][data-node="e"]');
+        assert.deepEqual(
+            await one.$$eval('.row[data-compared]', (all) => all.map((one) => one.dataset.node)),
+            ['e', 'f'],
+        );
+    },
+);
 
-test('what is being deleted is struck out until it is gone, or taken back', async (t) => {
+testWithoutPage('what is being deleted is struck out until it is gone, or taken back', async (t) => {
     const one = await at(short(), 'f', t);
     await one.locator('#graph').focus();
     await walk(one, 'End', 'k');
@@ -280,7 +293,7 @@ test('what is being deleted is struck out until it is gone, or taken back', asyn
     assert.equal(await row('k', one).count(), 1);
 });
 
-test('the graph is as wide as one likes, and stays so', async (t) => {
+testWithoutPage('the graph is as wide as one likes, and stays so', async (t) => {
     const one = await at(short(), 'f', t);
     const width = () => one.$eval('.left', (side) => side.offsetWidth);
     const before = await width();
@@ -301,7 +314,7 @@ test('the graph is as wide as one likes, and stays so', async (t) => {
     assert.equal(await width(), before);
 });
 
-test('on a phone a finger that is held opens the card as a sheet', async (t) => {
+testWithoutPage('on a phone a finger that is held opens the card as a sheet', async (t) => {
     const other = await start(0, short());
     t.after(() => other.stop());
     const one = await open(`${other.url}#f`, { viewport: { width: 360, height: 740 }, hasTouch: true });
@@ -317,12 +330,12 @@ test('on a phone a finger that is held opens the card as a sheet', async (t) => 
     const box = await one.locator('.node-card').boundingBox();
     assert.ok(box.x >= 0 && box.x + box.width <= 360 && box.y + box.height <= 740);
     await here('f', one);
-    await one.locator('.node-card').getByRole('button', { name: 'Stand here' }).tap();
+    await one.locator('.node-card').getByRole('button', { name: 'Go to this state' }).tap();
     await here('e', one);
     assert.equal(await one.locator('.node-card').count(), 0);
 });
 
-test('a thousand states: a branch, and a line that goes on in sight', async (t) => {
+testWithoutPage('a thousand states: a branch, and a line that goes on in sight', async (t) => {
     const one = await at(thousand(), 'n999', t);
     assert.ok((await one.locator('.row').count()) < 90, 'only what is near the screen is painted');
     const last = () =>
@@ -347,10 +360,10 @@ test('a thousand states: a branch, and a line that goes on in sight', async (t) 
     assert.equal(await one.$eval('#graph', (box) => box.scrollTop), 300, 'who looks elsewhere is left there');
 });
 
-test('ten thousand states are scrolled through', async (t) => {
+testWithoutPage('ten thousand states are scrolled through', async (t) => {
     const one = await at(tenThousand(), 'n40', t);
     assert.ok(one, 'it is there');
-    await one.getByRole('button', { name: 'Show every state' }).click();
+    await one.getByRole('button', { name: 'Unfold all' }).click();
     await one.waitForFunction(() => document.querySelector('.row')?.getAttribute('aria-setsize') === '10000');
     const { frames, long, blank } = await one.evaluate(async () => {
         const box = document.getElementById('graph');
@@ -393,7 +406,7 @@ test('a branch grows in sight, is told of, and nothing else moves', async () => 
     );
     await page.waitForFunction(() =>
         [...document.querySelectorAll('.left [role="status"]')].some(
-            (one) => one.textContent === 'Cell 2 grew from cell 1, beside others.',
+            (one) => one.textContent === 'Cell 2 branches from cell 1.',
         ),
     );
 });

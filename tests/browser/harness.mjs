@@ -1,9 +1,14 @@
-// What every story needs: a browser, a server and an open page, and the few gestures that they are told in. Nothing waits
-// for a fixed time: every step waits for what it expects to see.
+// What a browser test needs: a browser, a server, an empty notebook, a page, and the gestures that tests are told in.
+//
+// A file of tests starts one browser and one server. `test` empties the server's notebook and opens the page on it;
+// `testOnOwnServer` does the same on a server that nobody used before, for tests that see links, trash or other notebooks.
+// `testWithoutPage` is for tests that open their own pages, on a stand-in or on a server that they kill.
+//
+// Nothing waits for a fixed time: every step waits for what it expects to see.
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach } from 'node:test';
-import { becomes, openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
+import { after, before, test as testWithoutPage } from 'node:test';
+import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
 import { openPage, whenOver } from './pages.mjs';
 
 export { forgive } from './pages.mjs';
@@ -11,23 +16,50 @@ export { forgive } from './pages.mjs';
 let browser;
 export let server;
 export let page;
+/** The server that most tests of a file share. */
+let shared = null;
 /** @type {any[]} */
 let pages = [];
 
 before(async () => {
     browser = await openBrowser();
 });
-after(() => browser?.close());
-
-beforeEach(async () => {
-    server = await startServer();
-    page = await open(server.url);
+after(async () => {
+    await browser?.close();
+    await shared?.stop();
 });
 whenOver(async () => {
     await Promise.all(pages.map((one) => one.context().close()));
     pages = [];
-    await server.stop();
+    if (server !== shared) await server?.stop();
+    server = undefined;
 });
+
+/** The shared server with an empty notebook. A reset keeps the notebook's Python, whose start costs more than most tests. */
+async function emptied() {
+    if (!process.env.RATOON_BIN) return startServer();
+    shared ??= await startServer();
+    const { origin, searchParams } = new URL(shared.url);
+    const headers = { authorization: `Bearer ${searchParams.get('token')}` };
+    const answer = await fetch(`${origin}/reset`, { method: 'POST', headers });
+    assert.equal(answer.status, 200, await answer.text());
+    return shared;
+}
+
+/** @param {() => Promise<any>} start @returns {(name: string, ...rest: any[]) => void} */
+const testOn =
+    (start) =>
+    (name, ...rest) => {
+        const body = rest.pop();
+        testWithoutPage(name, ...rest, async (t) => {
+            server = await start();
+            page = await open(server.url);
+            await body(t);
+        });
+    };
+export { testWithoutPage };
+export const test = testOn(emptied);
+export const testOnOwnServer = testOn(startServer);
 
 /** A page on an address; `waits` until its notebook is there. */
 export async function open(url, options, waits = true) {
@@ -53,11 +85,7 @@ export async function openFar(t) {
 
 /** Types into the empty cell at the end and runs it. */
 export async function run(code, key = 'Shift+Enter', on = page) {
-    // An output above it that has just got its height may move it away from under the mouse: then a hand clicks again.
-    await becomes(async () => {
-        await on.locator('.cell[data-fresh] .editor').click();
-        return on.evaluate(() => document.activeElement?.closest('.cell[data-fresh] .editor') != null);
-    }, true);
+    await on.locator('.cell[data-fresh] .editor').click();
     await on.keyboard.insertText(code);
     await on.keyboard.press(key);
 }
@@ -107,7 +135,7 @@ export const focus = (on = page) =>
                 ? 'cell'
                 : at.closest('.cm-editor')
                   ? 'editor'
-                  : at.closest('.question')
+                  : at.closest('.input-prompt')
                     ? 'answer'
                     : at.tagName;
         return [[...document.querySelectorAll('.cell')].indexOf(cell), what];
@@ -126,7 +154,7 @@ export async function focused(wanted, on = page) {
 export async function choose(cell, item, on = page) {
     const place = on.locator('.cell').nth(cell);
     await place.hover();
-    await place.getByLabel('What to do with this cell').click();
+    await place.getByLabel('Cell actions').click();
     await on.getByRole('menuitem', { name: item }).click();
 }
 

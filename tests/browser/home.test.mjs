@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { test } from 'node:test';
-import { forgive, open, page, ran, run, sees, texts } from './harness.mjs';
+import { forgive, open, page, ran, run, sees, testOnOwnServer, texts } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 
@@ -68,7 +67,7 @@ async function goHome() {
 
 /** Chooses from the menu of a notebook. */
 async function choose(name, item) {
-    await page.getByLabel(`What to do with ${name}`, { exact: true }).click();
+    await page.getByLabel(`Actions for ${name}`, { exact: true }).click();
     await page.getByRole('menuitem', { name: item }).click();
 }
 
@@ -99,7 +98,7 @@ const drop = (name, text) =>
         [name, text],
     );
 
-test('notebooks are copied, renamed and deleted, and the focus is never lost', real, async () => {
+testOnOwnServer('notebooks are copied, renamed and deleted, and the focus is never lost', real, async () => {
     await run('x = 1');
     await ran(1);
     await goHome();
@@ -120,7 +119,7 @@ test('notebooks are copied, renamed and deleted, and the focus is never lost', r
     await choose('other', 'Delete');
     assert.match(
         await page.locator('dialog').textContent(),
-        /Delete “other”\?.*1 state with their code, outputs and drafts, and its checkpoints.*go into the trash, .*restored for 30 days\. Its share links end/s,
+        /Delete “other”\?.*1 state with their code, outputs, drafts and checkpoints.*go to the trash .*restored for 30 days\. Its share links stop/s,
     );
     await page.keyboard.press('Escape');
     await named(['main', 'other']);
@@ -135,7 +134,7 @@ test('notebooks are copied, renamed and deleted, and the focus is never lost', r
     forgive(page, /status of 409/);
 });
 
-test('the keyboard alone goes from the list to a new notebook', real, async () => {
+testOnOwnServer('the keyboard alone goes from the list to a new notebook', real, async () => {
     await goHome();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
@@ -150,13 +149,13 @@ test('the keyboard alone goes from the list to a new notebook', real, async () =
     await named(['main', 'by keys']);
 });
 
-test(
+testOnOwnServer(
     'a file that is dropped becomes a notebook; its outputs are grey until its cells run, and nothing in it runs by itself',
     real,
     async () => {
         await goHome();
         await drop('holiday.txt', 'hello');
-        await said(/neither an .ipynb nor a .py/);
+        await said(/not an .ipynb or .py file/);
         await drop('broken.ipynb', '{"nbformat": 4}');
         await said(/`cells` is missing in the file/);
         assert.deepEqual(await names(), ['main']);
@@ -176,7 +175,7 @@ test(
         );
         assert.equal(await page.locator('iframe').count(), 0, 'no script of the file runs');
         assert.equal(await page.locator('.row').count(), 1, 'the graph draws the root only');
-        await page.getByRole('button', { name: 'Show as it was' }).click();
+        await page.getByRole('button', { name: 'Show output' }).click();
         await page.waitForSelector('.frame-place[data-ready]');
         await page.getByRole('button', { name: /Run these 2 cells/ }).click();
         await ran(2);
@@ -190,7 +189,7 @@ test(
     },
 );
 
-test('a notebook is downloaded in three formats with what was just typed', real, async () => {
+testOnOwnServer('a notebook is downloaded in three formats with what was just typed', real, async () => {
     await run('print("done")');
     await ran(1);
     await page.keyboard.insertText('still a draft');
@@ -220,44 +219,48 @@ test('a notebook is downloaded in three formats with what was just typed', real,
     assert.match(content, /<pre class="stream" tabindex="0">done\n<\/pre>/);
 });
 
-test('an exported page stands alone: rich outputs in frames that reach nothing', real, async (t) => {
-    const heard = [];
-    const evil = createServer((request, response) => (heard.push(request.url), response.end()));
-    await new Promise((done) => evil.listen(0, '127.0.0.1', done));
-    t.after(() => evil.close());
-    const elsewhere = `http://127.0.0.1:${evil.address().port}`;
-    const probe = `<h3>rich</h3><script>const t = (f) => { try { return String(f()) } catch (e) { return e.name } }; document.title = "x"; document.body.append([t(() => document.cookie), t(() => parent.document.title), t(() => localStorage.length), document.baseURI, document.referrer].join("|")); fetch("${elsewhere}/a").catch(() => {}); new Image().src = "${elsewhere}/b"</script>`;
-    const leave = `<script>location.href = "${elsewhere}/c"</script>`;
-    await run(
-        `from IPython.display import HTML, display\nprint("\\x1b[31mred\\x1b[0m")\ndisplay(HTML(${JSON.stringify(probe)}))\nHTML(${JSON.stringify(leave)})`,
-    );
-    await ran(1);
-    const state = decodeURIComponent(new URL(page.url()).hash.slice(1));
-    const text = await page.evaluate(
-        (path) => fetch(path).then((file) => file.text()),
-        `/api/notebooks/main/states/${state}/document?as=html`,
-    );
-    const { mkdtemp, rm } = await import('node:fs/promises');
-    const dir = await mkdtemp(
-        (await import('node:path')).join((await import('node:os')).tmpdir(), 'ratoon-export-'),
-    );
-    await writeFile(`${dir}/main.html`, text);
-    const context = await page.context().browser().newContext();
-    const file = await context.newPage();
-    await file.goto(`file://${dir}/main.html`);
-    await file.waitForFunction(() => parseFloat(document.querySelector('iframe').style.height) > 20);
-    assert.equal(await file.locator('.stream span').evaluate((one) => one.textContent), 'red');
-    const [, frame] = file.frames();
-    const words = await frame.evaluate(() => document.body.innerText);
-    assert.match(words, /^rich\nSecurityError\|SecurityError\|SecurityError\|/);
-    assert.ok(!words.includes('token'), words);
-    assert.deepEqual(heard, [], 'nothing was fetched');
-    await context.close();
-    await rm(dir, { recursive: true });
-    forgive(page, /violates|Content Security Policy|Failed to load/i);
-});
+testOnOwnServer(
+    'an exported page stands alone: rich outputs in frames that reach nothing',
+    real,
+    async (t) => {
+        const heard = [];
+        const evil = createServer((request, response) => (heard.push(request.url), response.end()));
+        await new Promise((done) => evil.listen(0, '127.0.0.1', done));
+        t.after(() => evil.close());
+        const elsewhere = `http://127.0.0.1:${evil.address().port}`;
+        const probe = `<h3>rich</h3><script>const t = (f) => { try { return String(f()) } catch (e) { return e.name } }; document.title = "x"; document.body.append([t(() => document.cookie), t(() => parent.document.title), t(() => localStorage.length), document.baseURI, document.referrer].join("|")); fetch("${elsewhere}/a").catch(() => {}); new Image().src = "${elsewhere}/b"</script>`;
+        const leave = `<script>location.href = "${elsewhere}/c"</script>`;
+        await run(
+            `from IPython.display import HTML, display\nprint("\\x1b[31mred\\x1b[0m")\ndisplay(HTML(${JSON.stringify(probe)}))\nHTML(${JSON.stringify(leave)})`,
+        );
+        await ran(1);
+        const state = decodeURIComponent(new URL(page.url()).hash.slice(1));
+        const text = await page.evaluate(
+            (path) => fetch(path).then((file) => file.text()),
+            `/api/notebooks/main/states/${state}/document?as=html`,
+        );
+        const { mkdtemp, rm } = await import('node:fs/promises');
+        const dir = await mkdtemp(
+            (await import('node:path')).join((await import('node:os')).tmpdir(), 'ratoon-export-'),
+        );
+        await writeFile(`${dir}/main.html`, text);
+        const context = await page.context().browser().newContext();
+        const file = await context.newPage();
+        await file.goto(`file://${dir}/main.html`);
+        await file.waitForFunction(() => parseFloat(document.querySelector('iframe').style.height) > 20);
+        assert.equal(await file.locator('.stream span').evaluate((one) => one.textContent), 'red');
+        const [, frame] = file.frames();
+        const words = await frame.evaluate(() => document.body.innerText);
+        assert.match(words, /^rich\nSecurityError\|SecurityError\|SecurityError\|/);
+        assert.ok(!words.includes('token'), words);
+        assert.deepEqual(heard, [], 'nothing was fetched');
+        await context.close();
+        await rm(dir, { recursive: true });
+        forgive(page, /violates|Content Security Policy|Failed to load/i);
+    },
+);
 
-test('a page whose notebook is renamed or deleted says so calmly and leads on', real, async () => {
+testOnOwnServer('a page whose notebook is renamed or deleted says so calmly and leads on', real, async () => {
     await post('/api/notebooks', { name: 'old' });
     const other = await open(`${origin()}/n/old`, { storageState: await page.context().storageState() });
     await run('x = 1', 'Shift+Enter', other);
@@ -266,7 +269,7 @@ test('a page whose notebook is renamed or deleted says so calmly and leads on', 
     await choose('old', 'Rename');
     assert.match(
         await page.locator('dialog').textContent(),
-        /share links go on to work.*open pages of it are told/,
+        /share links keep working.*open pages show its new name/,
     );
     await answer('Rename', 'new name');
     await other.waitForSelector('.banner');
@@ -279,7 +282,7 @@ test('a page whose notebook is renamed or deleted says so calmly and leads on', 
     await goHome();
     assert.equal(await page.locator('.mark[data-running]').textContent(), '1 running');
     await choose('new name', 'Delete');
-    assert.match(await page.locator('dialog').textContent(), /One cell is running and will be stopped/);
+    assert.match(await page.locator('dialog').textContent(), /One running cell will be stopped/);
     await answer('Delete notebook');
     await named(['main']);
     await other.waitForFunction(() =>
@@ -289,7 +292,7 @@ test('a page whose notebook is renamed or deleted says so calmly and leads on', 
     await other.waitForSelector('#home:not([aria-busy])');
 });
 
-test(
+testOnOwnServer(
     'guests see what they may open and no button that does not work; a phone shows all of it',
     real,
     async () => {

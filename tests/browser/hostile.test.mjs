@@ -2,9 +2,8 @@
 // grows with the text and not with its square is counted in tests/web/linear.test.mjs; here nothing is timed.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { openPage } from './pages.mjs';
-import { page, prints, ran, run, sees } from './harness.mjs';
+import { page, prints, ran, run, sees, test } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 const origin = () => new URL(page.url()).origin;

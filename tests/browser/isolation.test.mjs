@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
-import { allParts, forgive, open, openFar, page, ran, run } from './harness.mjs';
+import { allParts, forgive, open, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -201,45 +200,53 @@ async function probe(OWN, EVIL) {
 /** What the probe is to report: one line for each thing that it tries. */
 const GOLDEN = new URL('isolation.golden.txt', import.meta.url);
 
-test('an output reaches neither this page, nor this server, nor any other', { skip: !isReal }, async (t) => {
-    const heard = [];
-    const evil = createServer((request, response) => (heard.push(request.url), response.end()));
-    await new Promise((done) => evil.listen(0, '127.0.0.1', done));
-    t.after(() => evil.close());
-    const { line, far: page } = await openFar(t);
-    const own = new URL(page.url()).origin;
-    const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(`http://127.0.0.1:${evil.address().port}`)})`;
-    const html = `<div id="report"></div><script>${script}</script>`;
-    await allParts(page);
-    line.heard.length = 0;
-    await run(
-        `from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`,
-        'Shift+Enter',
-        page,
-    );
-    await ran(1, page);
-    const report = page.frameLocator('iframe.frame').locator('#report:not(:empty)');
-    await report.waitFor();
-    const table = Object.entries(JSON.parse(await report.textContent()))
-        .map(([name, got]) => `${name}: ${got}`)
-        .sort()
-        .join('\n');
-    assert.equal(`${table}\n`, await readFile(GOLDEN, 'utf8'), 'the report is the golden file, line by line');
-    for (let tries = 0; tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault)); tries += 1)
-        await new Promise((done) => setTimeout(done, 50));
-    assert.ok(
-        page.faults.some((fault) => /frame-src/.test(fault)),
-        'it tried to lead itself away',
-    );
-    assert.deepEqual(heard, [], 'nothing came to the other server');
-    assert.deepEqual(line.heard, ['/frame/v1'], 'and only the frame itself came to ours');
-    assert.equal(await page.locator('.cell').count(), 2, 'the notebook stands');
-    // What the browser says about each attempt is the proof, not a fault.
-    forgive(
-        page,
-        /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i,
-    );
-});
+testWithoutPage(
+    'an output reaches neither this page, nor this server, nor any other',
+    { skip: !isReal },
+    async (t) => {
+        const heard = [];
+        const evil = createServer((request, response) => (heard.push(request.url), response.end()));
+        await new Promise((done) => evil.listen(0, '127.0.0.1', done));
+        t.after(() => evil.close());
+        const { line, far: page } = await openFar(t);
+        const own = new URL(page.url()).origin;
+        const script = `(${probe})(${JSON.stringify(own)}, ${JSON.stringify(`http://127.0.0.1:${evil.address().port}`)})`;
+        const html = `<div id="report"></div><script>${script}</script>`;
+        await allParts(page);
+        line.heard.length = 0;
+        await run(
+            `from IPython.display import HTML\nHTML("${html.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}")`,
+            'Shift+Enter',
+            page,
+        );
+        await ran(1, page);
+        const report = page.frameLocator('iframe.frame').locator('#report:not(:empty)');
+        await report.waitFor();
+        const table = Object.entries(JSON.parse(await report.textContent()))
+            .map(([name, got]) => `${name}: ${got}`)
+            .sort()
+            .join('\n');
+        assert.equal(
+            `${table}\n`,
+            await readFile(GOLDEN, 'utf8'),
+            'the report is the golden file, line by line',
+        );
+        for (let tries = 0; tries < 200 && !page.faults.some((fault) => /frame-src/.test(fault)); tries += 1)
+            await new Promise((done) => setTimeout(done, 50));
+        assert.ok(
+            page.faults.some((fault) => /frame-src/.test(fault)),
+            'it tried to lead itself away',
+        );
+        assert.deepEqual(heard, [], 'nothing came to the other server');
+        assert.deepEqual(line.heard, ['/frame/v1'], 'and only the frame itself came to ours');
+        assert.equal(await page.locator('.cell').count(), 2, 'the notebook stands');
+        // What the browser says about each attempt is the proof, not a fault.
+        forgive(
+            page,
+            /Content Security Policy|sandbox|permission|Permissions policy|transport|ermission|request to|ERR_|Ignored call|Blocked|Refused|Unsafe attempt|Failed to|violates|security|preload/i,
+        );
+    },
+);
 
 test('heights that pour in do not keep the page from living', async () => {
     const flood = `let n = 0; const place = document.getElementById('content'); setInterval(() => { place.style.height = (100 + (n++ % 2 ? 1e7 : n)) + 'px' }, 1)`;

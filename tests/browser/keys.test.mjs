@@ -1,7 +1,6 @@
 // Where the keys go: the focus after every gesture, and what a keyboard can do without a mouse.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import {
     choose,
     drafts,
@@ -15,6 +14,7 @@ import {
     run,
     sees,
     server,
+    test,
     texts,
     three,
 } from './harness.mjs';
@@ -61,12 +61,12 @@ test('who is writing while a cell asks is told, and not interrupted', async () =
     await run('import time\ntime.sleep(0.7)\nname = input("Who? ")');
     await focused([1, 'editor']);
     await page.keyboard.insertText('y = 2');
-    await page.waitForSelector('.question');
+    await page.waitForSelector('.input-prompt');
     await page.waitForFunction(() =>
         document.querySelector('.notice')?.textContent.includes('A cell asks: Who?'),
     );
     assert.deepEqual(await focus(), [1, 'editor']);
-    await page.getByRole('button', { name: 'Answer it' }).click();
+    await page.getByRole('button', { name: 'Answer' }).click();
     await focused([0, 'answer']);
     await page.keyboard.insertText('Ada');
     await page.keyboard.press('Enter');
@@ -173,13 +173,13 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
     await ran(1);
     // What was tried before stands above what ran then.
     await page.waitForSelector('.cell[data-status="error"]');
-    await choose(0, 'Forget this attempt');
+    await choose(0, 'Delete this attempt');
     await page.waitForFunction(
         () =>
             !document.querySelector('.cell[data-status="error"]') &&
             document.querySelector('.row[data-going]'),
     );
-    await page.getByRole('button', { name: 'Put it back' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
     await page.waitForFunction(
         () =>
             document.querySelector('.cell[data-kind="draft"]')?.textContent.includes('1/0') &&
@@ -188,7 +188,7 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
     // Without that it is gone when the moment is over.
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
-    await choose(0, 'Forget this attempt');
+    await choose(0, 'Delete this attempt');
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
 });
 
@@ -261,7 +261,7 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('y = 0\n');
     await page.keyboard.press('Shift+Enter');
-    await page.getByRole('button', { name: 'Replay the rest here' }).click();
+    await page.getByRole('button', { name: 'Replay the rest' }).click();
     await ran(3);
     await focused([1, 'cell']);
     // Another version of a cell; at the last one the button cannot be pressed any more.
@@ -272,19 +272,19 @@ test('a button that goes away when it is pressed leaves the focus with its cell'
     await page.locator('.cell').nth(1).locator('.editor').click();
     await page.keyboard.press('Control+Home');
     await page.keyboard.insertText('z = 0\n');
-    await page.getByRole('button', { name: 'Put back what ran' }).click();
+    await page.getByRole('button', { name: 'Revert to what ran' }).click();
     await page.waitForSelector('.cell[data-edited]', { state: 'detached' });
     await focused([1, 'cell']);
     // Going on from an earlier state.
     await page.locator('.row').nth(0).click();
     await ran(0);
-    await page.locator('.onward button').first().click();
+    await page.locator('.continuations button').first().click();
     await ran(3);
     await focused([2, 'cell']);
     // A failed draft is removed, the notice about it is closed.
     await run('1/0', 'Control+Enter');
     await page.waitForSelector('.cell[data-status="error"]');
-    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.waitForSelector('.cell[data-status="error"]', { state: 'detached' });
     await focused([3, 'cell']);
     await page.locator('.notice').getByRole('button', { name: 'Close' }).click();

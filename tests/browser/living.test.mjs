@@ -1,9 +1,8 @@
 // Where states live, as the page shows it and lets it be changed: against the stand-in, which can be in any state at once.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { kept, MISSING, TROUBLE } from './fixture.mjs';
-import { choose, forgive, open, ran, run, sees, texts, three } from './harness.mjs';
+import { choose, forgive, open, ran, run, sees, testWithoutPage, texts, three } from './harness.mjs';
 import { start } from './mock.mjs';
 
 /** A page on an empty notebook of a stand-in. */
@@ -40,11 +39,11 @@ const filled = async (state, on) =>
             (dot) => getComputedStyle(dot).fill !== getComputedStyle(document.querySelector('.ground')).fill,
         );
 
-test('a node says where its state lives: by its shape, and in words', async (t) => {
+testWithoutPage('a node says where its state lives: by its shape, and in words', async (t) => {
     const one = await at('clean', t);
     assert.equal(
         await named('clean', one),
-        '2, df = df.dropna(), you stand here',
+        '2, df = df.dropna(), current state',
         'what is as usual is not told',
     );
     assert.equal(await named('disk', one), '3, big = df[df.population > 100_000], On disk, 1.2 MB');
@@ -81,37 +80,35 @@ test('a node says where its state lives: by its shape, and in words', async (t) 
     assert.equal(await (await mark('clean', one)).locator('.arc, .alarm, .speck').count(), 0);
 });
 
-test('what could not come back is listed, and a replay brings it', async (t) => {
+testWithoutPage('what could not come back is listed, and a replay brings it', async (t) => {
     const one = await at('restored', t);
     one.server.notebook.replayMs = 500;
-    await one.locator('summary', { hasText: 'Restored from disk; 2 names could not come back' }).waitFor();
-    const list = await texts('.living li', one);
+    await one.locator('summary', { hasText: 'Restored from disk without 2 names' }).waitFor();
+    const list = await texts('.residency li', one);
     for (const [i, { name, type, reason }] of MISSING.entries())
         assert.ok([name, type, reason].every((word) => list[i].includes(word)));
-    await one.getByRole('button', { name: 'Replay the cells' }).click();
-    await one.locator('dialog', { hasText: 'Run 2 cells again?' }).waitFor();
+    await one.getByRole('button', { name: 'Replay cells' }).click();
+    await one.locator('dialog', { hasText: 'Replay 2 cells?' }).waitFor();
     assert.match(await one.locator('dialog').textContent(), /“rows = \(row for row/);
     await one.getByRole('button', { name: 'Cancel' }).click();
     assert.equal(await one.locator('progress').count(), 0);
-    await one.getByRole('button', { name: 'Replay the cells' }).click();
-    await one.getByRole('button', { name: 'Run 2 cells' }).click();
+    await one.getByRole('button', { name: 'Replay cells' }).click();
+    await one.getByRole('button', { name: 'Replay 2 cells' }).click();
     await one.locator('.replaying', { hasText: /Replaying \d of 5/ }).waitFor();
-    await one.locator('.where', { hasText: 'came back by running its cells again' }).waitFor();
+    await one.locator('.residency-line', { hasText: 'restored by replaying its cells' }).waitFor();
     assert.match(
-        await one.locator('.living').textContent(),
-        /cannot be saved: there while this state is in memory/,
+        await one.locator('.residency').textContent(),
+        /cannot be saved and last only while this state is in memory/,
         'a restart would take them again',
     );
-    assert.equal(await one.getByRole('button', { name: 'Replay the cells' }).count(), 0);
+    assert.equal(await one.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
-test('a run at a state without a process asks, then brings it back', async (t) => {
+testWithoutPage('a run at a state without a process asks, then brings it back', async (t) => {
     const one = await at('replay', t);
-    await sees('No process and no checkpoint holds this state', one);
+    await sees('This state has no process and no checkpoint', one);
     await run('print("on")', 'Shift+Enter', one);
-    await one
-        .locator('dialog', { hasText: 'This state has no process. Run its cell again first?' })
-        .waitFor();
+    await one.locator('dialog', { hasText: 'This state is not loaded. Replay its cell first?' }).waitFor();
     await one.getByRole('button', { name: 'Cancel' }).click();
     assert.equal(await one.locator('.cell[data-status="running"]').count(), 0);
     await one.locator('.cell[data-kind="draft"]:not([data-fresh]) .editor').click();
@@ -121,10 +118,10 @@ test('a run at a state without a process asks, then brings it back', async (t) =
     assert.deepEqual((await texts('.stream', one)).at(-1), 'on');
 });
 
-test('the menu of the last cell lies over the tools of the draft below it', async (t) => {
+testWithoutPage('the menu of the last cell lies over the tools of the draft below it', async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
-    await one.getByLabel('What to do with this cell').nth(1).click();
+    await one.getByLabel('Cell actions').nth(1).click();
     const covered = await one.$$eval('[role="menuitem"]', (items) =>
         items
             .filter((item) => {
@@ -139,91 +136,102 @@ test('the menu of the last cell lies over the tools of the draft below it', asyn
     assert.deepEqual(covered, []);
 });
 
-test('pinned, saved and trusted', async (t) => {
+testWithoutPage('pinned, saved and trusted', async (t) => {
     const one = await at('clean', t);
     await choose(1, 'Keep in memory', one);
-    await one.locator('.where', { hasText: 'kept in memory' }).waitFor();
+    await one.locator('.residency-line', { hasText: 'kept in memory' }).waitFor();
     await one.locator('.row[data-node="clean"] .pinned').waitFor();
-    await choose(1, 'No longer keep in memory', one);
+    await choose(1, 'Stop keeping in memory', one);
     await one.locator('.row[data-node="clean"] .pinned').waitFor({ state: 'detached' });
     await choose(1, 'Save now', one);
     await one.locator('.notice', { hasText: 'Saved, 1.2 MB on disk.' }).waitFor();
     await go('foreign', one);
     await one.getByRole('button', { name: 'Trust…' }).click();
-    assert.match(await one.locator('dialog').textContent(), /runs the code that lies in its checkpoint/);
-    await one.getByRole('button', { name: 'Trust, and let their code run' }).click();
-    await one.locator('.notice', { hasText: 'One checkpoint is trusted now.' }).waitFor();
-    assert.equal(await one.locator('.living').count(), 0);
+    assert.match(await one.locator('dialog').textContent(), /runs the code in its checkpoint/);
+    await one.getByRole('button', { name: 'Trust and run their code' }).click();
+    await one.locator('.notice', { hasText: 'Trusted one checkpoint.' }).waitFor();
+    assert.equal(await one.locator('.residency').count(), 0);
 });
 
-test('whoever may not trust or replay is not offered it', async (t) => {
+testWithoutPage('whoever may not trust or replay is not offered it', async (t) => {
     const runner = await at('foreign', t, 'run');
-    await sees('only plain values are read', runner);
+    await sees('only plain values are loaded', runner);
     assert.equal(await runner.getByRole('button', { name: 'Trust…' }).count(), 0);
     const viewer = await at('restored', t, 'view');
-    await sees('2 names could not come back', viewer);
-    assert.equal(await viewer.getByRole('button', { name: 'Replay the cells' }).count(), 0);
+    await sees('Restored from disk without 2 names', viewer);
+    assert.equal(await viewer.getByRole('button', { name: 'Replay cells' }).count(), 0);
 });
 
-test('trouble with the disk is told calmly, typing goes on, and the banner leaves by itself', async (t) => {
-    const { page, server } = await standIn(t);
-    await page.locator('.cell[data-fresh] .editor').click();
-    await page.keyboard.insertText('half ');
-    server.notebook.troubled(TROUBLE);
-    await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
-    assert.match(
-        await page.locator('.banner').textContent(),
-        /Your work goes on in memory and is saved when this is over/,
-    );
-    await page.keyboard.insertText('a thought');
-    await sees('half a thought', page);
-    server.notebook.troubled(null);
-    await page.waitForSelector('.banner', { state: 'detached' });
-});
+testWithoutPage(
+    'trouble with the disk is told calmly, typing goes on, and the banner leaves by itself',
+    async (t) => {
+        const { page, server } = await standIn(t);
+        await page.locator('.cell[data-fresh] .editor').click();
+        await page.keyboard.insertText('half ');
+        server.notebook.troubled(TROUBLE);
+        await page.locator('[role="status"] .banner', { hasText: 'no space left on device' }).waitFor();
+        assert.match(
+            await page.locator('.banner').textContent(),
+            /Your work continues in memory and is saved once this is resolved/,
+        );
+        await page.keyboard.insertText('a thought');
+        await sees('half a thought', page);
+        server.notebook.troubled(null);
+        await page.waitForSelector('.banner', { state: 'detached' });
+    },
+);
 
-test("what the server's stop interrupted shows what it printed, and says so", async (t) => {
+testWithoutPage("what the server's stop interrupted shows what it printed, and says so", async (t) => {
     const one = await at('restored', t);
     const cell = one.locator('.cell[data-status="interrupted"]');
     assert.match(await cell.textContent(), /stopped.*epoch 0\nepoch 1.*interrupted by server stop/s);
 });
 
-test('a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames', async (t) => {
-    const { page, server } = await standIn(t);
-    await three(page);
-    await run(`${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`, 'Shift+Enter', page);
-    await ran(4, page);
-    await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
-    // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
-    await page.keyboard.insertText('print("last")');
-    await page.keyboard.press('Shift+Enter');
-    await ran(5, page);
-    await page.locator('.cell').nth(1).locator('.cm-content').focus();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.insertText(' # changed');
-    await page.locator('.cell[data-fresh] .cm-content').focus();
-    await page.keyboard.insertText('typed and not run');
-    await sees('typed and not run', page);
-    await page.evaluate(() => {
-        document.querySelector('main').scrollTop -= 200;
-        window.frame = document.querySelector('iframe.frame');
-    });
-    const look = () =>
-        page.evaluate(() => [
-            location.hash,
-            document.querySelector('main').scrollTop,
-            document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent,
-            window.frame.isConnected,
-            document.querySelectorAll('[data-edited]').length,
-        ]);
-    const before = await look();
-    server.restart();
-    await page.keyboard.insertText(', and more');
-    await page.waitForSelector('.row[data-node]:nth-of-type(3)[aria-label*="On disk"]');
-    await page.waitForSelector('.banner', { state: 'detached' });
-    const after = await look();
-    before[2] = before[2].replace('typed and not run', 'typed and not run, and more');
-    assert.deepEqual(after, before);
-    const draft = () => server.notebook.drafts.some((one) => one.source === 'typed and not run, and more');
-    while (!draft()) await page.waitForTimeout(20);
-    forgive(page, /WebSocket/);
-});
+testWithoutPage(
+    'a restart of the server leaves the tab as it was: place, typing, focus, scroll, frames',
+    async (t) => {
+        const { page, server } = await standIn(t);
+        await three(page);
+        await run(
+            `${'print("line")\n'.repeat(6)}HTML("<p style='height: 500px'>tall</p>")`,
+            'Shift+Enter',
+            page,
+        );
+        await ran(4, page);
+        await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 450);
+        // No clicks from here: what is clicked while a frame scrolls by may hit the frame.
+        await page.keyboard.insertText('print("last")');
+        await page.keyboard.press('Shift+Enter');
+        await ran(5, page);
+        await page.locator('.cell').nth(1).locator('.cm-content').focus();
+        await page.keyboard.press('Control+End');
+        await page.keyboard.insertText(' # changed');
+        await page.locator('.cell[data-fresh] .cm-content').focus();
+        await page.keyboard.insertText('typed and not run');
+        await sees('typed and not run', page);
+        await page.evaluate(() => {
+            document.querySelector('main').scrollTop -= 200;
+            window.frame = document.querySelector('iframe.frame');
+        });
+        const look = () =>
+            page.evaluate(() => [
+                location.hash,
+                document.querySelector('main').scrollTop,
+                document.activeElement.closest('.cell')?.querySelector('.cm-content').textContent,
+                window.frame.isConnected,
+                document.querySelectorAll('[data-edited]').length,
+            ]);
+        const before = await look();
+        server.restart();
+        await page.keyboard.insertText(', and more');
+        await page.waitForSelector('.row[data-node]:nth-of-type(3)[aria-label*="On disk"]');
+        await page.waitForSelector('.banner', { state: 'detached' });
+        const after = await look();
+        before[2] = before[2].replace('typed and not run', 'typed and not run, and more');
+        assert.deepEqual(after, before);
+        const draft = () =>
+            server.notebook.drafts.some((one) => one.source === 'typed and not run, and more');
+        while (!draft()) await page.waitForTimeout(20);
+        forgive(page, /WebSocket/);
+    },
+);

@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
-import { open, page, run, ran, server, texts } from './harness.mjs';
+import { open, page, ran, run, server, test, texts } from './harness.mjs';
 import { wholeStyle } from './mock.mjs';
 
 const skip = !process.env.RATOON_BIN && 'the stand-in neither packs files nor names modules';
@@ -248,7 +247,7 @@ test('a part that cannot be fetched is told of, and the next try works', { skip 
     await other.route('**/notebook-later.js', (route) => route.abort());
     await other.goto(new URL('/n/main', server.url).href);
     await other.locator('.cell[data-fresh] .cm-content').click();
-    const missing = other.locator('.notice[data-bad][data-open]', { hasText: 'could not be fetched' });
+    const missing = other.locator('.notice[data-bad][data-open]', { hasText: 'could not be loaded' });
     const shows = other.getByRole('button', { name: 'Variables' });
     await other.keyboard.press('Control+Shift+P');
     await missing.waitFor();

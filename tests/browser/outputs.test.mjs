@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import { test } from 'node:test';
 import { becomes } from './browser.mjs';
-import { forgive, open, page, prints, ran, run, texts } from './harness.mjs';
+import { forgive, open, page, prints, ran, run, test, texts } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 const python = process.env.RATOON_TEST_PYTHON;
@@ -85,7 +84,7 @@ for (const [name, modules, code, painted] of [
         await inFrame().locator(painted).first().waitFor();
         await page.waitForFunction(() => document.querySelector('.frame-place').clientHeight > 200);
         assert.deepEqual(asked, [], 'nothing was asked for');
-        assert.deepEqual(await texts('.failure'), []);
+        assert.deepEqual(await texts('.error-view'), []);
         await picture(name.replaceAll(' ', '-'));
         // What the browser's own drawing says of a machine without a graphics card.
         forgive(page, /^\[\.WebGL|willReadFrequently/);
@@ -178,33 +177,33 @@ test('an error says first what went wrong, and leads to its lines', real, async 
     await run('def f(x):\n    return 1 / x');
     await ran(1);
     await run('y = 2\nf(0)');
-    await page.waitForSelector('.failure');
-    assert.equal((await texts('.failure .title'))[0], 'ZeroDivisionError: division by zero');
-    assert.deepEqual(await texts('.failure .line'), ['This cell, line 2', 'Cell 1, line 2']);
+    await page.waitForSelector('.error-view');
+    assert.equal((await texts('.error-view .title'))[0], 'ZeroDivisionError: division by zero');
+    assert.deepEqual(await texts('.error-view .line'), ['This cell, line 2', 'Cell 1, line 2']);
     await picture('error');
     const selected = () =>
         page.evaluate(() => [
             String(getSelection()),
             [...document.querySelectorAll('.cell')].indexOf(document.activeElement.closest('.cell')),
         ]);
-    await page.locator('.failure .line').nth(1).click();
+    await page.locator('.error-view .line').nth(1).click();
     assert.deepEqual(await selected(), ['    return 1 / x', 0]);
-    await page.locator('.failure .line').first().click();
+    await page.locator('.error-view .line').first().click();
     assert.deepEqual(await selected(), ['f(0)', 1]);
 });
 
 test('a syntax error leads to its line; a deep one shows its last frames', real, async () => {
     await run('a = 1\nb = = 2');
-    await page.waitForSelector('.failure');
-    assert.match((await texts('.failure .title'))[0], /^SyntaxError: invalid syntax/);
-    assert.deepEqual(await texts('.failure .line'), ['This cell, line 2']);
+    await page.waitForSelector('.error-view');
+    assert.match((await texts('.error-view .title'))[0], /^SyntaxError: invalid syntax/);
+    assert.deepEqual(await texts('.error-view .line'), ['This cell, line 2']);
     await run('def f(n):\n    if n == 0: raise ValueError("deep")\n    g(n)\ndef g(n):\n    f(n - 1)\nf(10)');
-    const deep = page.locator('.failure').last();
+    const deep = page.locator('.error-view').last();
     await deep.getByRole('button', { name: /Show all \d+ frames/ }).waitFor();
     assert.equal(await deep.locator('.step').count(), 3);
     await deep.getByRole('button', { name: /Show all/ }).click();
     await page.waitForFunction(
-        () => [...document.querySelectorAll('.failure')].at(-1).querySelectorAll('.step').length > 3,
+        () => [...document.querySelectorAll('.error-view')].at(-1).querySelectorAll('.step').length > 3,
     );
 });
 
@@ -222,14 +221,14 @@ test(
                 document.querySelector('.image')?.complete &&
                 document.querySelector('.image').clientWidth === 300,
         );
-        await page.locator('.grip').focus();
+        await page.locator('.handle').focus();
         await page.keyboard.press('ArrowLeft');
         await page.keyboard.press('ArrowLeft');
         assert.equal(await width(), 260);
         await page.reload();
         await page.waitForSelector('.image');
         assert.equal(await width(), 260);
-        const grip = await page.locator('.grip').boundingBox();
+        const grip = await page.locator('.handle').boundingBox();
         await page.mouse.move(grip.x + 5, grip.y + 5);
         await page.mouse.down();
         await page.mouse.move(grip.x + 65, grip.y + 5, { steps: 3 });
@@ -281,7 +280,7 @@ test('sound, files, scripts and widgets have their place', { skip: lacks('ipywid
     const said = await texts('.output');
     assert.match(
         said[2],
-        /Interactive widgets are not supported; this is its last state\.\s*IntSlider\(value=3\)/,
+        /Interactive widgets are not supported; this is the last state of the widget\.\s*IntSlider\(value=3\)/,
     );
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as a file (application/pdf, 6 B)' }).click();
@@ -331,10 +330,10 @@ test('outputs fold into a line by key and by button, and stay so', real, async (
     await prints('29');
     await page.locator('.cell').first().focus();
     await page.keyboard.press('o');
-    await page.getByText('Output folded: 30 lines').waitFor();
+    await page.getByText('Output collapsed: 30 lines').waitFor();
     await page.reload();
-    await page.getByText('Output folded: 30 lines').waitFor();
-    await page.getByRole('button', { name: 'Show the output' }).first().click();
+    await page.getByText('Output collapsed: 30 lines').waitFor();
+    await page.getByRole('button', { name: 'Expand output' }).first().click();
     await prints('29');
 });
 
@@ -460,7 +459,7 @@ test('outputs out of a file are greyed, and say that they did not run here', rea
     assert.ok(answer.ok(), await answer.text());
     const { name } = await answer.json();
     await page.goto(new URL(`/n/${name}`, page.url()).href);
-    await page.getByText('From the file; not run here').waitFor();
+    await page.getByText('From the imported file; not run here').waitFor();
     await prints('from elsewhere');
     await picture('imported');
 });

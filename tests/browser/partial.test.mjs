@@ -1,30 +1,30 @@
 // A cell that fails, and what it had set until then: undone, offered, kept by a click. With the real server.
 
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
-import { open, page, prints, ran, rows, run, sees, server, texts } from './harness.mjs';
+import { before } from 'node:test';
+import { open, page, prints, ran, rows, run, sees, server, test, texts } from './harness.mjs';
 
 before(() => assert.ok(process.env.RATOON_BIN, 'this needs the real server: tests/run browser'));
 
 const IMPORTS = 'import json\nx = 1\nimport no_such_module';
-const offer = (on = page) => on.getByRole('button', { name: 'Keep what it had set' });
+const offer = (on = page) => on.getByRole('button', { name: 'Keep its changes' });
 
 test('what a failed cell had set is kept by a click, and the next cell finds it', async () => {
     await run(IMPORTS);
     await sees('ModuleNotFoundError');
     await offer().waitFor();
-    assert.deepEqual(await texts('.taken-back'), [
-        'What this cell had set before that was undone. Keep what it had set',
+    assert.deepEqual(await texts('.undone-changes'), [
+        'The changes that this cell made before that were undone. Keep its changes',
     ]);
     // Below the error, not above it.
     const [error, line] = await Promise.all(
-        ['.failure', '.taken-back'].map((one) => page.locator(one).boundingBox()),
+        ['.error-view', '.undone-changes'].map((one) => page.locator(one).boundingBox()),
     );
     assert.ok(line.y >= error.y + error.height);
     await offer().click();
     await ran(1);
     assert.equal(await offer().count(), 0);
-    await sees('partial: its cell failed at line 3');
+    await sees('partial: the cell failed at line 3');
     await sees('ModuleNotFoundError');
     assert.deepEqual(await rows(), ['Start', 'import json']);
     assert.equal(await page.locator('.row[data-status="partial"] .said:not(.late)').textContent(), 'partial');
@@ -32,10 +32,10 @@ test('what a failed cell had set is kept by a click, and the next cell finds it'
     await prints('[1]');
     await ran(2);
     await page.locator('.row[data-status="partial"]').hover();
-    await page.locator('.node-card', { hasText: 'partial: its cell failed at line 3' }).waitFor();
+    await page.locator('.node-card', { hasText: 'partial: the cell failed at line 3' }).waitFor();
     await page.reload();
     await ran(2);
-    await sees('partial: its cell failed at line 3');
+    await sees('partial: the cell failed at line 3');
 });
 
 test('a failed cell that set nothing offers nothing, nor does one that runs again', async () => {
@@ -63,8 +63,8 @@ test('a cell that was stopped is kept, and another tab sees it', async () => {
     await offer(other).waitFor();
     await offer(other).click();
     await ran(1, other);
-    await sees('partial: its cell was stopped at line 2', other);
+    await sees('partial: the cell was stopped at line 2', other);
     await page.locator('.row[data-status="partial"]').click();
-    await sees('partial: its cell was stopped at line 2');
+    await sees('partial: the cell was stopped at line 2');
     assert.equal(await offer().count(), 0);
 });

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
-import { test } from 'node:test';
 import {
     allParts,
     choose,
@@ -17,6 +16,8 @@ import {
     run,
     sees,
     server,
+    test,
+    testOnOwnServer,
     texts,
     three,
 } from './harness.mjs';
@@ -87,52 +88,52 @@ test('two people see each other’s runs as they happen, and where the other sta
     await other.locator('.row').nth(1).click();
     await prints('from the first', other);
     await callMe('Ada Lovelace', page);
-    await avatar(other, 'Ada Lovelace stands at cell 1').waitFor();
-    await avatar(page, 'Guest 1 stands at cell 1').waitFor();
+    await avatar(other, 'Ada Lovelace is at cell 1').waitFor();
+    await avatar(page, 'Guest 1 is at cell 1').waitFor();
 
     // The output of a cell that runs comes to both, piece by piece.
     await run('import time\nfor i in range(3): print(i); time.sleep(0.2)');
     await ran(2);
-    await avatar(other, 'Ada Lovelace stands at cell 2').click();
+    await avatar(other, 'Ada Lovelace is at cell 2').click();
     await ran(2, other);
     await sees('2', other);
-    await avatar(page, 'Guest 1 stands at cell 2').waitFor();
+    await avatar(page, 'Guest 1 is at cell 2').waitFor();
     await callMe('Bob', other);
-    await avatar(page, 'Bob stands at cell 2').waitFor();
+    await avatar(page, 'Bob is at cell 2').waitFor();
     await shotOfBoth(page, other, 'two-people');
 
     // The keyboard leads there too, and whoever leaves is gone.
     await other.locator('.row').first().click();
-    await avatar(page, 'Bob stands at the start').focus();
+    await avatar(page, 'Bob is at the start').focus();
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => location.hash === '#initial');
     await other.goto('about:blank');
-    await page.waitForSelector('.people', { state: 'detached' });
+    await page.waitForSelector('.avatars', { state: 'detached' });
 });
 
 test('who comes back after the line was cut is seen again, once', async () => {
     const other = await guestBy('view');
-    await avatar(page, /Guest \d stands at the start/).waitFor();
+    await avatar(page, /Guest \d is at the start/).waitFor();
     await other.reload();
     await other.waitForSelector('.notebook[aria-busy="false"]');
-    await avatar(page, /stands at the start/).waitFor();
-    await page.waitForFunction(() => document.querySelectorAll('.people > .avatar').length === 1);
+    await avatar(page, /is at the start/).waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('.avatars > .avatar').length === 1);
 });
 
 test('many people stand behind a number, and the list says where each one is', async () => {
     const guests = [];
     for (let i = 0; i < 6; i += 1)
         guests.push(await guestBy('view', { viewport: { width: 500, height: 400 } }));
-    await page.locator('.people').getByText('+3').waitFor();
+    await page.locator('.avatars').getByText('+3').waitFor();
     await shot(page, 'many-people');
-    await page.getByRole('button', { name: '6 others look at this notebook' }).click();
+    await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
     assert.equal(await page.getByRole('menuitem', { name: /the start/ }).count(), 6);
     await shot(page, 'many-people-list');
     await page.keyboard.press('Escape');
     await page.setViewportSize({ width: 360, height: 640 });
     await shot(page, 'many-people-360');
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360), 'nothing sticks out');
-    await page.getByRole('button', { name: '6 others look at this notebook' }).click();
+    await page.getByRole('button', { name: '6 other people are viewing this notebook' }).click();
     await page.getByRole('menuitem', { name: /Guest 3/ }).waitFor();
     await shot(page, 'many-people-360-list');
 });
@@ -194,43 +195,46 @@ test('two type at the same place at once: the words of both are whole', async ()
     for (const word of words) assert.ok(text.includes(word), text);
 });
 
-test('a link is made, copied, used, listed and revoked, and whoever came in by it is out', async () => {
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await three();
-    await page.getByRole('button', { name: 'Share' }).click();
-    await page.getByRole('radio', { name: /can run/ }).check();
-    await page.getByText(/Runs code on this machine/).waitFor();
-    await shot(page, 'share-run');
-    await page.getByRole('radio', { name: /can view/ }).check();
-    await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
-    await page.getByLabel('Good for').selectOption({ label: '1 day' });
-    await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Copy', exact: true }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
-    const link = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
-    await page.locator('dialog li', { hasText: /can view for Grace.*good until.*never used/ }).waitFor();
-    await shot(page, 'share-made');
-    const guest = await open(link);
-    await ran(3, guest);
-    await avatar(page, 'Guest 2 stands at cell 3').waitFor({ state: 'attached' });
-    await page.setViewportSize({ width: 360, height: 740 });
-    await shot(page, 'share-360');
-    assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 1000, height: 820 });
-    await shot(page, 'share-dark');
-    const began = Date.now();
-    await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
-    await page.getByText('Revoked. Whoever came in by it is out.').waitFor();
-    if (!isReal) return;
-    await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
-    assert.ok(Date.now() - began < 5000);
-    await page.waitForSelector('.people', { state: 'detached' });
-    await shot(guest, 'revoked');
-    forgive(guest, /WebSocket|401/);
-});
+testOnOwnServer(
+    'a link is made, copied, used, listed and revoked, and whoever came in by it is out',
+    async () => {
+        await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        await three();
+        await page.getByRole('button', { name: 'Share' }).click();
+        await page.getByRole('radio', { name: /can run/ }).check();
+        await page.getByText(/Runs code on this machine/).waitFor();
+        await shot(page, 'share-run');
+        await page.getByRole('radio', { name: /can view/ }).check();
+        await page.getByText('It opens at cell 3, “x = x + 1”.').waitFor();
+        await page.getByLabel('Valid for').selectOption({ label: '1 day' });
+        await page.getByRole('textbox', { name: 'Note' }).fill('for Grace');
+        await page.keyboard.press('Enter');
+        await page.getByRole('button', { name: 'Copy', exact: true }).click();
+        await page.getByRole('button', { name: 'Copied' }).waitFor();
+        const link = await page.evaluate(() => navigator.clipboard.readText());
+        assert.equal(await page.getByLabel('Link', { exact: true }).inputValue(), link);
+        await page.locator('dialog li', { hasText: /can view for Grace.*valid until.*never used/ }).waitFor();
+        await shot(page, 'share-made');
+        const guest = await open(link);
+        await ran(3, guest);
+        await avatar(page, 'Guest 2 is at cell 3').waitFor({ state: 'attached' });
+        await page.setViewportSize({ width: 360, height: 740 });
+        await shot(page, 'share-360');
+        assert.ok(await page.evaluate(() => document.querySelector('dialog').scrollWidth <= 360));
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await page.setViewportSize({ width: 1000, height: 820 });
+        await shot(page, 'share-dark');
+        const began = Date.now();
+        await page.getByRole('button', { name: 'Revoke: can view, for Grace' }).click();
+        await page.getByText('Revoked. Its users are disconnected.').waitFor();
+        if (!isReal) return;
+        await guest.locator('.banner', { hasText: 'access to this notebook has ended' }).waitFor();
+        assert.ok(Date.now() - began < 5000);
+        await page.waitForSelector('.avatars', { state: 'detached' });
+        await shot(guest, 'revoked');
+        forgive(guest, /WebSocket|401/);
+    },
+);
 
 /** What can be pressed, by name; menus and panels open others. */
 const pressable = (on) =>
@@ -388,16 +392,16 @@ test('whoever may run is not offered what only the owner may do', async () => {
     await guest.locator('.row').nth(1).click();
     await ran(1, guest);
     const items = await openMenu(guest, 'More');
-    assert.ok(items.includes('Your name…') && !items.some((one) => /Forget/.test(one)), items.join());
+    assert.ok(items.includes('Your name…') && !items.some((one) => /Reset/.test(one)), items.join());
     await guest.keyboard.press('Escape');
     const cells = await guest.locator('.cell').count();
     for (let cell = 0; cell < cells; cell += 1) {
-        const menu = guest.locator('.cell').nth(cell).getByLabel('What to do with this cell');
+        const menu = guest.locator('.cell').nth(cell).getByLabel('Cell actions');
         if (!(await menu.count())) continue;
         await guest.locator('.cell').nth(cell).hover();
         await menu.click();
         assert.deepEqual(
-            (await texts('[role="menuitem"]', guest)).filter((one) => /Delete|Forget/.test(one)),
+            (await texts('[role="menuitem"]', guest)).filter((one) => /Delete|Reset/.test(one)),
             [],
         );
         await guest.keyboard.press('Escape');
@@ -406,7 +410,7 @@ test('whoever may run is not offered what only the owner may do', async () => {
 
 test('a deleted state can be taken back; a subtree goes as a whole', async () => {
     await three();
-    await choose(1, 'Delete it and the state below');
+    await choose(1, 'Delete this and the state below');
     await page.locator('.notice', { hasText: 'Deleted 2 states.' }).waitFor();
     await ran(1);
     await shot(page, 'deleted');
@@ -415,7 +419,7 @@ test('a deleted state can be taken back; a subtree goes as a whole', async () =>
     assert.equal((await rows()).length, 4);
     await choose(2, 'Delete this state');
     await ran(2);
-    await choose(0, 'Delete it and the state below');
+    await choose(0, 'Delete this and the state below');
     await page.waitForFunction(() => document.querySelectorAll('.cell[data-kind="ran"]').length === 0);
     // Whoever leaves before the moment is over has deleted all the same.
     await page.reload();
@@ -437,7 +441,7 @@ test('what was asked just before the page went is done, though its line took it 
     await other.waitForSelector('.notebook[aria-busy="false"]');
     await ran(3, other);
     isDeaf = true;
-    await choose(0, 'Delete it and the 2 states below', other);
+    await choose(0, 'Delete this and the 2 states below', other);
     await ran(0, other);
     await other.locator('.cell[data-fresh] .editor').click();
     await other.keyboard.type('the last words');

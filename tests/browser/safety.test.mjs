@@ -5,9 +5,22 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { becomes } from './browser.mjs';
-import { choose, focused, forgive, open, page, ran, rows, run, sees, texts, three } from './harness.mjs';
+import {
+    choose,
+    focused,
+    forgive,
+    open,
+    page,
+    ran,
+    rows,
+    run,
+    sees,
+    test,
+    testOnOwnServer,
+    texts,
+    three,
+} from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 const origin = () => new URL(page.url()).origin;
@@ -44,7 +57,7 @@ async function shot(name, on = page) {
     }
 }
 
-test(
+testOnOwnServer(
     '0 0 and Enter is a restart: the cells wait as drafts on the start, all that ran is still there, and it can be undone',
     real,
     async () => {
@@ -97,7 +110,7 @@ test(
         await page.locator('.cell').nth(1).focus();
         await keys('0', '0', 'Enter');
         await ran(0);
-        await notice(/3 cells wait as drafts\./);
+        await notice(/3 cells are now drafts\./);
         await page.getByRole('button', { name: 'Run these 3 cells' }).click();
         await ran(3);
     },
@@ -117,7 +130,7 @@ test(
         await page.keyboard.insertText('## Then');
         await keys('Shift+Enter');
         await page.waitForFunction(() => document.querySelectorAll('.cell h1, .cell h2').length === 2);
-        assert.equal(await page.getByText('then waits as drafts').count(), 0);
+        assert.equal(await page.getByText('then become drafts').count(), 0);
         const file = () =>
             page.evaluate(async () => {
                 const answer = await fetch(`/api/notebooks/main/states/${location.hash.slice(1)}/document`);
@@ -132,7 +145,7 @@ test(
         await keys('Control+A');
         await page.keyboard.insertText('x = 5\nprint("one")');
         await keys('Control+Enter');
-        await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+        await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
         await ran(3);
         await sees('version 2 of 2');
         await becomes(file, all('x = 5\nprint("one")', '# Title'));
@@ -151,7 +164,7 @@ test(
         for (const time of ['once', 'again']) {
             await page.locator('.cell').nth(1).focus();
             await keys('d', 'd');
-            await page.getByRole('button', { name: 'Go on without it' }).click();
+            await page.getByRole('button', { name: 'Continue without it' }).click();
             await ran(1);
             await becomes(
                 sources,
@@ -169,7 +182,7 @@ test('a restart that would stop a cell does not have the focus; it stops the cel
     await run('import time\ntime.sleep(600)', 'Control+Enter');
     await page.waitForSelector('[data-status="running"]');
     await keys('0', '0');
-    await page.getByText('One cell is running and will be stopped').waitFor();
+    await page.getByText('One running cell will be stopped').waitFor();
     await focusIs('Cancel');
     await keys('Enter');
     await page.getByRole('heading', { name: 'Restart?' }).waitFor({ state: 'detached' });
@@ -179,7 +192,7 @@ test('a restart that would stop a cell does not have the focus; it stops the cel
     await page.waitForSelector('[data-status="interrupted"]');
 });
 
-test(
+testOnOwnServer(
     'everything is forgotten only when the name was typed, and comes back whole from the notice',
     real,
     async () => {
@@ -187,15 +200,15 @@ test(
         await run('1/0', 'Control+Enter');
         await page.waitForSelector('[data-status="error"]');
         await page.getByRole('button', { name: 'More' }).click();
-        await page.getByRole('menuitem', { name: 'Forget everything…' }).click();
-        const button = page.getByRole('button', { name: 'Forget everything' });
+        await page.getByRole('menuitem', { name: 'Reset notebook…' }).click();
+        const button = page.getByRole('button', { name: 'Reset notebook' });
         await page.waitForFunction(() => document.activeElement?.matches('dialog input'));
         assert.equal(await button.isDisabled(), true);
         await keys('Enter');
         await page.keyboard.insertText('mai');
         await keys('Enter');
         assert.equal(await button.isDisabled(), true, 'half a name is no name');
-        assert.equal(await page.getByRole('heading', { name: 'Forget everything?' }).count(), 1);
+        assert.equal(await page.getByRole('heading', { name: 'Reset this notebook?' }).count(), 1);
         await shot('forget');
         await page.keyboard.insertText('n');
         await page.waitForFunction(() => document.querySelector('dialog [data-main]')?.disabled === false);
@@ -205,7 +218,7 @@ test(
         await notice(/A copy is in the trash/);
         await shot('forgotten');
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.getByRole('button', { name: 'Restore it' }).click();
+        await page.getByRole('button', { name: 'Restore' }).click();
         await page.waitForURL(`${origin()}/n/main%20restored**`);
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await ran(3);
@@ -214,20 +227,20 @@ test(
     },
 );
 
-test('in the palette, too, what forgets everything asks for the name', real, async () => {
+testOnOwnServer('in the palette, too, what forgets everything asks for the name', real, async () => {
     await run('x = 1');
     await ran(1);
     await page.locator('.cell').nth(0).focus();
     await keys('Control+Shift+p');
     await page.waitForSelector('#commands li');
-    await page.keyboard.insertText('Forget everything');
+    await page.keyboard.insertText('Reset notebook');
     await keys('Enter');
     await page.getByText('Type “main” to confirm').waitFor();
     await keys('Enter', 'Escape');
     await ran(1);
 });
 
-test(
+testOnOwnServer(
     'no question has the focus on a button that destroys; what was deleted comes back from the trash, or goes for good by its name',
     real,
     async () => {
@@ -246,7 +259,7 @@ test(
         await page.goto(`${origin()}/`);
         await page.waitForSelector('#home:not([aria-busy])');
         const menu = async (item) => {
-            await page.getByLabel('What to do with other', { exact: true }).click();
+            await page.getByLabel('Actions for other', { exact: true }).click();
             await page.getByRole('menuitem', { name: item }).click();
         };
         await menu('Delete…');
@@ -271,8 +284,8 @@ test(
         await menu('Delete…');
         await page.getByRole('button', { name: 'Delete notebook' }).click();
         await page.getByText('Trash (1)').click();
-        await menu('Delete for good…');
-        assert.equal(await page.getByRole('button', { name: 'Delete for good' }).isDisabled(), true);
+        await menu('Delete permanently…');
+        assert.equal(await page.getByRole('button', { name: 'Delete permanently' }).isDisabled(), true);
         await page.keyboard.insertText('other');
         await keys('Enter');
         await page.waitForSelector('.trash', { state: 'detached' });
@@ -287,8 +300,8 @@ test('a line in which a cell runs is not deleted by Enter', real, async () => {
     await ran(2);
     await run('import time; time.sleep(600)', 'Control+Enter');
     await page.waitForSelector('.cell[data-status="running"]');
-    await choose(0, /^Delete it and the state below/);
-    await page.getByText('A cell is running there and will be stopped').waitFor();
+    await choose(0, /^Delete this and the state below/);
+    await page.getByText('One running cell will be stopped').waitFor();
     await focusIs('Cancel');
     await keys('Enter');
     await page.waitForSelector('dialog', { state: 'detached' });
@@ -301,7 +314,7 @@ test('a failed attempt that was forgotten is back when that is undone', real, as
     await page.locator('.cell').nth(0).locator('.cm-content').click();
     await keys('Control+A');
     await page.keyboard.insertText('1/1');
-    await choose(0, 'Forget this attempt');
+    await choose(0, 'Delete this attempt');
     await page.waitForSelector('.cell[data-status="error"]', { state: 'detached' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.waitForSelector('.cell[data-status="error"]');
@@ -316,7 +329,7 @@ test(
         await page.locator('.cell').nth(0).focus();
         await keys('b', 'Enter');
         await page.keyboard.insertText('x = 100');
-        await sees('then waits as drafts');
+        await sees('then become drafts');
         await shot('inside');
         await page.setViewportSize({ width: 1280, height: 800 });
         await page.locator('.cell').nth(1).locator('.cm-content').click();
@@ -331,7 +344,7 @@ test(
         assert.equal((await rows()).length, 5, 'nothing is deleted');
         await shot('inserted');
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+        await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
         await ran(4);
         await run('print("x is", x)');
         await sees('x is 102');
@@ -345,7 +358,7 @@ async function dropFiles(files, selector, { on = page, comes = true, covers = tr
     const data = { items: [], files, dragOperationsMask: 1 };
     const at = { x: x + width / 2, y: y + height / 2, data };
     if (comes) await client.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 2, y: 2, data });
-    if (comes && covers) await on.waitForSelector('.over');
+    if (comes && covers) await on.waitForSelector('.drop-overlay');
     // A hand takes longer than a frame: until one is painted the browser takes what lies below the cover as the target.
     await on.evaluate(
         () => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))),
@@ -389,11 +402,11 @@ test(
             '.after',
         ]) {
             await dropFiles([table], place);
-            await notice(/“table.csv” was not put into the notebook/);
-            assert.equal(await page.locator('.over').count(), 0, place);
+            await notice(/“table.csv” was not added to the notebook/);
+            assert.equal(await page.locator('.drop-overlay').count(), 0, place);
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
             await dropFiles([notebook], place);
-            await notice(/“theirs.ipynb” can become a notebook/);
+            await notice(/Import “theirs.ipynb” as a new notebook/);
             await shot('dropped');
             await page.setViewportSize({ width: 1280, height: 800 });
             await page.locator('.notice').getByRole('button', { name: 'Close' }).click();
@@ -421,7 +434,7 @@ test(
         await dropFiles([table], 'h1', { on: guest, covers: false });
         assert.equal(guest.url(), `${origin()}/`);
         await dropFiles([notebook], '.cell[data-kind="draft"] .cm-content');
-        await page.getByRole('button', { name: 'Import it' }).click();
+        await page.getByRole('button', { name: 'Import' }).click();
         await page.waitForURL(`${origin()}/n/theirs**`);
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await sees('print("theirs")');

@@ -109,7 +109,7 @@ test('under a finger everything is large enough, and the tools are where the fin
             .filter(([name]) => !/Ready/.test(name)),
     );
     assert.deepEqual(small, []);
-    await cell.getByLabel('What to do with this cell').tap();
+    await cell.getByLabel('Cell actions').tap();
     assert.ok((await page.locator('[role="menuitem"]').first().boundingBox()).height >= 44);
 });
 

@@ -22,11 +22,26 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { before, test } from 'node:test';
+import { before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startBinary } from './browser.mjs';
-import { focused, forgive, open, page, prints, ran, rows, run, sees, server, texts } from './harness.mjs';
+import {
+    focused,
+    forgive,
+    open,
+    page,
+    prints,
+    ran,
+    rows,
+    run,
+    sees,
+    server,
+    test,
+    testOnOwnServer,
+    testWithoutPage,
+    texts,
+} from './harness.mjs';
 
 const GALLERY = fileURLToPath(new URL('../gallery/notebook.py', import.meta.url));
 
@@ -70,29 +85,32 @@ const drawn = (count, on = page) =>
 const inGallery = async (...words) =>
     JSON.parse((await promisify(execFile)(process.env.RATOON_TEST_PYTHON, [GALLERY, ...words])).stdout);
 
-test('a first visit: the address is opened, what is typed runs, and the graph has it', async () => {
-    assert.ok(!page.url().includes('token'));
-    await focused([0, 'editor']);
-    await shot('first-1-empty');
-    await page.keyboard.type('print("hello")\n6 * 7');
-    await page.keyboard.press('Shift+Enter');
-    await ran(1);
-    assert.deepEqual(await texts('.stream'), ['hello', '42']);
-    assert.deepEqual(await rows(), ['Start', 'print("hello")']);
-    await focused([1, 'editor']);
-    await shot('first-2-result');
-    await page.keyboard.type('1 / 0');
-    await page.keyboard.press('Shift+Enter');
-    await sees('ZeroDivisionError');
-    await shot('first-3-error');
-    await page.reload();
-    await ran(1);
-    await sees('ZeroDivisionError');
-    await page.getByRole('link', { name: 'All notebooks' }).click();
-    await page.waitForSelector('.notebooks a');
-    assert.deepEqual(await texts('.notebooks a'), ['main']);
-    await shot('first-4-home');
-});
+testOnOwnServer(
+    'a first visit: the address is opened, what is typed runs, and the graph has it',
+    async () => {
+        assert.ok(!page.url().includes('token'));
+        await focused([0, 'editor']);
+        await shot('first-1-empty');
+        await page.keyboard.type('print("hello")\n6 * 7');
+        await page.keyboard.press('Shift+Enter');
+        await ran(1);
+        assert.deepEqual(await texts('.stream'), ['hello', '42']);
+        assert.deepEqual(await rows(), ['Start', 'print("hello")']);
+        await focused([1, 'editor']);
+        await shot('first-2-result');
+        await page.keyboard.type('1 / 0');
+        await page.keyboard.press('Shift+Enter');
+        await sees('ZeroDivisionError');
+        await shot('first-3-error');
+        await page.reload();
+        await ran(1);
+        await sees('ZeroDivisionError');
+        await page.getByRole('link', { name: 'All notebooks' }).click();
+        await page.waitForSelector('.notebooks a');
+        assert.deepEqual(await texts('.notebooks a'), ['main']);
+        await shot('first-4-home');
+    },
+);
 
 /** A person types some five keys a second, and looks for a moment before each step. In milliseconds. */
 const PACE = { key: 200, look: 1500 };
@@ -208,7 +226,7 @@ test('edit, run, branch, compare: two models from the same data, side by side', 
     await change(1, fit(5));
     await ran(2);
     await sees('version 2 of 2');
-    await page.getByRole('button', { name: /Replay the rest here/ }).click();
+    await page.getByRole('button', { name: /Replay the rest/ }).click();
     await ran(3);
     await drawn(1);
     await shot('compare-1-branch');
@@ -243,7 +261,7 @@ test('after an early cell was changed, one button replays the rest, and the old 
     await change(0, 'price = 20');
     await ran(1);
     await shot('replay-1-the-rest-waits');
-    await page.getByRole('button', { name: 'Replay the rest here (2 cells)' }).click();
+    await page.getByRole('button', { name: 'Replay the rest (2 cells)' }).click();
     await ran(3);
     assert.deepEqual(await texts('.stream'), ['total 60']);
     await shot('replay-2-replayed');
@@ -331,67 +349,70 @@ test('who has a link to view sees all of it, live, and can run nothing', async (
     assert.equal((await rows()).length, 3);
 });
 
-test('a real notebook of scikit-learn’s gallery is imported, run, and exported as one that nbformat finds valid', async (t) => {
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-gallery-'));
-    t.after(() => rm(dir, { recursive: true, force: true }));
-    const theirs = await inGallery('make', join(dir, 'gradient boosting.ipynb'));
-    const code = theirs.filter(({ kind }) => kind === 'code');
-    await page.goto(`${new URL(page.url()).origin}/`);
-    await page.waitForSelector('#home:not([aria-busy])');
-    const [chooser] = await Promise.all([
-        page.waitForEvent('filechooser'),
-        page.getByRole('button', { name: 'Import…' }).click(),
-    ]);
-    await chooser.setFiles(join(dir, 'gradient boosting.ipynb'));
-    await page.waitForURL(/\/n\/gradient%20boosting/);
-    await page.waitForSelector('.notebook[aria-busy="false"]');
-    await page.locator('.prose h1', { hasText: 'Gradient Boosting regression' }).waitFor();
-    await focused([0, 'cell']);
-    assert.equal(
-        await page.locator('main').evaluate((main) => main.scrollTop),
-        0,
-        'it is read from its beginning',
-    );
-    await shot('gallery-1-imported');
-    await page.getByRole('button', { name: `Run these ${code.length} cells` }).click();
-    await page.waitForFunction(
-        (n) =>
-            document.querySelectorAll('.cell[data-kind="ran"]').length === n &&
-            !document.querySelector('[data-status="running"], [data-status="queued"]'),
-        code.length,
-        { timeout: 300_000 },
-    );
-    await prints('mean squared error');
-    assert.equal(await page.locator('[data-status="error"]').count(), 0);
-    await drawn(2);
-    await shot('gallery-2-ran');
-    await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
-    await shot('gallery-3-top');
-    await page.getByRole('button', { name: 'More', exact: true }).click();
-    const [file] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('menuitem', { name: 'Download as .ipynb' }).click(),
-    ]);
-    const path = join(dir, 'ours.ipynb');
-    await writeFile(path, await readFile(await file.path()));
-    const ours = await inGallery('examine', path);
-    assert.deepEqual(
-        ours.map(({ kind, source }) => [kind, source.trim()]),
-        theirs.map(({ kind, source }) => [kind, source.trim()]),
-        'every cell, in order',
-    );
-    const ranCode = ours.filter(({ kind }) => kind === 'code');
-    assert.deepEqual(
-        ranCode.map(({ count }) => count),
-        code.map((_, i) => i + 1),
-    );
-    const outputs = ranCode.flatMap((cell) => cell.outputs);
-    assert.ok(
-        outputs.filter((kinds) => kinds.includes('image/png')).length >= 2 &&
-            outputs.some(([kind]) => kind === 'stream'),
-        JSON.stringify(outputs),
-    );
-});
+testOnOwnServer(
+    'a real notebook of scikit-learn’s gallery is imported, run, and exported as one that nbformat finds valid',
+    async (t) => {
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-gallery-'));
+        t.after(() => rm(dir, { recursive: true, force: true }));
+        const theirs = await inGallery('make', join(dir, 'gradient boosting.ipynb'));
+        const code = theirs.filter(({ kind }) => kind === 'code');
+        await page.goto(`${new URL(page.url()).origin}/`);
+        await page.waitForSelector('#home:not([aria-busy])');
+        const [chooser] = await Promise.all([
+            page.waitForEvent('filechooser'),
+            page.getByRole('button', { name: 'Import…' }).click(),
+        ]);
+        await chooser.setFiles(join(dir, 'gradient boosting.ipynb'));
+        await page.waitForURL(/\/n\/gradient%20boosting/);
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+        await page.locator('.prose h1', { hasText: 'Gradient Boosting regression' }).waitFor();
+        await focused([0, 'cell']);
+        assert.equal(
+            await page.locator('main').evaluate((main) => main.scrollTop),
+            0,
+            'it is read from its beginning',
+        );
+        await shot('gallery-1-imported');
+        await page.getByRole('button', { name: `Run these ${code.length} cells` }).click();
+        await page.waitForFunction(
+            (n) =>
+                document.querySelectorAll('.cell[data-kind="ran"]').length === n &&
+                !document.querySelector('[data-status="running"], [data-status="queued"]'),
+            code.length,
+            { timeout: 300_000 },
+        );
+        await prints('mean squared error');
+        assert.equal(await page.locator('[data-status="error"]').count(), 0);
+        await drawn(2);
+        await shot('gallery-2-ran');
+        await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
+        await shot('gallery-3-top');
+        await page.getByRole('button', { name: 'More', exact: true }).click();
+        const [file] = await Promise.all([
+            page.waitForEvent('download'),
+            page.getByRole('menuitem', { name: 'Download as .ipynb' }).click(),
+        ]);
+        const path = join(dir, 'ours.ipynb');
+        await writeFile(path, await readFile(await file.path()));
+        const ours = await inGallery('examine', path);
+        assert.deepEqual(
+            ours.map(({ kind, source }) => [kind, source.trim()]),
+            theirs.map(({ kind, source }) => [kind, source.trim()]),
+            'every cell, in order',
+        );
+        const ranCode = ours.filter(({ kind }) => kind === 'code');
+        assert.deepEqual(
+            ranCode.map(({ count }) => count),
+            code.map((_, i) => i + 1),
+        );
+        const outputs = ranCode.flatMap((cell) => cell.outputs);
+        assert.ok(
+            outputs.filter((kinds) => kinds.includes('image/png')).length >= 2 &&
+                outputs.some(([kind]) => kind === 'stream'),
+            JSON.stringify(outputs),
+        );
+    },
+);
 
 test('with the keyboard alone, from the address to a branch', async () => {
     const { keyboard } = page;
@@ -464,9 +485,9 @@ test('on a phone: type, run, go back in the graph, branch, and compare', async (
     await drawn(1, phone);
     assert.ok(await fits(phone));
     await shot('phone-3-a-branch', phone);
-    await phone.locator('.cell').nth(1).getByRole('button', { name: 'What to do with this cell' }).tap();
+    await phone.locator('.cell').nth(1).getByRole('button', { name: 'Cell actions' }).tap();
     await phone.getByRole('menuitem', { name: 'Compare with…' }).tap();
-    await phone.locator('.picks button').first().tap();
+    await phone.locator('.state-list button').first().tap();
     await phone.waitForSelector('.compare .diff-line');
     await drawn(2, phone);
     assert.ok(await fits(phone));
@@ -514,7 +535,7 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
     );
     await other.waitForSelector('.row');
     await shot('thousand-1-opened', other);
-    const all = other.getByRole('button', { name: 'Show every state' });
+    const all = other.getByRole('button', { name: 'Unfold all' });
     if (await all.count()) await all.click();
     await other.waitForFunction(
         () => document.querySelector('.row')?.getAttribute('aria-setsize') === '1000',
@@ -541,7 +562,7 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
         `frames while scrolling: median ${frames[75].toFixed(1)} ms, 95 of 100 within ${frames[142].toFixed(1)} ms, longest ${frames.at(-1).toFixed(1)} ms`,
     );
     assert.equal(blank, 0, 'no gap is ever seen');
-    await other.getByPlaceholder('Search code, variables, labels').fill('var:score_b');
+    await other.getByPlaceholder('Search code, variables and labels').fill('var:score_b');
     await other.waitForFunction(() => / of /.test(document.querySelector('.graph-found')?.textContent ?? ''));
     await shot('thousand-2-searched', other);
     await other.keyboard.press('Enter');
@@ -553,35 +574,38 @@ test('a thousand states on a real server: opened, scrolled, searched, stood on',
     await shot('thousand-4-branch', other);
 });
 
-test('a crash: of a cell, which says so below itself, and of the server, which a banner tells', async (t) => {
-    const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
-    const servers = [await startBinary(dir, 0)];
-    t.after(async () => {
-        await servers.at(-1).stop();
-        await rm(dir, { recursive: true, force: true });
-    });
-    const tab = await open(servers[0].url);
-    await run('x = 41', 'Shift+Enter', tab);
-    await ran(1, tab);
-    await run('print("before")\nimport ctypes\nctypes.string_at(0)', 'Control+Enter', tab);
-    await tab.waitForSelector('.cell[data-status="crashed"]');
-    await prints('before', tab);
-    assert.match(
-        await tab.locator('.cell[data-status="crashed"]').textContent(),
-        /SIGSEGV.*Only the process of this cell is gone/s,
-    );
-    await shot('crash-1-of-a-cell', tab);
-    // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
-    await tab.locator('.where', { hasText: 'on disk' }).waitFor();
-    await servers[0].kill();
-    await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();
-    await tab.locator('.cell[data-fresh] .editor').click();
-    await tab.keyboard.type('print(x + 1)');
-    await shot('crash-2-of-the-server', tab);
-    servers.push(await startBinary(dir, new URL(servers[0].url).port));
-    await tab.waitForSelector('.banner', { state: 'detached' });
-    await tab.keyboard.press('Shift+Enter');
-    await prints('42', tab);
-    await shot('crash-3-it-goes-on', tab);
-    forgive(tab, /ERR_|WebSocket/);
-});
+testWithoutPage(
+    'a crash: of a cell, which says so below itself, and of the server, which a banner tells',
+    async (t) => {
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-browser-'));
+        const servers = [await startBinary(dir, 0)];
+        t.after(async () => {
+            await servers.at(-1).stop();
+            await rm(dir, { recursive: true, force: true });
+        });
+        const tab = await open(servers[0].url);
+        await run('x = 41', 'Shift+Enter', tab);
+        await ran(1, tab);
+        await run('print("before")\nimport ctypes\nctypes.string_at(0)', 'Control+Enter', tab);
+        await tab.waitForSelector('.cell[data-status="crashed"]');
+        await prints('before', tab);
+        assert.match(
+            await tab.locator('.cell[data-status="crashed"]').textContent(),
+            /SIGSEGV.*Only the process of this cell ended/s,
+        );
+        await shot('crash-1-of-a-cell', tab);
+        // A checkpoint is made when nobody waits; killed before that, the cells would have to run again.
+        await tab.locator('.residency-line', { hasText: 'on disk' }).waitFor();
+        await servers[0].kill();
+        await tab.locator('[role="status"] .banner', { hasText: 'Connection lost' }).waitFor();
+        await tab.locator('.cell[data-fresh] .editor').click();
+        await tab.keyboard.type('print(x + 1)');
+        await shot('crash-2-of-the-server', tab);
+        servers.push(await startBinary(dir, new URL(servers[0].url).port));
+        await tab.waitForSelector('.banner', { state: 'detached' });
+        await tab.keyboard.press('Shift+Enter');
+        await prints('42', tab);
+        await shot('crash-3-it-goes-on', tab);
+        forgive(tab, /ERR_|WebSocket/);
+    },
+);

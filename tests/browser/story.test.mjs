@@ -2,8 +2,21 @@
 // understand.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { forgive, open, openFar, page, prints, ran, rows, run, sees, texts, three } from './harness.mjs';
+import {
+    forgive,
+    open,
+    openFar,
+    page,
+    prints,
+    ran,
+    rows,
+    run,
+    sees,
+    test,
+    testWithoutPage,
+    texts,
+    three,
+} from './harness.mjs';
 
 test('runs three cells, goes back to the first, branches, and survives a reload in the middle of a run', async () => {
     assert.ok(!page.url().includes('token'), 'the address bar holds no token');
@@ -91,14 +104,14 @@ test('cells wait for each other, and a running one can be stopped', async () => 
     await page.waitForSelector('.row[data-status="queued"]');
     await page.locator('.cell[data-status="running"] [data-stop]').click();
     await page.waitForSelector('.cell[data-status="interrupted"]');
-    await sees('What this cell had set before that was undone.');
+    await sees('The changes that this cell made before that were undone.');
     await page.waitForFunction(() => !document.querySelector('.cell[data-status="queued"]'));
     assert.equal(await page.locator('.cell[data-kind="ran"]').count(), 0);
 });
 
 test('a cell asks, and is answered', async () => {
     await run('name = input("Who? ")\nprint("Hello " + name)', 'Control+Enter');
-    const input = page.locator('.question input');
+    const input = page.locator('.input-prompt input');
     await input.fill('Ada');
     await input.press('Enter');
     await ran(1);
@@ -147,7 +160,7 @@ test('100,000 lines do not hang the page', async () => {
     assert.ok((await page.evaluate(() => window.longest)) < 2000);
 });
 
-test('when the line breaks, typing goes on and no output is lost', async (t) => {
+testWithoutPage('when the line breaks, typing goes on and no output is lost', async (t) => {
     const { line, far } = await openFar(t);
     await run('import time\nfor i in range(8): print(i); time.sleep(0.25)', 'Shift+Enter', far);
     await prints('1', far);
@@ -164,18 +177,23 @@ test('when the line breaks, typing goes on and no output is lost', async (t) => 
     forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
 });
 
-test('what was asked to run while the line is down waits for the server, and says so', async (t) => {
-    const { line, far } = await openFar(t);
-    line.cut();
-    await far.waitForSelector('.banner');
-    await run('print("at last")', 'Shift+Enter', far);
-    await far.locator('.cell[data-status="queued"] .notes', { hasText: 'waiting for the server' }).waitFor();
-    line.heal();
-    await prints('at last', far);
-    await ran(1, far);
-    assert.equal(await far.getByText('waiting for the server').count(), 0);
-    forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
-});
+testWithoutPage(
+    'what was asked to run while the line is down waits for the server, and says so',
+    async (t) => {
+        const { line, far } = await openFar(t);
+        line.cut();
+        await far.waitForSelector('.banner');
+        await run('print("at last")', 'Shift+Enter', far);
+        await far
+            .locator('.cell[data-status="queued"] .notes', { hasText: 'waiting for the server' })
+            .waitFor();
+        line.heal();
+        await prints('at last', far);
+        await ran(1, far);
+        assert.equal(await far.getByText('waiting for the server').count(), 0);
+        forgive(far, /ERR_CONNECTION|ERR_EMPTY_RESPONSE|WebSocket connection/);
+    },
+);
 
 test('everything can be done without a mouse', async () => {
     await three();
@@ -240,11 +258,7 @@ test('a label, a deleted state, and a notebook that forgets everything', async (
     await three();
     const menu = async (cell, item) => {
         await page.locator('.cell[data-kind="ran"]').nth(cell).hover();
-        await page
-            .locator('.cell[data-kind="ran"]')
-            .nth(cell)
-            .getByLabel('What to do with this cell')
-            .click();
+        await page.locator('.cell[data-kind="ran"]').nth(cell).getByLabel('Cell actions').click();
         await page.getByRole('menuitem', { name: item }).click();
     };
     await menu(0, 'Label…');
@@ -258,9 +272,9 @@ test('a label, a deleted state, and a notebook that forgets everything', async (
     await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
     await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Forget everything…' }).click();
+    await page.getByRole('menuitem', { name: 'Reset notebook…' }).click();
     await page.keyboard.insertText('main');
-    await page.getByRole('button', { name: 'Forget everything' }).click();
+    await page.getByRole('button', { name: 'Reset notebook' }).click();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
 });
 

@@ -30,7 +30,7 @@ const act = () => {};
 
 addCommands([
     { id: 'above', title: 'Insert above', key: 'a', mode: 'cell', act },
-    { id: 'remove', title: 'Remove', key: 'd d', mode: 'cell', act },
+    { id: 'remove', title: 'Delete', key: 'd d', mode: 'cell', act },
     { id: 'down', title: 'Down', key: ['ArrowDown', 'j'], mode: 'cell', act },
     { id: 'never', title: 'Never now', key: 'q', mode: 'cell', when: () => false, act },
     { id: 'find', title: 'Find in all cells', key: 'Mod-f', act },
@@ -85,7 +85,7 @@ test('keys are written as people read them', () => {
     assert.equal(shownKey('Mod--', false), 'Ctrl--');
 });
 
-test('the palette offers what can be done, used last first, and no mere keys', () => {
+test('the palette offers what can be done, recently used first, and no mere keys', () => {
     assert.deepEqual(ids(choosable(at, [])), ['above', 'remove', 'down', 'find']);
     assert.deepEqual(ids(choosable(at, ['find', 'down'])), ['find', 'down', 'above', 'remove']);
     addCommands([{ id: 'find', title: 'Search', key: 'Mod-f', act }]);
@@ -114,20 +114,20 @@ test('letters that only happen to stand in a title in that order do not find it;
     const titles = {
         'Switch theme: light, dark, system': '',
         'Download as HTML': EDITOR_WORDS.also.download,
-        'Stop the running cell; again to kill it': EDITOR_WORDS.also.stop,
+        'Stop the running cell; press again to kill it': EDITOR_WORDS.also.stop,
         'Restart…': EDITOR_WORDS.also.restart,
-        'Put back what was removed': EDITOR_WORDS.also.undo,
+        'Undo deletion': EDITOR_WORDS.also.undo,
     };
     const best = (typed) =>
         Object.keys(titles)
             .filter((title) => rank(typed, title, titles[title]) !== null)
             .sort((a, b) => rank(typed, b, titles[b]) - rank(typed, a, titles[a]));
     assert.deepEqual(best('html'), ['Download as HTML']);
-    assert.deepEqual(best('interrupt'), ['Stop the running cell; again to kill it']);
+    assert.deepEqual(best('interrupt'), ['Stop the running cell; press again to kill it']);
     assert.deepEqual(best('start over'), ['Restart…']);
     assert.deepEqual(best('export'), ['Download as HTML']);
-    assert.deepEqual(best('undo'), ['Put back what was removed']);
-    assert.deepEqual(best('kill cell'), ['Stop the running cell; again to kill it'], 'in any order');
+    assert.deepEqual(best('undo'), ['Undo deletion']);
+    assert.deepEqual(best('kill cell'), ['Stop the running cell; press again to kill it'], 'in any order');
     assert.deepEqual(best('sea'), []);
 });
 

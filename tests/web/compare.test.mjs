@@ -487,7 +487,7 @@ test('when one of the two is removed the comparison ends and says so', () => {
     page.onEvent({ event: 'removed', states: ['b3'], runs: ['run-b3'] });
     assert.equal(page.comparison.pair, null);
     assert.equal(addresses.at(-1), 'a2');
-    assert.match(page.notice.text, /not there any more/);
+    assert.match(page.notice.text, /was removed/);
 });
 
 test('a state is called by what tells it from the other', () => {

@@ -56,17 +56,17 @@ test('a state says where it lives and how it is saved', () => {
         [
             { living: 'disk', checkpoint: checkpoint(MISSING) },
             'On disk, 1.2 MB; 2 names could not be saved',
-            'On disk · 1.2 MB · comes back when you run',
+            'On disk · 1.2 MB · loads when you run',
         ],
         [
             { checkpoint: checkpoint(MISSING), revival: { by: 'checkpoint', missing: MISSING.slice(1) } },
-            'In memory; one name could not come back',
+            'In memory; one name could not be restored',
             'In memory · 1.2 MB on disk',
         ],
         [
             { living: 'replay', pinned: true },
-            'Needs replay; stays in memory once it is back',
-            'Needs replay · stays in memory once it is back',
+            'Needs replay; stays in memory once loaded',
+            'Needs replay · stays in memory once loaded',
         ],
         [{ saving: { now: 'writing', percent: 40 } }, 'In memory; saving 40 %', 'In memory'],
         [
@@ -77,12 +77,12 @@ test('a state says where it lives and how it is saved', () => {
         [
             { revival: { by: 'replay' }, checkpoint: checkpoint(MISSING) },
             'In memory; 2 names could not be saved',
-            'In memory · 1.2 MB on disk · came back by running its cells again',
+            'In memory · 1.2 MB on disk · restored by replaying its cells',
         ],
         [
             { living: 'disk', checkpoint: checkpoint([], false) },
-            'On disk, 1.2 MB; written elsewhere or imported: only plain values are read',
-            'On disk · 1.2 MB · comes back when you run',
+            'On disk, 1.2 MB; checkpoint from elsewhere: only plain values are loaded',
+            'On disk · 1.2 MB · loads when you run',
         ],
         [{ living: 'deleted' }, '', ''],
     ]) {
@@ -179,6 +179,6 @@ test('sizes', () => {
 test('trouble says what, why and how, and that work goes on', () => {
     assert.equal(
         WORDS.trouble({ what: 'write to main.ratoon', why: 'the disk is full', how: 'free some space' }),
-        'Cannot write to main.ratoon: the disk is full. Free some space. Your work goes on in memory and is saved when this is over.',
+        'Cannot write to main.ratoon: the disk is full. Free some space. Your work continues in memory and is saved once this is resolved.',
     );
 });

@@ -443,7 +443,7 @@ test('drafts are removed, and put back where they stood', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
     const clipboard = new ClipboardHistory(page);
     clipboard.remove([page.cells()[3].draft], () => {});
-    assert.equal(page.notice.act.text, 'Put it back');
+    assert.equal(page.notice.act.text, 'Undo');
     assert.deepEqual(sources(page), ['d1']);
     clipboard.undo();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
@@ -640,7 +640,7 @@ test('a run at a state that has no process asks first, and only then', async () 
     });
     page.runFrom();
     assert.deepEqual(sent, []);
-    assert.match(questions[0].title, /no process. Run its 2 cells again first/);
+    assert.match(questions[0].title, /not loaded. Replay its 2 cells first/);
     decisions[0](false);
     await settle();
     assert.deepEqual(sent, [], 'no is no');
@@ -675,7 +675,7 @@ test('a replay asks how many cells will run, shows that it is under way, and say
         living: { a: 'disk', b: 'replay', c: 'replay' },
     });
     page.checkpoints.replay('c');
-    assert.equal(questions[0].title, 'Run 3 cells again?', 'a checkpoint that is not there helps nobody');
+    assert.equal(questions[0].title, 'Replay 3 cells?', 'a checkpoint that is not there helps nobody');
     assert.match(questions[0].why, /“code of run-a”/);
     decisions[0](true);
     await settle();
@@ -708,13 +708,13 @@ test('states are pinned, saved and trusted', async () => {
         },
     });
     await settle();
-    assert.equal(page.notice.text, 'Saved, 1.2 MB on disk. One name could not be saved: see below the cell.');
+    assert.equal(page.notice.text, 'Saved, 1.2 MB on disk. One name could not be saved; see below the cell.');
     page.checkpoints.trust();
     decisions[0](true);
     await settle();
     answers[2]({ kind: 'trusted', count: 3 });
     await settle();
-    assert.equal(page.notice.text, '3 checkpoints are trusted now.');
+    assert.equal(page.notice.text, 'Trusted 3 checkpoints.');
     page.checkpoints.forkAnyway('a', true);
     assert.deepEqual(sent, [
         { do: 'pin', state: 'a', pinned: true },

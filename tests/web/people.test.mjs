@@ -444,7 +444,7 @@ test('running at a state that is going takes the deletion back', async (t) => {
 test('a subtree in which something runs is not deleted without a question', async (t) => {
     const { page, questions, decisions } = open(t, true);
     const asked = page.deleteState({ state: 'a', subtree: true });
-    assert.match(questions[0].why, /A cell is running there and will be stopped/);
+    assert.match(questions[0].why, /One running cell will be stopped/);
     decisions[0](false);
     await asked;
     assert.equal(page.pendingDeletion.size, 0);

@@ -1,5 +1,5 @@
 // @ts-check
-// What the keys of command mode do, to one cell or to all that are selected.
+// The commands of cells: what keys and the palette do to one cell or to all selected cells.
 
 import { KeySequence, keyNamesOf } from '../commands/commands.js';
 import { CellOperations, isRestOfLine } from './cell-operations.js';
@@ -27,15 +27,21 @@ export class CellCommands {
         this.operations = new CellOperations(controller.page);
         this.selection = new Selection();
         this.keys = new KeySequence();
-        /** From the first search on. @type {import('../find/find-panel.js').Finder | null} */
+        /** Created by the first search. @type {import('../find/find-panel.js').Finder | null} */
         this.finder = null;
-        /** A cell that is on its way to another place: the focus goes with it. @type {{key: string, asCell: boolean, index: number} | null} */
+        /**
+         * A draft that is being moved. The focus follows it.
+         * @type {{key: string, asCell: boolean, index: number} | null}
+         */
         this.movingCell = null;
-        /** The run whose success is followed by the rest of the line. @type {string | null} */
+        /** The run after whose success the rest of the cells are replayed. @type {string | null} */
         this.restAfter = null;
-        /** Shows or hides what is beside the cells. @type {{graph: () => void, variables: () => void} | null} */
+        /**
+         * Toggles the panes beside the cells.
+         * @type {{graph: () => void, variables: () => void} | null}
+         */
         this.panes = null;
-        /** What is read out, politely. */
+        /** The last text announced to screen readers. */
         this.announced = '';
         bindAll(this);
     }
@@ -43,14 +49,16 @@ export class CellCommands {
     // Keys
 
     /**
-     * Does what a key means; answers whether it meant anything.
-     * @param {import('../commands/commands.js').Mode} mode @param {CellView | null} view @param {KeyboardEvent} event
+     * Runs the command bound to a key press. Returns whether the press was used.
+     * @param {import('../commands/commands.js').Mode} mode
+     * @param {CellView | null} view
+     * @param {KeyboardEvent} event
      */
     press(mode, view, event) {
         if (event.isComposing || event.getModifierState('AltGraph')) return false;
         const at = { view };
         for (const entry of this.keys.press(mode, keyNamesOf(event), performance.now(), at)) {
-            // It is done to cells as they are, not as they were painted last.
+            // Commands act on current cells, so paint pending changes first.
             if (mode === 'cell') this.page.host.ifDue();
             if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
         }
@@ -85,19 +93,22 @@ export class CellCommands {
         for (const cell of above) this.page.run(cell, cell.draft.source);
     }
 
-    /** Runs a cell that ran again; when that went well, what followed it, too. @param {CellView} view */
+    /**
+     * Runs a changed cell again and, after success, the cells that followed it.
+     * @param {CellView} view
+     */
     runAndRest(view) {
         this.controller.run(view, 'stay');
         const { cell } = view.props;
         this.restAfter = cell.kind === 'ran' ? (this.page.edits.get(cell.state.id)?.run ?? null) : null;
     }
 
-    /** How many drafts wait here that followed an earlier version of a cell. */
+    /** The number of drafts here that followed an earlier version of a cell. */
     restCount(waiting = this.page.mayRun ? this.page.runnable() : []) {
         return isRestOfLine(this.page, waiting) ? waiting.length : 0;
     }
 
-    /** After each event: the run that the rest was to follow may have left its state. */
+    /** Runs the rest once the run that it waits for has left its state. */
     #runRest() {
         const run = this.page.model.runs.get(this.restAfter ?? '');
         if (!run || !hasEnded(run.status)) return;
@@ -107,14 +118,22 @@ export class CellCommands {
 
     // Which cells
 
-    /** @param {CellView} view @returns {CellView[]} it, or all that are selected with it, in order */
+    /**
+     * @param {CellView} view
+     * @returns {CellView[]} it, or all that are selected with it, in order
+     */
     #selected(view) {
         const keys = this.selection.keys(this.page.cells().map((cell) => cell.key));
         const own = view.props.cell.key;
         return (keys.includes(own) ? keys : [own]).flatMap((key) => this.controller.views.get(key) ?? []);
     }
 
-    /** Goes from a cell to another in command mode. @param {string} key @param {number} step @param {boolean} extends_ whether the cells between become selected */
+    /**
+     * Moves the focus in command mode, extending the selection if asked to.
+     * @param {string} key
+     * @param {number} step
+     * @param {boolean} extends_ whether the cells between become selected
+     */
     moveFocus(key, step, extends_) {
         const cells = this.page.cells();
         const next =
@@ -139,7 +158,10 @@ export class CellCommands {
         this.#showSelection(cells);
     }
 
-    /** The focus came to a cell, by whatever way. @param {Element} target */
+    /**
+     * Selects the cell that received the focus, by mouse, Tab or script.
+     * @param {Element} target
+     */
     onFocusIn(target) {
         const key = target.closest('.cell')?.getAttribute('data-cell') ?? null;
         this.selection.moved(key);
@@ -161,7 +183,7 @@ export class CellCommands {
         this.announce(keys.length > 1 ? WORDS.selected(keys.length) : '');
     }
 
-    /** Tells those who listen. @param {string} text */
+    /** Announces a text to screen readers. @param {string} text */
     announce(text) {
         if (this.announced === text) return;
         this.announced = text;
@@ -187,7 +209,7 @@ export class CellCommands {
         this.controller.go({ key, asCell: true });
     }
 
-    /** Below the last cell there is an empty one already. @param {CellData} cell */
+    /** The empty cell at the end serves as the cell below the last one. @param {CellData} cell */
     #freshBelow(cell) {
         const cells = this.page.cells();
         const next = cells[cells.findIndex((one) => one.key === cell.key) + 1];
@@ -235,7 +257,11 @@ export class CellCommands {
         this.#remove(view, WORDS.staysRan);
     }
 
-    /** Drafts go; what ran stays, and that is said. @param {CellView} view @param {(n: number) => string} stays */
+    /**
+     * Deletes the selected drafts. Cells that ran stay, and a notice says so.
+     * @param {CellView} view
+     * @param {(n: number) => string} stays
+     */
     #remove(view, stays) {
         const cells = this.#selected(view).map((one) => one.props.cell);
         const drafts = this.operations.movable(cells);
@@ -277,7 +303,11 @@ export class CellCommands {
         this.controller.go({ key: view.props.cell.key });
     }
 
-    /** The drafts that are meant; says so where there are none. @param {CellView} view @param {string} why */
+    /**
+     * The selected drafts. Shows a notice if there are none.
+     * @param {CellView} view
+     * @param {string} why
+     */
     #drafts(view, why) {
         const drafts = this.#selected(view)
             .map((one) => one.props.cell)
@@ -308,7 +338,12 @@ export class CellCommands {
         );
     }
 
-    /** @param {CellView} view @param {boolean} isDone @param {import('./cell-operations.js').DraftCell[]} cells @param {number} step */
+    /**
+     * @param {CellView} view
+     * @param {boolean} isDone
+     * @param {import('./cell-operations.js').DraftCell[]} cells
+     * @param {number} step
+     */
     #moved(view, isDone, cells, step) {
         if (!isDone) return;
         const { key } = view.props.cell;
@@ -321,12 +356,16 @@ export class CellCommands {
         this.announce(WORDS.moved(order.indexOf(cells[0].draft.id) + 1 + step, order.length));
     }
 
-    /** Drafts were dragged to another place. @param {string[]} ids @param {string | null} after */
+    /**
+     * Drafts were dropped at another position.
+     * @param {string[]} ids
+     * @param {string | null} after
+     */
     onDropped(ids, after) {
         this.operations.moveAfter(ids, after);
     }
 
-    /** The drafts that are dragged with one. @param {CellView} view @returns {string[]} */
+    /** The drafts that a drag moves together. @param {CellView} view @returns {string[]} */
     draggedWith(view) {
         const cells = this.operations.movable(this.#selected(view).map((one) => one.props.cell));
         const { cell } = view.props;
@@ -369,10 +408,7 @@ export class CellCommands {
         const undo = this.operations.merge(same, () =>
             this.controller.go({ key: same[0].key, asCell: true }),
         );
-        this.controller.clipboard.recordUndo(() => {
-            if (this.page.notice?.act?.text === WORDS.undo) this.page.dismissNotice();
-            return undo() ? same[0].key : null;
-        });
+        this.controller.clipboard.recordUndo(() => (undo() ? same[0].key : null));
         this.selection.only(same[0].key);
         this.controller.go({ key: same[0].key, asCell: true });
     }
@@ -400,7 +436,10 @@ export class CellCommands {
         saveNow(this.page);
     }
 
-    /** As Jupyter's restart; it has the focus only while nothing can be lost by it. */
+    /**
+     * Like Jupyter's restart. Its button has the initial focus only if no running cell would be
+     * lost.
+     */
     async restart() {
         const { page } = this;
         const running = () =>
@@ -425,7 +464,7 @@ export class CellCommands {
         if (first) this.controller.go({ key: first, asCell: true });
     }
 
-    /** After each paint. @param {CellData[]} cells */
+    /** @param {CellData[]} cells */
     onPainted(cells) {
         const { movingCell } = this;
         const index = cells.findIndex((cell) => cell.key === movingCell?.key);

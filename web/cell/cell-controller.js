@@ -1,5 +1,5 @@
 // @ts-check
-// What the keys and buttons of cells do, and who has the focus.
+// What the keys and buttons of cells do, and where the focus is.
 
 import { CodeAssist } from '../editor/code-assist.js';
 import { ClipboardHistory } from './clipboard-history.js';
@@ -17,7 +17,7 @@ import { deleteActions } from '../presence/avatars.js';
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/page.js').Page} Page */
 
-/** Space in px that stays free below a cell that is followed. */
+/** Space kept free below a followed cell, in px. */
 const FREE = 24;
 
 export class CellController {
@@ -27,17 +27,34 @@ export class CellController {
         this.clipboard = new ClipboardHistory(page);
         /** @type {Map<string, CellView>} */
         this.views = new Map();
-        /** Where the focus is to go when the next picture is painted. @type {{key: string, asCell?: boolean} | {after: string} | null} */
+        /**
+         * Where the next paint moves the focus.
+         * @type {{key: string, asCell?: boolean} | {after: string} | null}
+         */
         this.focusTarget = null;
-        /** The cell that was typed into since the last run was started. @type {string | null} */
+        /** The cell that was typed into since the last run started. @type {string | null} */
         this.lastTypedCell = null;
-        /** The editor that had the focus before an answer was asked for. @type {string | null} */
+        /**
+         * The cell whose editor had the focus before a run asked for input.
+         * @type {string | null}
+         */
         this.editorBeforePrompt = null;
-        /** A cell that was run with the focus going on below it: its outputs must not push the focus out of sight. @type {string | null} */
+        /**
+         * A cell that was run while the focus moved below it. Its outputs must not push the focus
+         * out of view.
+         * @type {string | null}
+         */
         this.followedCell = null;
-        /** The cell that has the focus, where it stood, and whether as a cell or in its editor, in case it disappears. @type {{key: string, index: number, asCell: boolean} | null} */
+        /**
+         * The last focused cell: its index, and whether its editor had the focus, in case it
+         * disappears.
+         * @type {{key: string, index: number, asCell: boolean} | null}
+         */
         this.lastFocus = null;
-        /** Whether the page has the focus: if it has it no more, and nobody led it away, what had it is gone. */
+        /**
+         * Whether the focus is inside the page. If it is not and the user did not move it, its
+         * element was removed.
+         */
         this.hasFocus = false;
         this.assist = new CodeAssist(page, () => performance.now());
         this.commands = new CellCommands(this);
@@ -53,13 +70,14 @@ export class CellController {
         if (this.views.get(key) === view) this.views.delete(key);
     }
 
-    /** Keeps the focus from falling out of the page where the button that was pressed goes away. */
+    /** Tracks the focus, and recovers it when the pressed button disappears. */
     watchFocus() {
         document.addEventListener(
             'focusin',
             ({ target }) => (this.hasFocus = /** @type {Element} */ (target).closest('.app') !== null),
         );
-        // Who clicks beside everything leaves; what had the focus is still there then.
+        // A click beside everything moves the focus away on purpose; its old element still exists
+        // then.
         document.addEventListener('focusout', ({ target, relatedTarget }) =>
             queueMicrotask(() => {
                 if (
@@ -86,11 +104,14 @@ export class CellController {
         this.followedCell = then === 'stay' ? null : cell.key;
         if (then === 'next') this.go({ after: cell.key });
         if (then === 'insert') this.insertBelow(cell);
-        // As in Jupyter: the cell has run, the next keys are commands.
+        // As in Jupyter, the next keys are commands.
         if (then === 'stay') this.focusCell(cell.key);
     }
 
-    /** Leads the focus on, at once: the next key is meant for where it goes. @param {{key: string, asCell?: boolean} | {after: string}} where */
+    /**
+     * Moves the focus at once, because the next key is meant for the new cell.
+     * @param {{key: string, asCell?: boolean} | {after: string}} where
+     */
     go(where) {
         this.focusTarget = where;
         this.page.host.now();
@@ -103,9 +124,13 @@ export class CellController {
         if (run && this.page.mayRun) this.page.stop(run.exec_id);
     }
 
-    /** The button was pressed. Where it was there will be another, which the next key must not press. @param {CellData} cell @param {MouseEvent} event */
+    /**
+     * Another button replaces the pressed one, and the next key must not press it.
+     * @param {CellData} cell
+     * @param {MouseEvent} event
+     */
     onStopPressed(cell, event) {
-        // A double click is one wish; only who asks again wants the process to be killed.
+        // A double click stops once. Only a separate second click kills the process.
         if (event.detail < 2) this.stop(cell);
         this.focusCell(cell.key);
     }
@@ -121,12 +146,22 @@ export class CellController {
         this.page.drafts.flush(draft);
     }
 
-    /** @param {string} exec_id @param {string} text @returns {Promise<boolean>} whether it was taken */
+    /**
+     * @param {string} exec_id
+     * @param {string} text
+     * @returns {Promise<boolean>} whether it was taken
+     */
     answer(exec_id, text) {
         return this.page.answer(exec_id, text);
     }
 
-    /** A run asks: the next keys are the answer, if it is ours and nothing else is being written. @param {string} exec_id @param {string} text @param {HTMLElement} box */
+    /**
+     * A run asks for input. The box takes the focus if this tab started the run and the user is not
+     * typing elsewhere.
+     * @param {string} exec_id
+     * @param {string} text
+     * @param {HTMLElement} box
+     */
     onInputRequested(exec_id, text, box) {
         if (!this.page.ownRuns.has(exec_id)) return;
         this.editorBeforePrompt = keyOf(document.activeElement?.closest('.editor'));
@@ -149,14 +184,22 @@ export class CellController {
         );
     }
 
-    /** Nothing is asked any more. @param {string} text @param {string | null} key the cell that asked, if its box had the focus */
+    /**
+     * A run no longer asks for input.
+     * @param {string} text
+     * @param {string | null} key the cell that asked, if its box had the focus
+     */
     onInputEnded(text, key) {
         if (this.page.notice?.text === WORDS.asks(text)) this.page.dismissNotice();
         if (key !== null) this.focusTarget = { key: this.editorBeforePrompt ?? key };
         this.editorBeforePrompt = null;
     }
 
-    /** @param {import('../shell/protocol.js').State} state @param {number} at @param {string} text */
+    /**
+     * @param {import('../shell/protocol.js').State} state
+     * @param {number} at
+     * @param {string} text
+     */
     setProse(state, at, text) {
         this.page.setProse(state.id, state.prose.with(at, text));
     }
@@ -175,7 +218,7 @@ export class CellController {
     /** @param {CellData} cell @param {'code' | 'markdown'} [kind] */
     insertBelow(cell, kind) {
         const next = this.#neighbour(cell.key, 1);
-        // Below the last cell there is an empty one already.
+        // The empty cell at the end serves as the cell below the last one.
         const isThere = !kind && next?.kind === 'draft' && next.isFresh;
         this.go({ key: isThere ? next.key : this.page.insertBelow(cell, kind) });
     }
@@ -190,11 +233,11 @@ export class CellController {
         if (!cell.isFresh) this.clipboard.remove([cell.draft], () => this.undoRemoval());
     }
 
-    /** Removes a draft and the failed attempt that it made. @param {Extract<CellData, {kind: 'draft'}>} cell */
+    /** Deletes a draft and its failed attempt. @param {Extract<CellData, {kind: 'draft'}>} cell */
     removeFailed(cell) {
         if (!cell.run || this.page.scope !== 'owner') return this.remove(cell);
         this.clipboard.forgetAttempt(cell.run, () => this.undoRemoval());
-        // What was changed since is no copy of what failed; it goes all the same.
+        // A draft changed since the failure is deleted as well.
         if (this.page.drafts.get(cell.draft.id)) this.remove(cell);
         return undefined;
     }
@@ -204,7 +247,7 @@ export class CellController {
         if (key) this.go({ key, asCell: true });
     }
 
-    /** Looks at the newest line that goes through a state. @param {string} state */
+    /** Goes to the newest state below a state. @param {string} state */
     goToNewestBelow(state) {
         this.page.goTo(this.page.model.newestBelow(state));
     }
@@ -280,14 +323,14 @@ export class CellController {
         if (label !== null) this.page.label(state.id, label);
     }
 
-    /** Runs the drafts of this line, by their button. @param {CellData[]} waiting */
+    /** Runs the drafts shown, from their button. @param {CellData[]} waiting */
     runAll(waiting) {
         const [first] = waiting;
         this.page.runFrom();
         if (first) this.focusCell(first.key);
     }
 
-    /** Goes to a state by a button that is not there any more then. @param {string} state */
+    /** Goes to a state from a button that disappears by that. @param {string} state */
     goOn(state) {
         this.page.goTo(state);
         const cell = this.page
@@ -296,19 +339,24 @@ export class CellController {
         if (cell) this.go({ key: cell.key, asCell: true });
     }
 
-    // Who has the focus
+    // Focus
 
     /** @param {CellView} view */
     leaveEditor(view) {
         this.focusCell(view.props.cell.key);
     }
 
-    /** The cell as a whole, not its editor. @param {string} key */
+    /** Focuses the cell itself, not its editor. @param {string} key */
     focusCell(key) {
         this.#elementOf(key)?.focus();
     }
 
-    /** At the first or last line, an arrow goes on to the next cell. @param {CellView} view @param {1 | -1} step @returns {boolean} whether it did */
+    /**
+     * In the first or last line, an arrow key moves to the next cell.
+     * @param {CellView} view
+     * @param {1 | -1} step
+     * @returns {boolean} whether it did
+     */
     leaveByArrow(view, step) {
         const state = view.editor?.view?.state;
         if (!state || state.selection.ranges.length > 1 || !state.selection.main.empty) return false;
@@ -321,13 +369,21 @@ export class CellController {
         return true;
     }
 
-    /** A cell's element; keys may be faster than the next picture. @param {string} key @returns {HTMLElement | null} */
+    /**
+     * A cell's element. Keys may arrive before the paint that creates it.
+     * @param {string} key
+     * @returns {HTMLElement | null}
+     */
     #elementOf(key) {
         if (!cellElement(key)) this.page.host.now();
         return cellElement(key);
     }
 
-    /** Backspace in an empty draft removes it. @param {CellView} view @returns {boolean} whether it did */
+    /**
+     * Backspace deletes an empty draft.
+     * @param {CellView} view
+     * @returns {boolean} whether it did
+     */
     eraseEmpty(view) {
         const { cell } = view.props;
         if (cell.kind !== 'draft' || cell.isFresh || view.text !== '' || runOf(cell)) return false;
@@ -343,7 +399,10 @@ export class CellController {
         return cells[cells.findIndex((cell) => cell.key === key) + step];
     }
 
-    /** After each paint: the focus goes where it was wanted, and never falls out of the notebook. @param {CellData[]} cells */
+    /**
+     * After each paint: moves the focus to its target, and keeps it inside the notebook.
+     * @param {CellData[]} cells
+     */
     onPainted(cells) {
         const { focusTarget } = this;
         this.focusTarget = null;
@@ -356,7 +415,7 @@ export class CellController {
                 cells[
                     Math.min(at < 0 ? (this.lastFocus?.index ?? cells.length) : at + step, cells.length - 1)
                 ];
-            // On a cell that is there already the next keys are commands; in the empty one, they are code.
+            // On an existing cell the next keys are commands; in the empty cell they are code.
             const asCell =
                 'key' in focusTarget ? focusTarget.asCell : next?.kind !== 'draft' || !next.isFresh;
             if (next && asCell) this.focusCell(next.key);
@@ -367,14 +426,17 @@ export class CellController {
         this.follow();
     }
 
-    /** Remembers the cell that has the focus. @param {Element | null} target @param {CellData[]} cells */
+    /** @param {Element | null} target @param {CellData[]} cells */
     rememberFocus(target, cells) {
         const key = keyOf(target);
         const index = cells.findIndex((cell) => cell.key === key);
         if (key && index >= 0) this.lastFocus = { key, index, asCell: !target?.closest('.cm-editor') };
     }
 
-    /** What had the focus is gone: it goes to its cell, or to the one that took that one's place. @param {CellData[]} cells */
+    /**
+     * Moves the focus from a removed element to its cell, or to the cell that took its position.
+     * @param {CellData[]} cells
+     */
     #recoverFocus(cells) {
         const { lastFocus } = this;
         const at = document.activeElement;
@@ -385,11 +447,11 @@ export class CellController {
             ? lastFocus
             : cells[Math.min(lastFocus?.index ?? cells.length, cells.length - 1)];
         if (next && lastFocus && !isThere && !lastFocus.asCell) this.views.get(next.key)?.focus();
-        // Nobody asked to look elsewhere.
+        // The user did not ask to scroll.
         else if (next) this.#elementOf(next.key)?.focus({ preventScroll: isThere });
     }
 
-    /** The focus went on below a cell whose outputs grow: it stays in sight, as far as the cell itself does. */
+    /** Scrolls while the outputs above the focused cell grow, so that it stays in view. */
     follow() {
         const cell = this.followedCell === null ? null : cellElement(this.followedCell);
         const next = document.activeElement?.closest('.cell');
@@ -401,42 +463,53 @@ export class CellController {
         if (by > 0) box.scrollTop += by;
     }
 
-    /** The user looks somewhere else. */
+    /** The user scrolled elsewhere. */
     unfollow() {
         this.followedCell = null;
     }
 
-    /** Leads to the place to type at the end. @param {boolean} [asCell] to it as a cell, not into its editor */
+    /**
+     * Focuses the empty cell at the end.
+     * @param {boolean} [asCell] to it as a cell, not into its editor
+     */
     focusFresh(asCell = false) {
         const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
         if (fresh && asCell) this.focusCell(fresh.key);
         else if (fresh) this.views.get(fresh.key)?.focus();
     }
 
-    /** Keys that do the same everywhere in the page. @param {KeyboardEvent} event */
+    /** Handles keys that work everywhere in the page. @param {KeyboardEvent} event */
     onGlobalKey(event) {
         const target = /** @type {Element} */ (event.target);
         if (event.defaultPrevented || target.closest('dialog')) return;
         if (this.commands.press('anywhere', this.commands.target().view, event)) event.preventDefault();
     }
 
-    /** Keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */
+    /** Handles keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */
     onCellKey(event) {
         const target = /** @type {HTMLElement} */ (event.target);
         const view = target.matches('.cell') ? this.views.get(target.dataset.cell ?? '') : undefined;
         if (view && this.commands.press('cell', view, event)) event.preventDefault();
     }
 
-    /** Keys in an editor. @param {CellView} view @param {KeyboardEvent} event @returns {boolean} whether it was used */
+    /**
+     * Handles keys in an editor.
+     * @param {CellView} view
+     * @param {KeyboardEvent} event
+     * @returns {boolean} whether it was used
+     */
     onEditorKey(view, event) {
         return this.commands.press('editor', view, event);
     }
 }
 
-/** @param {Element | null | undefined} inside @returns {string | null} the cell that something is in */
+/**
+ * @param {Element | null | undefined} inside
+ * @returns {string | null} the cell that something is in
+ */
 const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
 
-/** A button that cannot be pressed any more hears no keys. @param {Element} one */
+/** Disabled elements receive no key events. @param {Element} one */
 const isDisabled = (one) => one.matches(':disabled');
 
 /** @param {string} key @returns {HTMLElement | null} */

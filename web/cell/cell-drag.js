@@ -1,25 +1,34 @@
 // @ts-check
-// Drafts are dragged by the handle on their rail, with mouse, pen or finger. The keys do the same (see commands/key-bindings.js).
+// Drags drafts by the handle on their rail, with mouse, pen or touch. The keys for it are in
+// commands/key-bindings.js.
 
 import { html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { GripIcon } from '../ui/icons.js';
 
-/** How close to an edge, in px, dragging scrolls, and by how much per frame at most. */
+/**
+ * Distance from an edge, in px, within which dragging scrolls, and the most that it scrolls per
+ * frame.
+ */
 const EDGE = 60;
 const FASTEST = 14;
 
-/** The handle. */
 export const DragHandle = () =>
-    html`<span class="drag-grip" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
+    html`<span class="drag-handle" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
 export class CellDrag {
-    /** @param {HTMLElement} main what is scrolled @param {import('./cell-controller.js').CellController} controller */
+    /**
+     * @param {HTMLElement} main what is scrolled
+     * @param {import('./cell-controller.js').CellController} controller
+     */
     constructor(main, controller) {
         this.main = main;
         this.controller = controller;
         this.y = 0;
-        /** What is dragged, and the drafts of its state as they stood. @type {{ids: string[], order: {id: string, element: Element}[]} | null} */
+        /**
+         * What is dragged, and the order of the drafts before the drag.
+         * @type {{ids: string[], order: {id: string, element: Element}[]} | null}
+         */
         this.drag = null;
         this.line = document.createElement('div');
         this.line.className = 'drop';
@@ -77,7 +86,7 @@ export class CellDrag {
         document.documentElement.toggleAttribute('data-dragging', isOn);
     }
 
-    /** Once per frame: scrolls near the edges, and shows where the drafts would go. */
+    /** Once per frame: scrolls near the edges and marks the drop position. */
     #follow() {
         if (!this.drag) return;
         const { top, bottom, left, width } = this.main.getBoundingClientRect();
@@ -99,7 +108,7 @@ export class CellDrag {
         requestAnimationFrame(() => this.#follow());
     }
 
-    /** The number of the draft above which they would go. */
+    /** The index of the draft above which the drop would go. */
     #next() {
         const order = this.drag?.order ?? [];
         const at = order.findIndex(({ element }) => {

@@ -1,8 +1,8 @@
 // @ts-check
-// What can be done to cells besides typing: inserted, moved, split, merged, left out, replaced in. Pure.
+// Changes of cells other than typing: insert, move, split, merge, skip, replace text. Pure.
 //
-// Only drafts can be changed in their order. A cell that ran stays what it is: beside it a branch is begun, or the line
-// goes on without it.
+// Only drafts can be reordered. A cell that ran does not change: the operation begins a branch
+// beside it, or continues without it.
 
 import { textOf } from '../notebook/cell-list.js';
 import { ROOT_STATE } from '../shell/protocol.js';
@@ -23,7 +23,12 @@ export class CellOperations {
         this.page = page;
     }
 
-    /** A draft above a cell; above one that ran it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
+    /**
+     * Adds a draft above a cell. Above a cell that ran, the draft begins a branch.
+     * @param {Cell} cell
+     * @param {Piece} [piece]
+     * @returns {string} its id
+     */
     insertAbove(cell, piece = EMPTY) {
         const { drafts, model } = this.page;
         if (cell.kind === 'ran') {
@@ -40,7 +45,12 @@ export class CellOperations {
         );
     }
 
-    /** A draft below a cell; in the midst of the line it will start a branch there. @param {Cell} cell @param {Piece} [piece] @returns {string} its id */
+    /**
+     * Adds a draft below a cell. Between cells that ran, the draft begins a branch.
+     * @param {Cell} cell
+     * @param {Piece} [piece]
+     * @returns {string} its id
+     */
     insertBelow(cell, piece = EMPTY) {
         if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted')
             return this.#addAt({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
@@ -48,7 +58,7 @@ export class CellOperations {
         return this.page.insertBelow(cell, piece.kind, piece.source);
     }
 
-    /** The state that follows one in the line that is shown. @param {string} state @returns {string | null} */
+    /** The next state of the lineage shown. @param {string} state @returns {string | null} */
     #nextOf(state) {
         const line = this.page.model.lineage(this.page.here);
         return line[line.findIndex(({ id }) => id === state) + 1]?.id ?? null;
@@ -61,12 +71,17 @@ export class CellOperations {
         return this.page.drafts.add({ id, on, before, kind, source }, after);
     }
 
-    /** The drafts among some cells that can be moved and removed. @param {Cell[]} cells @returns {DraftCell[]} */
+    /** The cells that can be moved and deleted. @param {Cell[]} cells @returns {DraftCell[]} */
     movable(cells) {
         return cells.filter((cell) => cell.kind === 'draft').filter((cell) => !cell.isFresh);
     }
 
-    /** Moves drafts of one place by one step. @param {string[]} ids @param {1 | -1} step @returns {boolean} whether anything moved */
+    /**
+     * Moves drafts of one position by one step.
+     * @param {string[]} ids
+     * @param {1 | -1} step
+     * @returns {boolean} whether anything moved
+     */
     moveBy(ids, step) {
         const order = this.#orderOf(ids[0]);
         const places = order.flatMap((id, i) => (ids.includes(id) ? [i] : []));
@@ -75,7 +90,12 @@ export class CellOperations {
         return this.moveAfter(ids, step === 1 ? beside : (order[order.indexOf(beside) - 1] ?? null));
     }
 
-    /** Puts drafts of one place behind another, or before all. @param {string[]} ids @param {string | null} after @returns {boolean} whether anything moved */
+    /**
+     * Moves drafts behind another draft, or to the front.
+     * @param {string[]} ids
+     * @param {string | null} after
+     * @returns {boolean} whether anything moved
+     */
     moveAfter(ids, after) {
         const { page } = this;
         const order = this.#orderOf(ids[0]);
@@ -113,7 +133,13 @@ export class CellOperations {
         return draft ? this.page.drafts.beside(draft).map((one) => one.id) : [];
     }
 
-    /** Cuts a draft into several, at places of its text. @param {DraftCell} cell @param {string} text @param {number[]} at @returns {string[]} the ids of those that are new */
+    /**
+     * Splits a draft at offsets of its text.
+     * @param {DraftCell} cell
+     * @param {string} text
+     * @param {number[]} at
+     * @returns {string[]} the ids of those that are new
+     */
     split(cell, text, at) {
         const cuts = [0, ...at.toSorted((a, b) => a - b), text.length];
         const parts = cuts.slice(1).map((end, i) => {
@@ -131,7 +157,12 @@ export class CellOperations {
         return made;
     }
 
-    /** Makes one draft of several. @param {DraftCell[]} cells at least two, in order @param {() => void} putBack shows where it was undone @returns {() => boolean} undoes it; whether that was to be done still */
+    /**
+     * Merges drafts into the first.
+     * @param {DraftCell[]} cells at least two, in order
+     * @param {() => void} putBack shows where it was undone
+     * @returns {() => boolean} undoes it; whether that was to be done still
+     */
     merge(cells, putBack) {
         const { page } = this;
         const [first, ...others] = cells;
@@ -155,15 +186,18 @@ export class CellOperations {
             const { on, before: child } = now ?? before[0];
             for (const draft of before.slice(1))
                 last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
+            if (page.notice?.act === offer) page.dismissNotice();
             putBack();
             return true;
         };
-        page.notify(WORDS.merged(cells.length), false, { act: { text: WORDS.undo, act: undo } });
+        const offer = { text: WORDS.undo, act: undo };
+        page.notify(WORDS.merged(cells.length), false, { act: offer });
         return undo;
     }
 
     /**
-     * Goes on without cells that ran: what stands behind the state before the first of them waits there as drafts. Nothing is deleted.
+     * Continues without some cells that ran: the cells after the state before the first of them
+     * become drafts there. Nothing is deleted.
      * @param {RanCell[]} out
      */
     skip(out) {
@@ -183,7 +217,7 @@ export class CellOperations {
     }
 
     /**
-     * Begins the line anew: what its cells read now waits as drafts on the start. Nothing is deleted.
+     * Starts over: the current texts of all cells become drafts on the root. Nothing is deleted.
      * @returns {string | null} the id of the first
      */
     restart() {
@@ -201,9 +235,11 @@ export class CellOperations {
     }
 
     /**
-     * Lays what cells read now on a state, as drafts above those that wait there, and goes there. What waits there and can be read
-     * elsewhere too is replaced: it is what an earlier restart has laid.
-     * @param {string} on @param {Cell[]} cells @returns {{made: string[], back: () => void}} the ids of the drafts, and what undoes it
+     * Adds the current texts of cells as drafts on a state, above its own drafts, and goes there.
+     * Drafts whose text also exists elsewhere are replaced: an earlier restart added them.
+     * @param {string} on
+     * @param {Cell[]} cells
+     * @returns {{made: string[], back: () => void}} the ids of the drafts, and what undoes it
      */
     #replaceDrafts(on, cells) {
         const { page } = this;
@@ -218,7 +254,10 @@ export class CellOperations {
         page.goTo(on);
         const back = () => {
             for (const id of made) drafts.remove(id);
-            /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
+            /**
+             * The server may still be about to delete the draft with the old id.
+             * @type {Map<string | null, string>}
+             */
             const ids = new Map();
             for (const { draft, after } of before)
                 ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
@@ -227,7 +266,12 @@ export class CellOperations {
         return { made, back };
     }
 
-    /** The drafts at the end of the line to a state that read like a cell that ran or a draft elsewhere: nothing is lost with them. @param {string} on @returns {Draft[]} */
+    /**
+     * The drafts at the end of a lineage whose text also exists in a cell that ran or in another
+     * draft, so that deleting them loses nothing.
+     * @param {string} on
+     * @returns {Draft[]}
+     */
     #copiesAt(on) {
         const { model, drafts } = this.page;
         const waiting = drafts.on(on).filter(({ source }) => source.trim());
@@ -242,9 +286,12 @@ export class CellOperations {
     }
 
     /**
-     * Gives cells other texts, in one step that can be undone. Cells that ran are changed as by typing.
-     * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before its code
-     * @param {boolean} [isSaid] @returns {number} how many cells were changed
+     * Replaces the texts of cells in one step with one undo. Cells that ran change as if the user
+     * had typed.
+     * @param {{key: string, text: string, prose?: string[]}[]} changes `prose`: of a state, before
+     *   its code
+     * @param {boolean} [isSaid]
+     * @returns {number} how many cells were changed
      */
     replaceTexts(changes, isSaid = true) {
         const before = changes.map(({ key }) => this.#textsOf(key));
@@ -270,8 +317,10 @@ export class CellOperations {
     }
 
     /**
-     * @param {{key: string, text: string, prose?: string[]}} change @param {{text: string, prose?: string[]} | null} now
-     * @param {{text: string}} [expected] what the code must read for it to be changed @returns {boolean} whether something changed
+     * @param {{key: string, text: string, prose?: string[]}} change
+     * @param {{text: string, prose?: string[]} | null} now
+     * @param {{text: string}} [expected] what the code must read for it to be changed
+     * @returns {boolean} whether something changed
      */
     #write({ key, text, prose }, now, expected) {
         const cell = this.page.cells().find((one) => one.key === key);
@@ -288,7 +337,7 @@ export class CellOperations {
 /** @type {Piece} */
 const EMPTY = { kind: 'code', source: '' };
 
-/** What a cell reads, for drafts elsewhere. @param {Cell} cell @returns {Piece[]} */
+/** The current texts of a cell, as pieces for new drafts. @param {Cell} cell @returns {Piece[]} */
 function shownPieces(cell) {
     if (cell.kind === 'ran')
         return [
@@ -299,25 +348,31 @@ function shownPieces(cell) {
     return isMeant ? [{ kind: cell.draft.kind, source: cell.draft.source }] : [];
 }
 
-/** A state's cell, with the text before it, as pieces for drafts. @param {import('../shell/model.js').Model} model @param {import('../shell/protocol.js').State} state @returns {Piece[]} */
+/**
+ * The texts of a state's cell, as pieces for new drafts.
+ * @param {import('../shell/model.js').Model} model
+ * @param {import('../shell/protocol.js').State} state
+ * @returns {Piece[]}
+ */
 const piecesOf = (model, state) => [
     ...state.prose.map((source) => /** @type {Piece} */ ({ kind: 'markdown', source })),
     { kind: 'code', source: model.runOf(state)?.code ?? '' },
 ];
 
-/** Equal for pieces that read the same. @param {Piece} piece */
+/** Equal for pieces with equal text. @param {Piece} piece */
 const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
-/** Whether its text may be changed now. @param {Cell} cell */
+/** Whether its text may change now. @param {Cell} cell */
 export const isOpenToChange = (cell) =>
     cell.kind === 'draft' ||
     (cell.kind === 'ran' &&
         (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
 
 /**
- * Whether the drafts that wait here are what followed the earlier version of a cell, or one that was left out: then the
- * page offers to replay the rest.
- * @param {import('../notebook/page.js').Page} page @param {DraftCell[]} waiting
+ * Whether the drafts here followed an earlier version of a cell, or a skipped cell. If so, the page
+ * offers to replay the rest.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {DraftCell[]} waiting
  */
 export function isRestOfLine({ model, here }, waiting) {
     const [first] = waiting;
@@ -326,7 +381,7 @@ export function isRestOfLine({ model, here }, waiting) {
     const siblings = parent ? model.childrenOf(parent).filter(({ id }) => id !== here) : [];
     const isFirst = (/** @type {import('../shell/protocol.js').State} */ state) =>
         model.runOf(state)?.code === first.draft.source;
-    // Behind an inserted cell waits what grew beside it.
+    // The drafts behind an inserted cell are the cells that its sibling had.
     if (siblings.some(isFirst)) return true;
     return [...siblings, ...model.childrenOf(here)].some(({ id }) => model.childrenOf(id).some(isFirst));
 }

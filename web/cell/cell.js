@@ -1,6 +1,6 @@
 // @ts-check
-// One cell: its rail with the state's node, its text, its code, its outputs. The same component shows a draft and what
-// the draft became, so that nothing jumps when it has run.
+// One cell: rail with the state's node, text, code, outputs. One component shows a draft and the
+// state it becomes, so nothing jumps when it has run.
 
 import { Component, html } from '../vendor/preact.js';
 import { haveSameItems, isText, runOf, textOf } from '../notebook/cell-list.js';
@@ -25,7 +25,8 @@ import { Markdown } from '../outputs/rich-text.js';
 /**
  * @typedef {object} CellProps
  * @property {CellData} cell
- * @property {readonly unknown[]} inputs everything that the cell's look depends on; see `renderInputs`
+ * @property {readonly unknown[]} inputs everything that the cell's look depends on; see
+ *   `renderInputs`
  * @property {boolean} mayRun
  * @property {boolean} mayType
  * @property {boolean} isStopping
@@ -71,7 +72,7 @@ export class Cell extends Component {
         this.#tick();
     }
 
-    /** While its run goes on, the time it has taken goes on too. */
+    /** Repaints each second while the cell runs, to update the elapsed time. */
     #tick() {
         const ticks = runOf(this.props.cell)?.status === 'running';
         if (ticks && !this.clock) this.clock = setInterval(() => this.forceUpdate(), 1000);
@@ -81,7 +82,7 @@ export class Cell extends Component {
         }
     }
 
-    /** Puts the cursor into the cell. @param {'start' | 'end' | 'keep'} [where] */
+    /** Focuses the editor. @param {'start' | 'end' | 'keep'} [where] */
     focus(where) {
         if (isText(this.props.cell) && !this.state.isEditing)
             this.setState({ isEditing: true }, () => this.editor?.focus(where));
@@ -91,7 +92,7 @@ export class Cell extends Component {
             ?.scrollIntoView({ block: 'nearest' });
     }
 
-    /** Its code as it reads now. */
+    /** The current code. */
     get text() {
         return this.editor?.text ?? textOf(this.props.cell);
     }
@@ -131,7 +132,7 @@ export class Cell extends Component {
                     <span class="node" aria-hidden="true"></span>
                     ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${DragHandle} />`}
                 </div>
-                <div class="stack">
+                <div class="cell-body">
                     ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
                     ${
                         cell.kind === 'ran' &&
@@ -156,14 +157,17 @@ export class Cell extends Component {
                     <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
                     ${cell.kind === 'ran' && cell.isHere && html`<${ResidencyNotice} cell=${cell} controller=${controller} mayRun=${mayRun} />`}
                     ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${mayRun} />`}
-                    ${run?.keepable && html`<p class="taken-back">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
+                    ${run?.keepable && html`<p class="undone-changes">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;
     }
 }
 
-/** The buttons at the cell's corner. @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: Acts, of: Cell}} props */
+/**
+ * The buttons in the corner of the cell.
+ * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: Acts, of: Cell}} props
+ */
 function Tools({ cell, isOpen, isStopping, controller, of }) {
     const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
     return html`
@@ -180,9 +184,12 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
         </div>`;
 }
 
-/** What is worth knowing about a cell, in one quiet line. @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props */
+/**
+ * Status and remarks about a cell, in one line.
+ * @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props
+ */
 function Notes({ cell, run, controller, mayRun }) {
-    // Until the server tells of it, which it mostly does at once.
+    // Shown until the server confirms the run, usually at once.
     if (cell.isAsked)
         return html`<div class="notes"><span class="busy" data-late=${controller.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
     const parts = [];
@@ -221,7 +228,11 @@ function Notes({ cell, run, controller, mayRun }) {
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }
 
-/** The switch between the versions of a cell. @param {Extract<CellData, {kind: 'ran'}>} cell @param {Acts} controller */
+/**
+ * Switches between the versions of a cell.
+ * @param {Extract<CellData, {kind: 'ran'}>} cell
+ * @param {Acts} controller
+ */
 function versions({ state, versions: all }, controller) {
     const at = all.indexOf(state.id);
     const to = (/** @type {number} */ i) => () => controller.goToNewestBelow(all[i]);
@@ -239,10 +250,11 @@ function versions({ state, versions: all }, controller) {
  * @property {string} text
  * @property {boolean} isEditable
  * @property {(text: string) => void} onChange
- * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or to leave
+ * @property {(goesOn: boolean) => void} onDone the editing was ended by a key: to go on below, or
+ *   to leave
  */
 
-/** Text that stands before a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */
+/** Markdown above a cell's code. @extends {Component<ProseProps, {isEditing: boolean}>} */
 class Prose extends Component {
     state = { isEditing: false };
     text = '';

@@ -1,5 +1,5 @@
 // @ts-check
-// Drafts that were cut out: what can be pasted, and what can be put back. Pure.
+// Cut and deleted drafts: the clipboard and its undo stack. Pure.
 
 import { newId } from '../text/format.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
@@ -8,17 +8,26 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 /** @typedef {import('./cell-operations.js').Piece} Piece */
 
-/** How many removals can be put back. */
+/** The number of undo steps kept. */
 const KEPT = 50;
 
 export class ClipboardHistory {
     /** @param {import('../notebook/page.js').Page} page */
     constructor(page) {
         this.page = page;
-        /** What would be pasted. @type {Piece[]} */
+        /** What a paste inserts. @type {Piece[]} */
         this.content = [];
-        /** What was removed together, or how something else is undone; the newest last. @type {({draft: Draft, after: string | null}[] | (() => string | null))[]} */
+        /**
+         * Drafts that were deleted together, or a function that undoes something else; the newest
+         * last.
+         * @type {({draft: Draft, after: string | null}[] | (() => string | null))[]}
+         */
         this.undoStack = [];
+        /**
+         * The button of the notice about the last deletion.
+         * @type {{text: string, act: () => void} | null}
+         */
+        this.offer = null;
     }
 
     /** @param {Piece[]} pieces */
@@ -26,18 +35,22 @@ export class ClipboardHistory {
         this.content = pieces;
     }
 
-    /** Throws drafts away, with what they read now. @param {Draft[]} drafts in order @param {() => void} undo called by the notice */
+    /**
+     * Deletes drafts with their current text.
+     * @param {Draft[]} drafts in order
+     * @param {() => void} undo called by the notice
+     */
     remove(drafts, undo) {
         const { page } = this;
         const now = drafts.map((draft) => page.drafts.now(draft));
         if (now.length)
             this.#push(now.map((draft) => ({ draft: { ...draft }, after: page.drafts.before(draft) })));
-        // An empty one comes back by the same key, but nobody has to be told of it.
+        // Deleting an empty draft can be undone as well, but is not worth a notice.
         const worth = now.filter(({ source }) => source.trim());
         if (worth.length) {
-            page.notify(worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length), false, {
-                act: { text: WORDS.undo, act: undo },
-            });
+            this.offer = { text: WORDS.undo, act: undo };
+            const said = worth.length === 1 ? WORDS.draftRemoved : EDITOR_WORDS.removed(worth.length);
+            page.notify(said, false, { act: this.offer });
         }
         for (const { id } of drafts) page.drafts.remove(id);
     }
@@ -48,14 +61,26 @@ export class ClipboardHistory {
         this.undoStack.splice(0, this.undoStack.length - KEPT);
     }
 
-    /** Something was done to drafts that is undone in its turn with what was removed. @param {() => string | null} undo gives the id of the draft to go to; null: it was undone, or cannot be any more */
+    /**
+     * Adds an undo step.
+     * @param {() => string | null} undo gives the id of the draft to go to; null: it was undone, or
+     *   cannot be any more
+     */
     recordUndo(undo) {
-        // What a notice offers to put back is not the last any more.
-        if (this.page.notice?.act?.text === WORDS.undo) this.page.dismissNotice();
+        // The notice would undo something that is no longer the last change.
+        this.#dismissOffer();
         this.#push(undo);
     }
 
-    /** Drafts were added that were not there; they go if nobody has changed them since. @param {string[]} ids @param {() => string} undo what else is to be done; gives where to go */
+    #dismissOffer() {
+        if (this.offer && this.page.notice?.act === this.offer) this.page.dismissNotice();
+    }
+
+    /**
+     * Adds an undo step for new drafts. It deletes them unless they were edited since.
+     * @param {string[]} ids
+     * @param {() => string} undo what else is to be done; gives where to go
+     */
     recordAdded(ids, undo) {
         const read = ids.map((id) => this.page.drafts.get(id)?.source);
         this.recordUndo(() => {
@@ -65,14 +90,17 @@ export class ClipboardHistory {
         });
     }
 
-    /** Puts back what was removed last, where it stood; or undoes what was done last. @returns {string | null} the id of the first */
+    /** Undoes the last step. @returns {string | null} the id of the first */
     undo() {
         const { page } = this;
         const last = this.undoStack.pop();
         if (!last) return null;
         if (typeof last === 'function') return last() ?? this.undo();
-        if (page.notice?.act?.text === WORDS.undo) page.dismissNotice();
-        /** Under its old id the server may still be about to forget a draft. @type {Map<string | null, string>} */
+        this.#dismissOffer();
+        /**
+         * The server may still be about to delete the draft with the old id.
+         * @type {Map<string | null, string>}
+         */
         const ids = new Map(last.map(({ draft }) => [draft.id, newId()]));
         for (const { draft, after } of last) {
             const on = page.model.states.has(draft.on) ? draft.on : page.here;
@@ -85,7 +113,11 @@ export class ClipboardHistory {
         return ids.get(last[0].draft.id) ?? null;
     }
 
-    /** Forgets a failed attempt, and the draft that it came from if it still reads the same. @param {import('../shell/model.js').Run} run @param {() => void} putBack */
+    /**
+     * Deletes a failed attempt, and its draft if that still has the same text.
+     * @param {import('../shell/model.js').Run} run
+     * @param {() => void} putBack
+     */
     forgetAttempt(run, putBack) {
         const draft = run.draft ? this.page.drafts.get(run.draft) : undefined;
         this.page.dropAttempt(run.exec_id);

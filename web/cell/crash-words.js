@@ -2,8 +2,8 @@
 // What the page says of a cell whose process ended.
 
 export const CRASH_WORDS = Object.freeze({
-    calm: 'Only the process of this cell is gone: the state above it and all others are as they were.',
-    memory: 'If the system ended it for want of memory, let it take less at a time.',
+    calm: 'Only the process of this cell ended: the state above and all others are intact.',
+    memory: 'If the system ended it for lack of memory, process less data at a time.',
     next: 'Change the cell and run it again.',
-    nextElsewhere: 'Copy it as a new draft to try again.',
+    nextElsewhere: 'Copy it to a new draft to try again.',
 });

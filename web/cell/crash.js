@@ -1,5 +1,5 @@
 // @ts-check
-// Below a cell that crashed: what is lost, which is little, and what can be done.
+// The remark below a crashed cell: what is lost and what to do.
 
 import { html } from '../vendor/preact.js';
 import { CRASH_WORDS as SAY } from './crash-words.js';

@@ -1,23 +1,36 @@
 // @ts-check
-// What this browser asks about where states live: to keep, save, replay and trust them, and what has to be asked before a
-// cell runs at a state that is not there. No DOM: questions go through `around.ask`.
+// Commands about where states live: pin, save, replay, trust; and the questions before a cell runs
+// on a state that is not loaded. No DOM: `host.ask` shows the questions.
 
 import { cellsToReplay } from './residency.js';
 import { bytes, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 
 export class CheckpointController {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
     constructor(page, host) {
         this.page = page;
         this.host = host;
-        /** States that were asked to come back here, until that is answered. @type {Set<string>} */
+        /**
+         * States whose replay this page requested, until the server answers.
+         * @type {Set<string>}
+         */
         this.requested = new Set();
-        /** Those of them whose replay was stopped here: that it ended is no news. @type {Set<string>} */
+        /**
+         * Those whose replay this page stopped: their refusal needs no notice.
+         * @type {Set<string>}
+         */
         this.stopped = new Set();
     }
 
-    /** How far the replay of a state has come. @param {string} state @returns {import('./residency.js').Progress | undefined} */
+    /**
+     * The progress of a state's replay.
+     * @param {string} state
+     * @returns {import('./residency.js').Progress | undefined}
+     */
     progressOf(state) {
         return (
             this.page.model.replays.get(state) ??
@@ -25,12 +38,16 @@ export class CheckpointController {
         );
     }
 
-    /** Whether a run at a state has to bring it back by a replay. @param {string} state */
+    /** Whether a run on a state must first replay it. @param {string} state */
     needsReplay(state) {
         return this.page.model.states.get(state)?.living === 'replay';
     }
 
-    /** Does something that runs at a state, at once or, where cells have to run again for it, when the user agrees. @param {string | undefined} state @param {() => void} then */
+    /**
+     * Calls `then`, first asking the user if cells must be replayed for it.
+     * @param {string | undefined} state
+     * @param {() => void} then
+     */
     async confirmReplay(state, then) {
         if (state !== undefined && this.needsReplay(state) && !this.progressOf(state)) {
             const cells = cellsToReplay(this.page.model, state);
@@ -64,14 +81,21 @@ export class CheckpointController {
         this.page.reportRefusal(await this.host.send({ do: 'interrupt', exec_id: `replay:${state}` }));
     }
 
-    /** @param {import('../shell/protocol.js').State[]} cells @param {string} title @param {string} act */
+    /**
+     * @param {import('../shell/protocol.js').State[]} cells
+     * @param {string} title
+     * @param {string} act
+     */
     #ask(cells, title, act) {
         const [first] = cells;
         const line = firstLine((first && this.page.model.runOf(first)?.code) ?? '');
         return this.host.ask({ title, why: WORDS.replayWhy(cells.length, line), act });
     }
 
-    /** Keeps what a cell had set until it failed, as a state: like one whose run ended now, we stand on it then. @param {string} exec_id */
+    /**
+     * Saves the changes of a failed cell as a state and goes there, as after a run that ended well.
+     * @param {string} exec_id
+     */
     async keepPartial(exec_id) {
         const { page } = this;
         page.ownRuns.set(exec_id, page.here);

@@ -1,5 +1,5 @@
 // @ts-check
-// Where the state that we stand at lives, below its cell: one quiet line, and, when something is missing, what and why.
+// Where the current state lives, below its cell: one line and, if names are missing, which and why.
 
 import { cellsToReplay, isForeign, isInMemory, lacksNames, missingOf, residencyParts } from './residency.js';
 import { html } from '../vendor/preact.js';
@@ -9,20 +9,20 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../cell/cell-controller.js').CellController} Acts */
 /** @typedef {import('../shell/protocol.js').Missing} Missing */
 
-/** Names that are listed; of more there is only the number. */
+/** Names listed. More are only counted. */
 const LISTED = 20;
 
-/** Part of the line of notes. @param {{cell: Ran}} props */
+/** Part of the line of remarks. @param {{cell: Ran}} props */
 export function ResidencyLine({ cell: { state } }) {
     const { saving } = state;
-    // What is over in a moment is not worth a flicker: these come into sight late.
+    // Short steps would flicker, so CSS shows these with a delay.
     const late =
         saving.now === 'writing'
             ? WORDS.saving(saving.percent)
             : saving.now === 'waiting'
               ? WORDS.waitsToBeSaved
               : '';
-    return html`<span class="where">${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
+    return html`<span class="residency-line">${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
 }
 
 /** @param {{cell: Ran, controller: Acts, mayRun: boolean}} props */
@@ -53,7 +53,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
     }
     if (state.saving.now === 'failed') {
         parts.push(
-            html`<p class="failing"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => checkpoints.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
+            html`<p class="save-failure"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => checkpoints.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
         );
     }
     if (mayRun && !progress && (isLacking || state.living === 'replay')) {
@@ -61,7 +61,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
             html`<p><button class="button" data-frame onClick=${() => checkpoints.replay(state.id)}>${WORDS.replay}</button></p>`,
         );
     }
-    return parts.length > 0 && html`<div class="living">${parts}</div>`;
+    return parts.length > 0 && html`<div class="residency">${parts}</div>`;
 }
 
 /** @param {{done: number, total: number, stop: (() => void) | null}} props */
@@ -80,7 +80,12 @@ function MissingNames({ title, missing, isOpen }) {
         </details>`;
 }
 
-/** What can be asked about where a state lives. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
+/**
+ * The menu entries about where a state lives.
+ * @param {import('../shell/protocol.js').State} state
+ * @param {import('../notebook/page.js').Page} page
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 export function residencyActions(state, { checkpoints, model }) {
     if (state.living === 'deleted') return [];
     const canReplay =

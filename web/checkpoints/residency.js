@@ -1,5 +1,5 @@
 // @ts-check
-// Where a state lives, how it is saved, what of it is missing, and what a replay of it would run. Pure.
+// Where a state lives, how it is saved, which names are missing, and what a replay would run. Pure.
 
 import { bytes } from '../text/format.js';
 import { lineOfCell, taken } from '../text/traceback.js';
@@ -12,28 +12,39 @@ import { WORDS } from '../shell/words.js';
 /** @param {State} state */
 export const isInMemory = ({ living }) => living === 'memory' || living === 'freezing';
 
-/** The names that are not there, or that would not be there if the state came back from disk. @param {State} state */
+/** The names that are missing, or would be missing after loading from disk. @param {State} state */
 export function missingOf({ revival, checkpoint }) {
     return revival?.by === 'checkpoint' ? revival.missing : (checkpoint?.missing ?? []);
 }
 
-/** Whether names are missing now, not only if it had to come back from disk. @param {State} state */
+/** Whether names are missing now, not only after loading from disk. @param {State} state */
 export const lacksNames = (state) =>
     missingOf(state).length > 0 && (state.revival?.by === 'checkpoint' || state.living === 'disk');
 
-/** Only its values may be read, because another install wrote its checkpoint. @param {State} state */
+/**
+ * Whether only plain values may be loaded, because another install wrote the checkpoint.
+ * @param {State} state
+ */
 export const isForeign = ({ living, checkpoint, revival }) =>
     checkpoint?.is_trusted === false &&
     (living === 'disk' || living === 'replay' || revival?.by === 'checkpoint');
 
-/** What the graph draws at a node besides where the state lives. @param {State} state @returns {'failed' | 'writing' | 'partial' | null} */
+/**
+ * The mark at a graph node, besides where its state lives.
+ * @param {State} state
+ * @returns {'failed' | 'writing' | 'partial' | null}
+ */
 export function residencyMark(state) {
     if (state.saving.now === 'failed') return 'failed';
     if (state.saving.now === 'writing') return 'writing';
     return missingOf(state).length > 0 ? 'partial' : null;
 }
 
-/** Where it lives and how it is saved, in a few words each. @param {State} state @returns {string[]} */
+/**
+ * Where the state lives and how it is saved, a few words each.
+ * @param {State} state
+ * @returns {string[]}
+ */
 export function residencyParts(state) {
     const { living, saving, memory_bytes, checkpoint, pinned } = state;
     if (living === 'deleted') return [];
@@ -49,7 +60,12 @@ export function residencyParts(state) {
     return parts;
 }
 
-/** The same as a sentence for a node's title: "On disk, 1.2 MB; 2 names could not be saved". @param {State} state @param {Progress} [progress] @param {boolean} [isUnsaved] */
+/**
+ * The same as one sentence for a node's tooltip: "On disk, 1.2 MB; 2 names could not be saved".
+ * @param {State} state
+ * @param {Progress} [progress]
+ * @param {boolean} [isUnsaved]
+ */
 export function residencyText(state, progress, isUnsaved = false) {
     const { saving, pinned, checkpoint, living } = state;
     if (living === 'deleted') return '';
@@ -72,7 +88,11 @@ export function residencyText(state, progress, isUnsaved = false) {
         .join('; ');
 }
 
-/** What a partial state is, with the line at which its cell failed. @param {State} state @param {import('../shell/model.js').Run | null | undefined} run */
+/**
+ * Describes a partial state, with the line at which its cell failed.
+ * @param {State} state
+ * @param {import('../shell/model.js').Run | null | undefined} run
+ */
 export function partialText({ exec_count }, run) {
     return WORDS.partial(
         run?.status === 'interrupted',
@@ -80,7 +100,12 @@ export function partialText({ exec_count }, run) {
     );
 }
 
-/** The cells that a replay of a state runs, from the nearest ancestor that is whole. @param {Model} model @param {string} id @returns {State[]} */
+/**
+ * The cells that a replay of a state runs, starting below the nearest complete ancestor.
+ * @param {Model} model
+ * @param {string} id
+ * @returns {State[]}
+ */
 export function cellsToReplay(model, id) {
     const line = model.lineage(id);
     const target = line.at(-1);
@@ -89,7 +114,10 @@ export function cellsToReplay(model, id) {
     return line.slice(start + 1);
 }
 
-/** Whether a replay can start from it; the server's rule is in src/session/machine/replay.rs. @param {State} state */
+/**
+ * Whether a replay can start from it. The server's rule is in src/session/machine/replay.rs.
+ * @param {State} state
+ */
 const isWhole = (state) =>
     (isWholeInMemory(state) && (state.forks || isWholeOnDisk(state))) ||
     (state.living === 'disk' && isWholeOnDisk(state));

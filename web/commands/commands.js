@@ -1,27 +1,33 @@
 // @ts-check
-// Everything that can be done by a key or from the palette: one list, from which the keys are bound, the palette is filled
-// and the sheet of shortcuts is printed. Pure.
+// Everything that can be done by a key or from the palette: one list, from which the keys are
+// bound, the palette is filled and the sheet of shortcuts is printed. Pure.
 //
 // A part of the page adds its own when it is loaded:
 //
-//     import { addCommands } from './commands.js';
-//     addCommands([{ id: 'graph.search', title: 'Search the graph', group: 'graph', key: 'Mod-g', act: () => search.open() }]);
+// import { addCommands } from './commands.js'; addCommands([{ id: 'graph.search', title: 'Search
+// the graph', group: 'graph', key: 'Mod-g', act: () => search.open() }]);
 //
-// `key` is one key or several that do the same: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two presses one after the other,
-// `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower case; of other signs, Shift is no part (`'?'`, `'Mod-/'`), unless
-// the key itself is meant (`'Mod-Shift-Minus'`). `mode` says where the key works: `'cell'` while a cell has the focus and
-// not its editor, `'editor'` in an editor, `'anywhere'` (unless something else has taken it). From the palette it is done
-// in the cell that had the focus last. `act` may answer `false`: nothing was done, and the key is the browser's.
+// `key` is one key or several that do the same: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`, and, for two
+// presses one after the other, `'d d'`. `Mod` is Ctrl, on a Mac Cmd too. Letters are lower case; of
+// other signs, Shift is no part (`'?'`, `'Mod-/'`), unless the key itself is meant
+// (`'Mod-Shift-Minus'`). `mode` says where the key works: `'cell'` while a cell has the focus and
+// not its editor, `'editor'` in an editor, `'anywhere'` (unless something else has taken it). From
+// the palette it is done in the cell that had the focus last. `act` may answer `false`: nothing was
+// done, and the key is the browser's.
 
 /** @typedef {'cell' | 'editor' | 'anywhere'} Mode */
 /** @typedef {'run' | 'move' | 'cells' | 'write' | 'find' | 'graph' | 'notebook'} Group */
-/** @typedef {{view: import('../cell/cell.js').Cell | null}} Place The cell that an action is meant for. */
+/**
+ * @typedef {{view: import('../cell/cell.js').Cell | null}} Place The cell that an action is meant
+ *   for.
+ */
 
 /**
  * @typedef {object} Entry
  * @property {string} id
  * @property {string} title
- * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are one line there
+ * @property {string} [sheet] what the sheet calls it, if not by its title; entries of one name are
+ *   one line there
  * @property {string} [words] what else it is called: it is found by these, too
  * @property {Group} [group] under which heading the sheet shows it; `notebook` unless said
  * @property {string | string[]} [key]
@@ -32,13 +38,13 @@
  * @property {boolean} [isOnce] a key that is held down does it once
  */
 
-/** Two presses within this time are one key. In milliseconds. */
+/** Two presses within this time count as one key, in milliseconds. */
 const DOUBLE_MS = 800;
 
 /** @type {Entry[]} */
 const entries = [];
 
-/** Adds entries; one with the same id takes the place of the earlier. @param {Entry[]} more */
+/** Adds entries. An entry replaces an earlier one with the same id. @param {Entry[]} more */
 export function addCommands(more) {
     for (const entry of more) {
         const at = entries.findIndex(({ id }) => id === entry.id);
@@ -47,7 +53,10 @@ export function addCommands(more) {
     }
 }
 
-/** What can only be said for a place: it is in the palette besides the entries. @type {((at: Place) => Entry[])[]} */
+/**
+ * Palette entries that depend on the target cell, besides the fixed entries.
+ * @type {((at: Place) => Entry[])[]}
+ */
 const offers = [];
 
 /** @param {(at: Place) => Entry[]} offer */
@@ -62,11 +71,16 @@ export const keysOf = ({ key }) => (key === undefined ? [] : Array.isArray(key) 
 /** @param {Entry} entry @param {Mode} where */
 const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.includes(where) : mode === where);
 
-/** What can be chosen from the palette now, those used last first. @param {Place} at @param {string[]} recent ids @returns {Entry[]} */
+/**
+ * The entries that the palette offers now, recently used first.
+ * @param {Place} at
+ * @param {string[]} recent ids
+ * @returns {Entry[]}
+ */
 export function choosable(at, recent) {
     const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
     const names = new Set(own.map(({ title }) => title));
-    // What menus of several places call the same is there once: for the place that comes first.
+    // Menus may offer the same title; the first one is kept.
     const can = [
         ...own,
         ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title)),
@@ -75,12 +89,19 @@ export function choosable(at, recent) {
     return can.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Turns presses into entries; remembers the first press of two. */
+/** Turns key presses into entries and remembers the first of two presses. */
 export class KeySequence {
     /** @type {{name: string, mode: Mode, at: number} | null} */
     first = null;
 
-    /** What a press means, the most wanted first. @param {Mode} mode @param {string[]} names of the same press @param {number} now in milliseconds @param {Place} at @returns {Entry[]} */
+    /**
+     * The entries that a press may mean, most specific first.
+     * @param {Mode} mode
+     * @param {string[]} names of the same press
+     * @param {number} now in milliseconds
+     * @param {Place} at
+     * @returns {Entry[]}
+     */
     press(mode, names, now, at) {
         const { first } = this;
         this.first = null;
@@ -101,15 +122,18 @@ export class KeySequence {
         return found;
     }
 
-    /** Whether a second press is waited for. */
+    /** Whether a second press is awaited. */
     get isWaiting() {
         return this.first !== null;
     }
 }
 
 /**
- * The names of a press: as it is printed on the key, and by where the key lies (for keyboards with other letters).
- * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean, shiftKey: boolean}} event @returns {string[]}
+ * The names of a press: by its character, and by its physical position (for other keyboard
+ * layouts).
+ * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
+ *   shiftKey: boolean}} event
+ * @returns {string[]}
  */
 export function keyNamesOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
     const held = [ctrlKey || metaKey ? 'Mod-' : '', altKey ? 'Alt-' : ''].join('');
@@ -137,7 +161,11 @@ const SHOWN = new Map(
     }),
 );
 
-/** A key as people read it: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P". @param {string} key @param {boolean} isMac */
+/**
+ * A key as shown to users: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P".
+ * @param {string} key
+ * @param {boolean} isMac
+ */
 export function shownKey(key, isMac) {
     return key
         .split(' ')

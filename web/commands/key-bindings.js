@@ -1,5 +1,5 @@
 // @ts-check
-// The table of keys and commands of the notebook; commands.js says what its columns mean.
+// The notebook's table of keys and commands. commands.js explains the columns.
 
 import { addCommands, addOffer } from './commands.js';
 import { nextTheme } from '../ui/theme.js';
@@ -132,7 +132,7 @@ function running(does) {
             when: mayRun,
             act: ({ view }) => does.controller.stop(view?.props.cell),
         },
-        // Where no cell has the focus; while one has, the entry above is taken first.
+        // For when no cell has the focus; otherwise the entry above applies first.
         {
             id: 'run.stop.anywhere',
             title: WORDS.stop,

@@ -1,5 +1,6 @@
 // @ts-check
-// What the buttons and menus of the page do, for the palette: whoever knows the name of something finds it there, too.
+// What the buttons and menus of the page do, for the palette: whoever knows the name of something
+// finds it there, too.
 
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_WORDS } from '../compare/compare-words.js';
@@ -17,7 +18,7 @@ import { availableActions } from '../ui/menu.js';
 
 const { also } = EDITOR_WORDS;
 
-/** The header's. @param {Gestures} does @returns {Entry[]} */
+/** The header's actions. @param {Gestures} does @returns {Entry[]} */
 export function header(does) {
     const { page } = does;
     return [
@@ -59,7 +60,11 @@ export function header(does) {
     ];
 }
 
-/** Those of the cell that is meant, and of the state that it made, or else of the one where we stand. @param {Gestures} does @returns {(at: Place) => Entry[]} */
+/**
+ * The actions of the target cell and of its state, or else of the current state.
+ * @param {Gestures} does
+ * @returns {(at: Place) => Entry[]}
+ */
 export const cellMenus =
     (does) =>
     ({ view }) => {
@@ -73,7 +78,7 @@ export const cellMenus =
             /** @type {'cells' | 'graph'} */ group,
         ) =>
             (one ? availableActions(does.controller.menuOf(one)) : [])
-                // The palette compares in words of its own.
+                // Comparing has entries of its own.
                 .filter(({ text }) => text !== COMPARE_WORDS.compareWith)
                 .map(({ text, act }) => ({
                     id: `menu.${text}`,

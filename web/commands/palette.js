@@ -1,5 +1,5 @@
 // @ts-check
-// The command palette: every action of commands.js, found by a few letters.
+// The command palette: finds the actions of commands.js by a few letters.
 
 import { choosable, keysOf, shownKey } from './commands.js';
 import { rank } from '../text/fuzzy.js';
@@ -11,7 +11,7 @@ import { show } from '../ui/dialog.js';
 /** @typedef {import('./commands.js').Place} Place */
 
 const KEY = 'ratoon.recentCommands';
-/** Commands that stand first because they were used last. */
+/** The number of recently used commands listed first. */
 const RECENT = 5;
 export const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
 
@@ -25,7 +25,10 @@ const used = (id) =>
         JSON.stringify([id, ...recent().filter((other) => other !== id)].slice(0, RECENT)),
     );
 
-/** Lets choose a command, and does it in the cell that had the focus. @param {Place} target */
+/**
+ * Lets the user choose a command and runs it on the cell that had the focus.
+ * @param {Place} target
+ */
 export async function showPalette(target) {
     const last = recent();
     const entries = choosable(target, last);
@@ -39,7 +42,10 @@ export async function showPalette(target) {
     entry.act(target);
 }
 
-/** @extends {Component<{entries: Entry[], recent: number, choose: (id: string | null) => void}, {typed: string, at: number}>} */
+/**
+ * @extends {Component<{entries: Entry[], recent: number, choose: (id: string | null) => void},
+ *   {typed: string, at: number}>}
+ */
 class Palette extends Component {
     state = { typed: '', at: 0 };
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The sheet of keyboard shortcuts: what commands.js binds, by group; it can be searched and printed.
+// The sheet of keyboard shortcuts: all key bindings by group, searchable and printable.
 
 import { allCommands, keysOf, shownKey } from './commands.js';
 import { Component, html } from '../vendor/preact.js';
@@ -9,7 +9,6 @@ import { isMac } from './palette.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
 
-/** Shows the keyboard shortcuts. */
 export const showShortcuts = () => show((done) => html`<${Sheet} done=${() => done(null)} />`, 'wide');
 
 /** @extends {Component<{done: () => void}, {typed: string}>} */
@@ -61,7 +60,11 @@ function fits(entry, typed) {
         .every((word) => text.includes(word));
 }
 
-/** What has two entries, because it works in two ways, is shown once with the keys of both. @param {Entry[]} entries @returns {Entry[]} */
+/**
+ * An action with two entries, one per mode, is listed once with the keys of both.
+ * @param {Entry[]} entries
+ * @returns {Entry[]}
+ */
 function unique(entries) {
     /** @type {Map<string, Entry>} */
     const byTitle = new Map();

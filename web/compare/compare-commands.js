@@ -4,10 +4,17 @@
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { withPart } from '../shell/lazy-parts.js';
 
-/** Asks for another state and shows both. @param {import('../notebook/page.js').Page} page @param {string} id */
+/**
+ * Asks for another state and compares both.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {string} id
+ */
 export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
 
-/** @param {{page: import('../notebook/page.js').Page}} does @returns {import('../commands/commands.js').Entry[]} */
+/**
+ * @param {{page: import('../notebook/page.js').Page}} does
+ * @returns {import('../commands/commands.js').Entry[]}
+ */
 export function compareCommands({ page }) {
     const ranIn = (/** @type {import('../commands/commands.js').Place} */ { view }) =>
         view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null;

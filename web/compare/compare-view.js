@@ -1,5 +1,5 @@
 // @ts-check
-// Two states side by side, in place of the cells: what of their code, variables and outputs differs.
+// Compares two states side by side, in place of the cells: code, variables and outputs.
 
 import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameOf } from './differences.js';
 import { missingOf, lacksNames } from '../checkpoints/residency.js';
@@ -14,7 +14,10 @@ import { Diff, Sign } from './diff-view.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {'a' | 'b'} Side */
 
-/** @extends {Component<{page: Page, controller: import('../cell/cell-controller.js').CellController, back: Element | null, rev: number}, {}>} */
+/**
+ * @extends {Component<{page: Page, controller: import('../cell/cell-controller.js').CellController,
+ *   back: Element | null, rev: number}, {}>}
+ */
 export class Compare extends Component {
     /** @type {HTMLElement | null} */
     title = null;
@@ -33,7 +36,7 @@ export class Compare extends Component {
 
     componentWillUnmount() {
         const { back } = this.props;
-        // The notebook can take the focus only once nothing lies over it.
+        // The notebook can take the focus only after this view is removed.
         setTimeout(
             () =>
                 back instanceof HTMLElement &&
@@ -50,7 +53,10 @@ export class Compare extends Component {
         this.props.page.comparison.close();
     }
 
-    /** @param {{page: Page, controller: import('../cell/cell-controller.js').CellController, back: Element | null, rev: number}} props */
+    /**
+     * @param {{page: Page, controller: import('../cell/cell-controller.js').CellController, back:
+     *   Element | null, rev: number}} props
+     */
     render({ page }) {
         const { pair } = page.comparison;
         const a = page.model.states.get(pair?.a ?? '');
@@ -70,7 +76,13 @@ export class Compare extends Component {
             </main>`;
     }
 
-    /** What can be compared changes seldom, the page is painted often. @param {Page} page @param {import('./differences.js').Pair} pair @param {State} a @param {State} b */
+    /**
+     * Cached, because the page paints far more often than the compared states change.
+     * @param {Page} page
+     * @param {import('./differences.js').Pair} pair
+     * @param {State} a
+     * @param {State} b
+     */
     #sections(page, pair, a, b) {
         const [before, after] = [page.variables.known.get(a.id), page.variables.known.get(b.id)];
         const told = (/** @type {State} */ state) => [
@@ -102,7 +114,7 @@ export class Compare extends Component {
     }
 }
 
-/** Which state it is. @param {{page: Page, side: Side, state: State, other: State}} props */
+/** The header of one side. @param {{page: Page, side: Side, state: State, other: State}} props */
 function ComparedState({ page, side, state, other }) {
     const go = () => page.goTo(state.id);
     return html`
@@ -119,7 +131,10 @@ function ComparedState({ page, side, state, other }) {
 /** @param {number} time */
 const when = (time) => new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** @param {{page: Page, ancestor: State | null, shared: number, cells: import('./differences.js').CellPair[]}} props */
+/**
+ * @param {{page: Page, ancestor: State | null, shared: number, cells:
+ *   import('./differences.js').CellPair[]}} props
+ */
 function CodeSection({ page, ancestor, shared, cells }) {
     const differing = cells.filter(({ sign }) => sign !== '=');
     return html`
@@ -132,7 +147,7 @@ function CodeSection({ page, ancestor, shared, cells }) {
 
 /** @typedef {Extract<import('./differences.js').CellPair, {sign: '='}>} Equal */
 
-/** Runs of equal cells are one. @param {import('./differences.js').CellPair[]} cells */
+/** Joins runs of equal cells. @param {import('./differences.js').CellPair[]} cells */
 function folded(cells) {
     /** @type {(Equal[] | Exclude<import('./differences.js').CellPair, {sign: '='}>)[]} */
     const all = [];
@@ -184,7 +199,13 @@ function VariablesSection({ page, a, b, before, after }) {
         </section>`;
 }
 
-/** Why the variables of a side are not there, or not all of them. @param {Page} page @param {Side} side @param {State} state @param {import('../shell/protocol.js').Variable[] | string | null | undefined} known */
+/**
+ * Why the variables of a side are missing or incomplete.
+ * @param {Page} page
+ * @param {Side} side
+ * @param {State} state
+ * @param {import('../shell/protocol.js').Variable[] | string | null | undefined} known
+ */
 function whyNoVariables(page, side, state, known) {
     const name = SAY.side[side];
     if (state.living === 'deleted') return html`<p class="hint">${SAY.isGone(name)}</p>`;
@@ -197,7 +218,10 @@ function whyNoVariables(page, side, state, known) {
     return lacksNames(state) && html`<p class="hint">${SAY.lacks(name, missingOf(state).length)}</p>`;
 }
 
-/** @param {{controller: import('../cell/cell-controller.js').CellController, pairs: import('./differences.js').OutputPair[]}} props */
+/**
+ * @param {{controller: import('../cell/cell-controller.js').CellController, pairs:
+ *   import('./differences.js').OutputPair[]}} props
+ */
 function OutputsSection({ controller, pairs }) {
     return html`
         <section>

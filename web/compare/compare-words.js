@@ -9,14 +9,14 @@ export const COMPARE_WORDS = Object.freeze({
     compareWith: 'Compare with…',
     command: 'Compare the state of this cell with another…',
     commandWords: 'diff versions difference',
-    swapCommand: 'Swap the two states that are compared',
+    swapCommand: 'Swap the compared states',
     closeCommand: 'Close the comparison',
     compareVersions: 'Compare',
     compareVersionsHint: 'Compare with the other version of this cell',
     pick: (/** @type {string} */ name) => `Compare “${name}” with`,
-    pickHint: 'Type a part of its code, label or number',
-    pickNone: 'No state reads like that.',
-    pickMore: (/** @type {number} */ n) => `${n} more. Type to narrow them down.`,
+    pickHint: 'Search by code, label or number',
+    pickNone: 'No matching states.',
+    pickMore: (/** @type {number} */ n) => `${n} more. Type to narrow the list.`,
     swap: 'Swap',
     close: 'Close',
     closeHint: 'Back to the notebook (Esc)',
@@ -24,30 +24,30 @@ export const COMPARE_WORDS = Object.freeze({
     sideName: Object.freeze({ a: 'A, the first state', b: 'B, the second state' }),
     start: 'Start',
     cell: (/** @type {number} */ n) => `Cell ${n}`,
-    go: 'Go there',
-    goHint: 'Leave the comparison and stand on this state',
+    go: 'Go to state',
+    goHint: 'Close the comparison and go to this state',
     sign: Object.freeze({ '-': 'only in A', '+': 'only in B', '~': 'changed', '=': 'equal' }),
     code: 'Code',
     shared: (/** @type {number} */ n, /** @type {string} */ from) =>
         n === 0
-            ? 'They have no cell in common.'
+            ? 'They have no cells in common.'
             : `${count(n, 'cell is', 'cells are')} common to both, up to “${from}”.`,
-    sameLine: 'No cell differs.',
+    sameLine: 'No cells differ.',
     equalCells: (/** @type {number} */ n) => `${count(n, 'equal cell', 'equal cells')}`,
     equalLines: (/** @type {number} */ n) => `${count(n, 'equal line', 'equal lines')}`,
     cellChanged: (/** @type {number} */ a, /** @type {number} */ b) =>
         a === b ? `Cell ${a}` : `Cell ${a} in A, ${b} in B`,
     cellOnly: (/** @type {number} */ n) => `Cell ${n}`,
-    noCode: 'Its code is not known.',
+    noCode: 'Its code is unknown.',
     variables: 'Variables',
-    looking: (/** @type {string} */ side) => `Looking at the variables of ${side}…`,
+    looking: (/** @type {string} */ side) => `Loading the variables of ${side}…`,
     isGone: (/** @type {string} */ side) =>
-        `${side} was deleted: its variables cannot be had. Code and outputs are still there.`,
+        `${side} was deleted: its variables are gone. Its code and outputs are kept.`,
     needsReplay: (/** @type {string} */ side) =>
-        `${side} has no process and no checkpoint. Its variables can be compared once its cells have run again.`,
-    replay: (/** @type {string} */ side) => `Replay the cells of ${side}`,
+        `${side} has no process and no checkpoint. Replay its cells to compare its variables.`,
+    replay: (/** @type {string} */ side) => `Replay cells of ${side}`,
     lacks: (/** @type {string} */ side, /** @type {number} */ n) =>
-        `${side} came back from disk without ${count(n, 'name', 'names')}, which therefore may seem to be missing there.`,
+        `${side} was restored from disk without ${count(n, 'name', 'names')}, so the comparison may show them as missing.`,
     failed: (/** @type {string} */ side, /** @type {string} */ why) => `${side}: ${why}`,
     tally: (/** @type {{changed: number, added: number, removed: number}} */ t) => {
         const parts = [
@@ -55,21 +55,21 @@ export const COMPARE_WORDS = Object.freeze({
             t.removed && `${t.removed} only in A`,
             t.added && `${t.added} only in B`,
         ].filter(Boolean);
-        return parts.length ? parts.join(', ') : 'No variable differs.';
+        return parts.length ? parts.join(', ') : 'No variables differ.';
     },
     equal: (/** @type {number} */ n) => `${n} equal`,
     alike: (/** @type {number} */ n) => `${n} that look equal`,
-    alikeHint: 'What can be seen of them is the same; their values could not be compared whole.',
+    alikeHint: 'Their summaries are equal; their complete values could not be compared.',
     none: 'None',
     fact: Object.freeze({
         type: 'Type',
         size: 'Shape',
         shape: 'Shape',
-        dtype: 'Type of values',
+        dtype: 'Data type',
         rows: 'Rows',
         columns: 'Columns',
-        min: 'Smallest',
-        max: 'Largest',
+        min: 'Minimum',
+        max: 'Maximum',
         mean: 'Mean',
         nulls: 'Missing',
         bytes: 'Memory',
@@ -82,9 +82,8 @@ export const COMPARE_WORDS = Object.freeze({
         `${count(n, 'more column was', 'more columns were')} not compared.`,
     notCompared: (/** @type {string[]} */ names) => `Not compared: ${names.join(', ')}.`,
     elsewhere: Object.freeze({
-        unknown:
-            'No column is known to differ: the difference is in a column that was not compared, or in the index.',
-        order: 'The columns stand in another order.',
+        unknown: 'The compared columns are equal: the difference is in another column or in the index.',
+        order: 'The columns are in a different order.',
         index: 'Every column is equal: the index differs, or the type of the column names.',
     }),
     insideDiffers: 'The values differ; shape and statistics are the same.',
@@ -94,5 +93,5 @@ export const COMPARE_WORDS = Object.freeze({
     noOutput: 'No output',
     cutShort: (/** @type {number} */ n) =>
         `Only the first ${n.toLocaleString('en')} lines of each are compared.`,
-    gone: 'One of the two states is not there any more.',
+    gone: 'One of the compared states was removed.',
 });

@@ -1,19 +1,25 @@
 // @ts-check
-// Which two states this tab compares, if any: in the address, so that a reload or somebody else finds the same. The
-// state that we stand at stays what it was. No DOM; what differs is found in differences.js.
+// The two states that this tab compares. They are part of the address, so a reload or a shared link
+// shows the same comparison. The current state does not change. No DOM; differences.js finds the
+// differences.
 
 import { COMPARE_WORDS } from './compare-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {{a: string, b: string}} Pair two states by id */
 
-/** The beginning of an address that shows a comparison; see docs/api.md. */
+/** The prefix of addresses that show a comparison; see docs/api.md. */
 const ADDRESS = 'compare=';
 
 /** @param {Pair} pair @returns {string} what the address bar shows behind the # */
 export const addressOf = ({ a, b }) => `${ADDRESS}${a}..${b}`;
 
-/** The two states that an address names, if both are there. Names of states may hold dots themselves. @param {Model} model @param {string} address @returns {Pair | null} */
+/**
+ * The two states that an address names, if both exist. State ids may contain dots themselves.
+ * @param {Model} model
+ * @param {string} address
+ * @returns {Pair | null}
+ */
 export function pairOf(model, address) {
     if (!address.startsWith(ADDRESS)) return null;
     const text = address.slice(ADDRESS.length);
@@ -25,7 +31,10 @@ export function pairOf(model, address) {
 }
 
 export class Comparison {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
     constructor(page, host) {
         this.page = page;
         this.host = host;
@@ -33,7 +42,7 @@ export class Comparison {
         this.pair = null;
     }
 
-    /** What the address bar shows while two states are compared. @returns {string | null} */
+    /** The address shown during a comparison. @returns {string | null} */
     get address() {
         return this.pair && addressOf(this.pair);
     }
@@ -59,21 +68,25 @@ export class Comparison {
         this.host.changed();
     }
 
-    /** Opens the comparison that an address names, or closes the open one if it names none. @param {string} address @returns {Pair | null} */
+    /**
+     * Opens the comparison that an address names, or closes the open one if it names none.
+     * @param {string} address
+     * @returns {Pair | null}
+     */
     openAddress(address) {
         this.pair = pairOf(this.page.model, address);
         this.fetchVariables();
         return this.pair;
     }
 
-    /** Something was removed: what is not there cannot be compared. */
+    /** Closes the comparison if one of its states was removed. */
     onStatesRemoved() {
         if (!this.pair || [this.pair.a, this.pair.b].every((id) => this.page.model.states.has(id))) return;
         this.close();
         this.page.notify(COMPARE_WORDS.gone, false);
     }
 
-    /** Asks for the variables of both, where they can be had and are not known. */
+    /** Requests the variables of both states. */
     fetchVariables() {
         if (!this.pair) return;
         this.page.variables.fetchVariables(this.pair.a);

@@ -1,5 +1,6 @@
 // @ts-check
-// Lines of which some went and some came: a sign and, for who listens, a word for each; runs of equal lines are folded.
+// Lines of which some went and some came: a sign and, for who listens, a word for each; runs of
+// equal lines are folded.
 
 import { fold } from '../text/diff.js';
 import { Component, html } from '../vendor/preact.js';
@@ -10,11 +11,17 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 /** What stands before a line. */
 const SIGNS = Object.freeze({ '=': ' ', '-': '−', '+': '+' });
 
-/** @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>} bare: without the lines' numbers */
+/**
+ * @extends {Component<{rows: Row[], label: string, isBare?: boolean}, {open: number[]}>} bare:
+ *   without the lines' numbers
+ */
 export class Diff extends Component {
     state = { open: /** @type {number[]} */ ([]) };
 
-    /** @param {{rows: Row[], label: string, isBare?: boolean}} props @param {{open: number[]}} state */
+    /**
+     * @param {{rows: Row[], label: string, isBare?: boolean}} props
+     * @param {{open: number[]}} state
+     */
     render({ rows, label, isBare }, { open }) {
         const parts = fold(rows);
         const toggle = (/** @type {number} */ i) => () => this.setState({ open: [...open, i] });
@@ -35,7 +42,7 @@ export class Diff extends Component {
 const line = ({ sign, a, b, parts }) => html`
     <div class="diff-line" data-sign=${sign}>
         <span class="nr" aria-hidden="true">${a}</span><span class="nr" aria-hidden="true">${b}</span>
-        <span class="sign">${sign !== '=' && html`<span class="unseen">${SAY.sign[sign]}: </span>`}<span aria-hidden="true">${SIGNS[sign]}</span></span>
+        <span class="sign">${sign !== '=' && html`<span class="visually-hidden">${SAY.sign[sign]}: </span>`}<span aria-hidden="true">${SIGNS[sign]}</span></span>
         <code>${parts.map(({ text, isMarked }) => (isMarked ? (sign === '-' ? html`<del>${text}</del>` : html`<ins>${text}</ins>`) : text))}${'\n'}</code>
     </div>`;
 

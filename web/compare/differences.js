@@ -1,6 +1,6 @@
 // @ts-check
-// What two states have in common and where they differ: their cells, variables and outputs. Pure: from the model and two
-// lists of variables to lists that compare-view.js paints.
+// What two states have in common and how they differ: cells, variables, outputs. Pure: turns the
+// model and two lists of variables into lists for compare-view.js.
 
 import { COMPARE_WORDS } from './compare-words.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
@@ -19,28 +19,33 @@ import { Terminal } from '../text/terminal.js';
 /** @typedef {import('../text/diff.js').Row} Row */
 /** @typedef {import('./comparison.js').Pair} Pair */
 
-/** Two cells that share less than this were not one that changed. */
+/** Two cells with less in common count as two cells, not as one changed cell. */
 const ALIKE = 0.35;
-/** Pairs of cells that are weighed against each other at most, in one gap between equal cells. */
+/** The most pairs of cells compared in one gap between equal cells. */
 const MOST_PAIRS = 2500;
-/** Lines of an output that are compared. */
+/** The lines of an output that are compared. */
 export const MOST_LINES = 2000;
 
 // Cells
 
 /**
- * @typedef {{sign: '=', a: State, b: State}
- *   | {sign: '~', a: State, b: State, rows: Row[]}
- *   | {sign: '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it, `+` only the second
+ * @typedef {{sign: '=', a: State, b: State} | {sign: '~', a: State, b: State, rows: Row[]} | {sign:
+ *   '-' | '+', state: State, code: string}} CellPair `-` only the first lineage has it, `+` only
+ *   the second
  */
 
-/** The cells of two lineages, from where they part. @param {Model} model @param {Pair} pair @returns {{ancestor: State | null, shared: number, cells: CellPair[]}} */
+/**
+ * The cells of two lineages below their common ancestor.
+ * @param {Model} model
+ * @param {Pair} pair
+ * @returns {{ancestor: State | null, shared: number, cells: CellPair[]}}
+ */
 export function compareCells(model, { a, b }) {
     const [lineA, lineB] = [model.lineage(a), model.lineage(b)];
     let common = 0;
     while (common < Math.min(lineA.length, lineB.length) && lineA[common] === lineB[common]) common += 1;
     const ancestor = lineA[common - 1] ?? null;
-    // The root is no cell.
+    // The root is not a cell.
     return {
         ancestor,
         shared: Math.max(0, common - 1),
@@ -73,7 +78,11 @@ function align(model, a, b) {
     return cells;
 }
 
-/** What a state is called beside another: its first line, or, where that is the same, the first that differs. @param {string} code @param {string} other */
+/**
+ * Names a state beside another: its first line or, if that is equal, the first line that differs.
+ * @param {string} code
+ * @param {string} other
+ */
 export function nameBeside(code, other) {
     const name = firstLine(code);
     if (code === other || name !== firstLine(other)) return name;
@@ -83,14 +92,20 @@ export function nameBeside(code, other) {
     return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
 }
 
-/** Which of the cells that went became which of those that came, in order, so that as much as possible is alike. @param {State[]} gone @param {State[]} come @param {(state: State) => string} code @returns {CellPair[]} */
+/**
+ * Pairs removed cells with added cells in order, with the greatest total likeness.
+ * @param {State[]} gone
+ * @param {State[]} come
+ * @param {(state: State) => string} code
+ * @returns {CellPair[]}
+ */
 function pairUp(gone, come, code) {
     const only = (/** @type {'-' | '+'} */ sign) => (/** @type {State} */ state) =>
         /** @type {CellPair} */ ({ sign, state, code: code(state) });
     if (!gone.length || !come.length || gone.length * come.length > MOST_PAIRS)
         return [...gone.map(only('-')), ...come.map(only('+'))];
     const weights = gone.map((one) => come.map((other) => likeness(code(one), code(other))));
-    // best[i][j]: how much the cells from i and j on can have in common.
+    // best[i][j]: the greatest likeness of the cells from i and j on.
     const best = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
     const ifPaired = (/** @type {number} */ i, /** @type {number} */ j) =>
         weights[i][j] >= ALIKE ? weights[i][j] + best[i + 1][j + 1] : -1;
@@ -113,7 +128,11 @@ function pairUp(gone, come, code) {
 
 // Variables
 
-/** @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' | 'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs: boolean}} Fact */
+/**
+ * @typedef {{what: 'type' | 'size' | 'shape' | 'dtype' | 'rows' | 'columns' | 'min' | 'max' |
+ *   'mean' | 'nulls' | 'bytes', before: string, after: string, difference: string, differs:
+ *   boolean}} Fact
+ */
 /** @typedef {{sign: '-' | '+' | '~', name: string, facts: Fact[]}} ColumnChange */
 /**
  * @typedef {object} Columns The columns of two frames that differ.
@@ -121,14 +140,26 @@ function pairUp(gone, come, code) {
  * @property {number} equal how many are known to be equal
  * @property {string[]} unknown the names of those that were not compared
  * @property {number} more how many others were not compared
- * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column is known to: in what was not compared, in
- *   the order of the columns, or in nothing that is inside a column
+ * @property {'unknown' | 'order' | 'index' | null} elsewhere where the frames differ if no column
+ *   is known to: in what was not compared, in the order of the columns, or in nothing that is
+ *   inside a column
  */
-/** @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines', rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns} Detail */
+/**
+ * @typedef {{kind: 'number', before: string, after: string, difference: string} | {kind: 'lines',
+ *   rows: Row[]} | {kind: 'facts', facts: Fact[]} | {kind: 'frame', facts: Fact[]} & Columns}
+ *   Detail
+ */
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
-/** @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike: string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared */
+/**
+ * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[], alike:
+ *   string[]}} Variables `alike`: no difference is seen, but not all of the value could be compared
+ */
 
-/** @param {Variable[]} before @param {Variable[]} after @returns {Variables} each by name, in the order of `after` */
+/**
+ * @param {Variable[]} before
+ * @param {Variable[]} after
+ * @returns {Variables} each by name, in the order of `after`
+ */
 export function compareVariables(before, after) {
     const known = new Map(before.map((variable) => [variable.name, variable]));
     /** @type {Variables} */
@@ -153,7 +184,13 @@ export function compareVariables(before, after) {
     return found;
 }
 
-/** Equal fingerprints are equal values, unless they are of samples; without them only what can be seen is compared. @param {Variable} before @param {Variable} after @returns {'equal' | 'alike' | 'differs'} */
+/**
+ * Equal fingerprints mean equal values, unless they are sampled. Without them only summaries are
+ * compared.
+ * @param {Variable} before
+ * @param {Variable} after
+ * @returns {'equal' | 'alike' | 'differs'}
+ */
 function equality(before, after) {
     if (before.type !== after.type) return 'differs';
     if (before.fingerprint != null && after.fingerprint != null) {
@@ -177,13 +214,21 @@ function summariesDiffer(from, to) {
     return from?.kind !== to?.kind;
 }
 
-/** Whether something that is known of both differs: there may have been no time to look at one of them. @param {Stats} from @param {Stats} to */
+/**
+ * Whether a fact known of both differs. One of them may have been summarized without it, for lack
+ * of time.
+ * @param {Stats} from
+ * @param {Stats} to
+ */
 const statsDiffer = (from, to) => statsOf(from, to).some(([, a, b]) => a != null && b != null && a !== b);
 
-/** Where an object lies in memory is no part of its value. @param {string} repr */
+/** An object's memory address is not part of its value. @param {string} repr */
 const withoutPlace = (repr) => repr.replaceAll(/\bat 0x[0-9a-f]+/gi, 'at …');
 
-/** Numbers, truth values and short texts are told whole by their representation. @param {Variable} variable */
+/**
+ * The representation of numbers, booleans and short strings is complete.
+ * @param {Variable} variable
+ */
 const isWhole = ({ type, repr }) =>
     ['int', 'float', 'complex', 'bool', 'NoneType', 'module'].includes(type) ||
     (type === 'str' && repr.length < 80 && !/(\.\.\.|…)/.test(repr));
@@ -226,12 +271,20 @@ const statsOf = (from, to) => [
     ['nulls', from.nulls, to.nulls],
 ];
 
-/** What a fact looks like: statistics that differ by the rounding of their sums look the same. @param {string | number | null | undefined} fact */
+/**
+ * Formats a fact. Statistics that differ only by rounding look the same.
+ * @param {string | number | null | undefined} fact
+ */
 const reads = (fact) => String(typeof fact === 'number' ? shortly(fact) : (fact ?? ''));
 
-/** What is known of both or of one, as text. @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]} all @returns {Fact[]} */
+/**
+ * The facts known of both or of one, as text.
+ * @param {[Fact['what'], string | number | null | undefined, string | number | null | undefined][]}
+ *   all
+ * @returns {Fact[]}
+ */
 function factsOf(all) {
-    // Sizes in bytes get their units where they are shown.
+    // Sizes in bytes are formatted where they are shown.
     const told = (/** @type {Fact['what']} */ what, /** @type {any} */ fact) =>
         what === 'bytes' ? String(fact ?? '') : reads(fact);
     return all
@@ -276,7 +329,11 @@ function compareColumns(from, to) {
     return { columns, equal, unknown, more, elsewhere };
 }
 
-/** Two columns may have one name: then they are counted. @param {Column[]} columns @returns {Map<string, Column>} */
+/**
+ * Two columns may share a name, so they are counted.
+ * @param {Column[]} columns
+ * @returns {Map<string, Column>}
+ */
 function byName(columns) {
     /** @type {Map<string, Column>} */
     const all = new Map();
@@ -288,9 +345,14 @@ function byName(columns) {
     return all;
 }
 
-/** @param {Column} a @param {Column} b @param {boolean} areAsLong @returns {'equal' | 'differs' | 'unknown'} */
+/**
+ * @param {Column} a
+ * @param {Column} b
+ * @param {boolean} areAsLong
+ * @returns {'equal' | 'differs' | 'unknown'}
+ */
 function columnEquality(a, b, areAsLong) {
-    // Columns of wide frames are sampled sooner: then the fingerprint of the same column is another.
+    // Wide frames are sampled sooner, so the fingerprint of an equal column may differ.
     const areComparable =
         a.fingerprint !== null && b.fingerprint !== null && Boolean(a.sampled) === Boolean(b.sampled);
     if (areComparable && a.fingerprint === b.fingerprint && a.dtype === b.dtype && !a.sampled) return 'equal';
@@ -306,7 +368,12 @@ function columnEquality(a, b, areAsLong) {
 const columnFacts = (from, to) =>
     factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
 
-/** A name that tells a state from another. @param {Model} model @param {State} state @param {State} [other] */
+/**
+ * A name that distinguishes a state from another.
+ * @param {Model} model
+ * @param {State} state
+ * @param {State} [other]
+ */
 export function nameOf(model, state, other) {
     const code = (/** @type {State | undefined} */ of) => (of && model.runOf(of)?.code) ?? '';
     return (
@@ -317,7 +384,10 @@ export function nameOf(model, state, other) {
     );
 }
 
-/** What a variable reads like: a text as it was written, anything else as Python shows it. @param {Variable} variable */
+/**
+ * The text of a variable: strings unescaped, anything else as its representation.
+ * @param {Variable} variable
+ */
 export function valueText({ type, repr }) {
     const quote = repr[0];
     if (type !== 'str' || (quote !== "'" && quote !== '"')) return withoutPlace(repr);
@@ -343,7 +413,14 @@ export function valueText({ type, repr }) {
  * @property {boolean} isCut whether there was more text than is compared
  */
 
-/** The outputs of the cells that differ, of those that are the same and showed something else, and of the two last. @param {Model} model @param {Pair} pair @param {CellPair[]} cells @returns {OutputPair[]} */
+/**
+ * The outputs to compare: of changed cells, of equal cells with different outputs, and of the last
+ * two cells.
+ * @param {Model} model
+ * @param {Pair} pair
+ * @param {CellPair[]} cells
+ * @returns {OutputPair[]}
+ */
 export function compareOutputs(model, pair, cells) {
     /** @type {OutputPair[]} */
     const pairs = [];
@@ -358,7 +435,13 @@ export function compareOutputs(model, pair, cells) {
     return pairs;
 }
 
-/** @param {Model} model @param {State} a @param {State} b @param {Pair} pair @returns {OutputPair} */
+/**
+ * @param {Model} model
+ * @param {State} a
+ * @param {State} b
+ * @param {Pair} pair
+ * @returns {OutputPair}
+ */
 function outputPair(model, a, b, pair) {
     const [runA, runB] = [model.runOf(a), model.runOf(b)];
     const isSame = shownBy(runA) === shownBy(runB);
@@ -377,7 +460,7 @@ function outputPair(model, a, b, pair) {
     };
 }
 
-/** All that a run showed, as something that can be compared. @param {Run | undefined} run */
+/** Everything that a run showed, in comparable form. @param {Run | undefined} run */
 function shownBy(run) {
     return JSON.stringify(
         (run?.outputs ?? []).map((item) => {
@@ -388,7 +471,11 @@ function shownBy(run) {
     );
 }
 
-/** What a run showed as lines, if it was nothing but text. @param {Run | undefined} run @returns {string[] | null} */
+/**
+ * The output of a run as lines, if it is only text.
+ * @param {Run | undefined} run
+ * @returns {string[] | null}
+ */
 function outputText(run) {
     /** @type {string[]} */
     const lines = [];

@@ -1,11 +1,14 @@
 // @ts-check
-// What two cells showed, side by side. Pictures stand at the same scale, so that a larger one is seen to be larger.
+// The outputs of two cells, side by side. Pictures share one scale, so that sizes can be compared.
 
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { Outputs } from '../outputs/outputs.js';
 
-/** @extends {Component<{pair: import('./differences.js').OutputPair, controller: import('../cell/cell-controller.js').CellController}, {}>} */
+/**
+ * @extends {Component<{pair: import('./differences.js').OutputPair, controller:
+ *   import('../cell/cell-controller.js').CellController}, {}>}
+ */
 export class OutputsSideBySide extends Component {
     /** @type {HTMLElement | null} */
     element = null;
@@ -15,7 +18,7 @@ export class OutputsSideBySide extends Component {
         if (!this.element) return;
         this.watch = new ResizeObserver(this.fit);
         this.watch.observe(this.element);
-        // The event of a picture does not bubble.
+        // The load event of an image does not bubble.
         this.element.addEventListener('load', this.fit, true);
     }
 
@@ -23,7 +26,10 @@ export class OutputsSideBySide extends Component {
         this.watch?.disconnect();
     }
 
-    /** @param {{pair: import('./differences.js').OutputPair, controller: import('../cell/cell-controller.js').CellController}} props */
+    /**
+     * @param {{pair: import('./differences.js').OutputPair, controller:
+     *   import('../cell/cell-controller.js').CellController}} props
+     */
     render({ pair: { runA, runB, isSame }, controller }) {
         const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         if (isSame && !runB?.outputs.length) return html`<p class="hint">${SAY.noOutput}</p>`;
@@ -31,20 +37,23 @@ export class OutputsSideBySide extends Component {
             /** @type {'a' | 'b'} */ side,
             /** @type {import('../shell/model.js').Run | undefined} */ run,
         ) => html`
-            <div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
+            <div class="side-by-side-column" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
                 <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
                 ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
             </div>`;
         if (isSame)
-            return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="beside" data-one ref=${keep}>${column('b', runB)}</div>`;
-        return html`<div class="beside" ref=${keep}>${column('a', runA)}${column('b', runB)}</div>`;
+            return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="side-by-side" data-one ref=${keep}>${column('b', runB)}</div>`;
+        return html`<div class="side-by-side" ref=${keep}>${column('a', runA)}${column('b', runB)}</div>`;
     }
 }
 
-/** One scale for all pictures of a pair: that at which the widest fits into its column. @param {HTMLElement | null} element */
+/**
+ * Gives all pictures of a pair the scale at which the widest fits its column.
+ * @param {HTMLElement | null} element
+ */
 function fit(element) {
     const images = [...(element?.querySelectorAll('img') ?? [])].filter((image) => image.naturalWidth > 0);
-    // A program may ask for another size than the picture has.
+    // The width attribute may differ from the natural width.
     const width = (/** @type {HTMLImageElement} */ image) =>
         Number(image.getAttribute('width')) || image.naturalWidth;
     const scale = Math.min(

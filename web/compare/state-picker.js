@@ -1,5 +1,5 @@
 // @ts-check
-// Choosing a state: the newest first, narrowed down by what is typed.
+// A dialog that chooses a state: newest first, filtered by text.
 
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
@@ -10,10 +10,14 @@ import { show } from '../ui/dialog.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../shell/protocol.js').State} State */
 
-/** How many are listed at once. */
+/** The most states listed at once. */
 const LISTED = 50;
 
-/** Asks for another state and shows both, the older one first. @param {Page} page @param {string} id */
+/**
+ * Asks for another state and compares both, the older one first.
+ * @param {Page} page
+ * @param {string} id
+ */
 export async function compareWith(page, id) {
     const state = page.model.states.get(id);
     if (!state) return;
@@ -24,13 +28,16 @@ export async function compareWith(page, id) {
     page.compare(a, b);
 }
 
-/** @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text: string}>} */
+/**
+ * @extends {Component<{page: Page, than: State, done: (id: string | null) => void}, {text:
+ *   string}>}
+ */
 class StatePicker extends Component {
     state = { text: '' };
     /** @type {HTMLElement | null} */
     element = null;
 
-    /** What grew from the same state comes first: that is what one mostly wants. */
+    /** Siblings come first: they are compared most often. */
     #found() {
         const { page, than } = this.props;
         const wanted = this.state.text.trim().toLowerCase();
@@ -52,7 +59,7 @@ class StatePicker extends Component {
     /** @param {KeyboardEvent} event */
     #key(event) {
         const buttons = /** @type {HTMLElement[]} */ ([
-            ...(this.element?.querySelectorAll('.picks button') ?? []),
+            ...(this.element?.querySelectorAll('.state-list button') ?? []),
         ]);
         const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
         if (event.key === 'ArrowDown') buttons[Math.min(at + 1, buttons.length - 1)]?.focus();
@@ -67,13 +74,13 @@ class StatePicker extends Component {
     render({ page, than, done }) {
         const found = this.#found();
         return html`
-            <div class="picker" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <div class="state-picker" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <h2>${SAY.pick(nameOf(page.model, than))}</h2>
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
-                <ul class="picks">${found.slice(0, LISTED).map(
+                <ul class="state-list">${found.slice(0, LISTED).map(
                     (state) => html`<li key=${state.id}>
-                    <button onClick=${() => done(state.id)}><span class="pick-nr">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'pick-name' : 'pick-name card-code'}>${nameOf(page.model, state, than)}</span></button>
+                    <button onClick=${() => done(state.id)}><span class="state-number">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'state-name' : 'state-name card-code'}>${nameOf(page.model, state, than)}</span></button>
                 </li>`,
                 )}</ul>
                 <p class="hint" role="status">${found.length === 0 ? SAY.pickNone : found.length > LISTED ? SAY.pickMore(found.length - LISTED) : ''}</p>

@@ -1,5 +1,5 @@
 // @ts-check
-// The variables in which two states differ: one line each, with what can be said about the difference below it.
+// The variables that differ between two states: one line each, with details below.
 
 import { bytes } from '../text/format.js';
 import { html } from '../vendor/preact.js';
@@ -32,7 +32,7 @@ export function ComparedVariables({ found }) {
 function Types({ before, after }) {
     const told = (/** @type {Variable} */ { type, size }) => [type, size].filter(Boolean).join(' ');
     const [from, to] = [told(before), told(after)];
-    return html`<span class="type">${from === to ? to : html`${from} <span aria-hidden="true">→</span><span class="unseen">, then</span> ${to}`}</span>`;
+    return html`<span class="type">${from === to ? to : html`${from} <span aria-hidden="true">→</span><span class="visually-hidden">, then</span> ${to}`}</span>`;
 }
 
 /** @param {{sign: '-' | '+', variable: Variable}} props */
@@ -45,7 +45,7 @@ const Only = ({ sign, variable: { name, type, size, repr } }) => html`
 /** @param {{name: string, before: Variable, after: Variable, detail: Detail}} props */
 function Difference({ name, before, after, detail }) {
     if (detail.kind === 'number')
-        return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span><span class="unseen">, then</span> <code>${detail.after}</code> <b>${detail.difference}</b></p>`;
+        return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span><span class="visually-hidden">, then</span> <code>${detail.after}</code> <b>${detail.difference}</b></p>`;
     if (detail.kind === 'lines') return html`<${Diff} rows=${detail.rows} label=${name} isBare />`;
     if (detail.kind === 'frame') return html`<${Frame} name=${name} detail=${detail} />`;
     const isQuiet = !detail.facts.some(({ differs, what }) => differs && what !== 'bytes');
@@ -53,11 +53,11 @@ function Difference({ name, before, after, detail }) {
 }
 
 /** @param {{before: Variable, after: Variable}} props */
-const Previews = ({ before, after }) => html`<div class="beside">
-    ${/** @type {const} */ (['a', 'b']).map((side) => html`<div class="beside-one" data-side=${side} role="group" aria-label=${SAY.sideName[side]}><span class="letter" aria-hidden="true">${SAY.side[side]}</span><pre class="preview" tabindex="0">${(side === 'a' ? before : after).repr}</pre></div>`)}
+const Previews = ({ before, after }) => html`<div class="side-by-side">
+    ${/** @type {const} */ (['a', 'b']).map((side) => html`<div class="side-by-side-column" data-side=${side} role="group" aria-label=${SAY.sideName[side]}><span class="letter" aria-hidden="true">${SAY.side[side]}</span><pre class="preview" tabindex="0">${(side === 'a' ? before : after).repr}</pre></div>`)}
 </div>`;
 
-/** What is known of both. @param {{name: string, facts: Fact[]}} props */
+/** The facts known of both. @param {{name: string, facts: Fact[]}} props */
 const Facts = ({ name, facts }) => html`
     <div class="facts" role="region" aria-label=${name} tabindex="0"><table>
         <thead><tr><th scope="col">${SAY.what}</th><th scope="col">A</th><th scope="col">B</th><th scope="col">${SAY.difference}</th></tr></thead>
@@ -76,7 +76,7 @@ function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere
         if (!fact) return html`<td></td>`;
         if (sign !== '~' || !fact.differs)
             return html`<td>${told(fact, sign === '-' ? fact.before : fact.after)}</td>`;
-        return html`<td data-differs>${told(fact, fact.before)} <span aria-hidden="true">→</span><span class="unseen">, then</span> ${told(fact, fact.after)}</td>`;
+        return html`<td data-differs>${told(fact, fact.before)} <span aria-hidden="true">→</span><span class="visually-hidden">, then</span> ${told(fact, fact.after)}</td>`;
     };
     const kinds = /** @type {const} */ (['dtype', 'min', 'max', 'mean', 'nulls']).filter((what) =>
         columns.some((column) => column.facts.some((fact) => fact.what === what)),

@@ -1,47 +1,69 @@
 // @ts-check
-// Asks the server what could be written at a place, and what stands there: against the state that the cell would run at.
-// Whatever cannot be answered is no answer, and nobody is told. Pure but for the line to the server.
+// Requests completions and documentation from the server, on the state that the cell would run on.
+// Failures give no answer and no notice. Pure, except for the requests.
 
 import { runToWaitFor } from '../notebook/cell-list.js';
 import { canRun } from '../shell/protocol.js';
 import { toPoints, toUnits } from '../text/points.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
-/** @typedef {{from: number, to: number, items: import('../shell/protocol.js').Completion[]}} Completions Places in UTF-16 units. */
+/**
+ * @typedef {{from: number, to: number, items: import('../shell/protocol.js').Completion[]}}
+ *   Completions Places in UTF-16 units.
+ */
 
-/** What took longer than this is too late to help somebody who is typing. In milliseconds. */
+/** Slower answers come too late while the user types, in milliseconds. */
 const QUICK_MS = 400;
-/** After this, slow answers are forgotten and asked for again. In milliseconds. */
+/** After this time, slow answers are forgotten and requests resume, in milliseconds. */
 const FORGIVEN_MS = 20_000;
 
 export class CodeAssist {
-    /** @param {import('../notebook/page.js').Page} page @param {() => number} clock in milliseconds */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {() => number} clock in milliseconds
+     */
     constructor(page, clock) {
         this.page = page;
         this.clock = clock;
-        /** When the last answer came too late. */
+        /** When the last slow answer arrived. */
         this.slowAt = -Infinity;
     }
 
-    /** Whether answers come fast enough to ask while somebody types. */
+    /** Whether answers are fast enough to request them while the user types. */
     get isQuick() {
         return this.clock() - this.slowAt > FORGIVEN_MS;
     }
 
-    /** @param {string} key the cell @param {string} code as it reads now @param {number} cursor in UTF-16 units @returns {Promise<Completions | null>} */
+    /**
+     * @param {string} key the cell
+     * @param {string} code as it reads now
+     * @param {number} cursor in UTF-16 units
+     * @returns {Promise<Completions | null>}
+     */
     async complete(key, code, cursor) {
         const reply = await this.#ask('complete', key, code, cursor);
         if (reply?.kind !== 'completions') return null;
         return { from: toUnits(code, reply.from), to: toUnits(code, reply.to), items: reply.items };
     }
 
-    /** @param {string} key @param {string} code @param {number} cursor in UTF-16 units @returns {Promise<import('../shell/protocol.js').Inspection | null | undefined>} null: nothing is known; undefined: no answer */
+    /**
+     * @param {string} key
+     * @param {string} code
+     * @param {number} cursor in UTF-16 units
+     * @returns {Promise<import('../shell/protocol.js').Inspection | null | undefined>} null:
+     *   nothing is known; undefined: no answer
+     */
     async inspect(key, code, cursor) {
         const reply = await this.#ask('inspect', key, code, cursor);
         return reply?.kind === 'inspected' ? reply.object : undefined;
     }
 
-    /** @param {'complete' | 'inspect'} what @param {string} key @param {string} code @param {number} cursor */
+    /**
+     * @param {'complete' | 'inspect'} what
+     * @param {string} key
+     * @param {string} code
+     * @param {number} cursor
+     */
     async #ask(what, key, code, cursor) {
         const state =
             this.page.connection === 'open' && this.page.mayRun ? stateBehind(this.page, key) : undefined;
@@ -55,9 +77,11 @@ export class CodeAssist {
 }
 
 /**
- * The state that knows the names a cell can use: the one it would run at; behind a run that goes on, the one which that run
- * began from. Undefined for text, and where no process can be had.
- * @param {import('../notebook/page.js').Page} page @param {string} key @returns {string | undefined}
+ * The state that knows the names a cell can use: the one it would run on or, behind a running cell,
+ * the one which that run started from. Undefined for text, and where no process can exist.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {string} key
+ * @returns {string | undefined}
  */
 export function stateBehind(page, key) {
     const cells = page.cells();
@@ -69,7 +93,12 @@ export function stateBehind(page, key) {
     return living && canRun(living) ? state : undefined;
 }
 
-/** @param {import('../notebook/page.js').Page} page @param {Cell[]} cells @param {Extract<Cell, {kind: 'draft'}>} cell @returns {string | undefined} */
+/**
+ * @param {import('../notebook/page.js').Page} page
+ * @param {Cell[]} cells
+ * @param {Extract<Cell, {kind: 'draft'}>} cell
+ * @returns {string | undefined}
+ */
 function baseUnder({ model, requestedRuns }, cells, cell) {
     const first = runToWaitFor(cells, cell.key, requestedRuns);
     if (first === undefined) return cell.draft.on;
@@ -81,6 +110,6 @@ function baseUnder({ model, requestedRuns }, cells, cell) {
         const base = model.baseOf(run);
         if (base !== undefined) return base;
     }
-    // The server has not told of it yet: it will begin where the draft hangs.
+    // The run is not confirmed yet; it will start from the draft's state.
     return cell.draft.on;
 }

@@ -1,6 +1,7 @@
 // @ts-check
-// The list of completions in an editor. Asked for (Tab, Ctrl-Space), its first entry is chosen and Enter takes it; opened by
-// typing, nothing is chosen: Enter stays a new line until an arrow or Tab chose something.
+// Completion in an editor. On request (Tab, Ctrl-Space) the first entry is selected and Enter
+// accepts it. While typing nothing is selected, so Enter inserts a newline until an arrow key or
+// Tab selects an entry.
 
 import {
     acceptCompletion,
@@ -19,19 +20,21 @@ import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /**
  * @typedef {object} Asks What an editor can ask about its text; places in UTF-16 units.
- * @property {(code: string, cursor: number) => Promise<import('./code-assist.js').Completions | null>} complete
- * @property {(code: string, cursor: number) => Promise<import('../shell/protocol.js').Inspection | null | undefined>} inspect undefined: no answer
+ * @property {(code: string, cursor: number) => Promise<import('./code-assist.js').Completions |
+ *   null>} complete
+ * @property {(code: string, cursor: number) => Promise<import('../shell/protocol.js').Inspection |
+ *   null | undefined>} inspect undefined: no answer
  * @property {() => boolean} isQuick whether answers come fast enough to ask while somebody types
  */
 
-/** How long somebody pauses while typing before it is asked. In milliseconds. */
+/** The typing pause before a request, in milliseconds. */
 const PAUSE_MS = 80;
-/** Entries that are painted at once. */
+/** Entries rendered at once. */
 const PAINTED = 60;
 
 /** @param {Asks} asks */
 export function completing(asks) {
-    /** Whether the list was asked for, not opened by typing. */
+    /** Whether the user requested the list. */
     let isAsked = false;
     return [
         autocompletion({
@@ -55,7 +58,7 @@ export function completing(asks) {
                         isLate(context)
                     )
                         return null;
-                    // A name that is written out needs no list.
+                    // A completely typed name needs no list.
                     const written = code.slice(answer.from, context.pos);
                     if (!context.explicit && answer.items.every(({ text }) => text === written)) return null;
                     return {
@@ -85,13 +88,16 @@ export function completing(asks) {
             const [first, ...others] = currentCompletions(state);
             if (!first) return;
             view.dispatch({ effects: setSelectedCompletion(0) });
-            // Nothing to choose between: it is what was meant.
+            // A single result is accepted directly.
             if (isNew && others.length === 0 && !acceptCompletion(view)) closeCompletion(view);
         }),
     ];
 }
 
-/** Whether an answer came for a text that is another one by now; a name that was only typed on is the same. @param {import('@codemirror/autocomplete').CompletionContext} asked */
+/**
+ * Whether the text changed since the request, other than by typing the name further.
+ * @param {import('@codemirror/autocomplete').CompletionContext} asked
+ */
 function isLate({ view, state, pos }) {
     if (!view) return false;
     const { doc, selection } = view.state;
@@ -103,13 +109,19 @@ function isLate({ view, state, pos }) {
     return !view.hasFocus || !isSame || !/^[\p{L}\p{N}_]*$/u.test(doc.sliceString(pos, head));
 }
 
-/** While a name is typed on, the same list is narrowed; anything else is asked for anew. @param {string} typed */
+/**
+ * Typing the name further filters the list; anything else requests a new one.
+ * @param {string} typed
+ */
 const validFor = (typed) => (/^[\p{L}\p{N}_]*$/u.test(typed) ? /^[\p{L}\p{N}_]*$/u : undefined);
 
-/** @param {Completion[]} items in the server's order, which they keep @param {string} behind the text behind the cursor */
+/**
+ * @param {Completion[]} items in the server's order, which they keep
+ * @param {string} behind the text behind the cursor
+ */
 function optionsOf(items, behind) {
     return items.map(({ text, kind, signature }, i) => {
-        // Quotes and brackets that the editor closed already do not come twice.
+        // Does not repeat quotes and brackets that the editor has already closed.
         const closing = text.match(/['"\])]+$/)?.[0] ?? '';
         const apply = closing && behind.startsWith(closing) ? text.slice(0, -closing.length) : text;
         return {
@@ -135,7 +147,7 @@ function signOf(kind) {
 
 const OF_LIST = new Set(['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Enter', 'Escape']);
 
-/** Whether a key is the open list's. @param {EditorView} view @param {KeyboardEvent} event */
+/** Whether a key belongs to the open list. @param {EditorView} view @param {KeyboardEvent} event */
 export const isOfList = (view, { key, ctrlKey, metaKey, altKey, shiftKey }) =>
     OF_LIST.has(key) &&
     !ctrlKey &&

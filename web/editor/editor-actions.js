@@ -25,14 +25,14 @@ export { toggleNumbers } from './line-numbers.js';
 
 /** @typedef {import('../vendor/codemirror.js').EditorView} EditorView */
 
-/** Whether the cursor stands behind something, with nothing selected. @param {EditorView} view */
+/** Whether text precedes the cursor on its line, with nothing selected. @param {EditorView} view */
 function isBehindText({ state }) {
     const { empty, head } = state.selection.main;
     const line = state.doc.lineAt(head);
     return empty && !isBlank(line.text.slice(0, head - line.from));
 }
 
-/** Tab: takes the completion that is shown, asks for some, or indents. @param {EditorView} view */
+/** Tab: accepts the shown completion, requests completions, or indents. @param {EditorView} view */
 export function complete(view) {
     if (completionStatus(view.state) === 'active') {
         if ((selectedCompletionIndex(view.state) ?? -1) < 0)
@@ -42,5 +42,5 @@ export function complete(view) {
     return isBehindText(view) ? startCompletion(view) : indentMore(view);
 }
 
-/** Shift-Tab: shows what stands here, or indents less. @param {EditorView} view */
+/** Shift-Tab: shows documentation, or indents less. @param {EditorView} view */
 export const inspect = (view) => (isBehindText(view) ? inspectHere(view) : indentLess(view));

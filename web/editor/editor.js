@@ -1,6 +1,7 @@
 // @ts-check
-// One CodeMirror editor as a component. Tab does not lead into it: it leads to the cell. It is made when the cell comes near
-// the screen; before that, the text stands there as plain text of the same size.
+// One CodeMirror editor as a component. Tab does not lead into it: it leads to the cell. It is made
+// when the cell comes near the screen; before that, the text stands there as plain text of the same
+// size.
 
 import {
     Annotation,
@@ -157,7 +158,8 @@ export class Editor extends Component {
     /** A long line is read from its beginning again, unless only the window lost the focus. */
     #left() {
         this.#scrollBack();
-        // The editor may have the cursor of the last key still to show; it does so with the next picture.
+        // The editor may have the cursor of the last key still to show; it does so with the next
+        // picture.
         requestAnimationFrame(() => requestAnimationFrame(() => this.#scrollBack()));
         this.props.onLeave();
     }
@@ -181,7 +183,11 @@ export class Editor extends Component {
         return true;
     }
 
-    /** Pressed before it was made, as in a page that is busy or was scrolled fast: the next keys are typed here. @param {MouseEvent} event */
+    /**
+     * Pressed before it was made, as in a page that is busy or was scrolled fast: the next keys are
+     * typed here.
+     * @param {MouseEvent} event
+     */
     #pressed(event) {
         if (this.view || event.button !== 0) return;
         event.preventDefault();
@@ -200,9 +206,10 @@ export class Editor extends Component {
 }
 
 /**
- * Typing over a selection is not left to the browser: Chromium would keep the look of the old text in a `style` attribute,
- * which the page's policy refuses, loudly.
- * @param {InputEvent} event @param {EditorView} view
+ * Typing over a selection is not left to the browser: Chromium would keep the look of the old text
+ * in a `style` attribute, which the page's policy refuses, loudly.
+ * @param {InputEvent} event
+ * @param {EditorView} view
  */
 function replaceBySelf(event, view) {
     const { from, to, empty } = view.state.selection.main;

@@ -1,5 +1,6 @@
 // @ts-check
-// How code looks in an editor. Colours are custom properties, so that both themes share one style.
+// The look of code in an editor. Colours are custom properties, so that both themes share one
+// style.
 
 import {
     Decoration,
@@ -51,7 +52,7 @@ export const look = EditorView.theme({
         fontVariantNumeric: 'tabular-nums',
     },
     '.cm-lineNumbers .cm-gutterElement': { minWidth: '1.4em', padding: '0 4px 0 0' },
-    // Lines that are IPython's own are no wrong Python, whatever a parser of Python makes of them.
+    // Magic lines are IPython's, so a Python parser's errors in them are hidden.
     '.cm-line.magic, .cm-line.magic *': { color: 'var(--code-number)', fontStyle: 'normal' },
 });
 
@@ -68,7 +69,7 @@ function marked(state) {
     return builder.finish();
 }
 
-/** Marks the lines of a code cell that are magics and shell commands. */
+/** Marks the magics and shell commands of a code cell. */
 export const magics = StateField.define({
     create: (state) => marked(state),
     update: (marks, change) => (change.docChanged ? marked(change.state) : marks),

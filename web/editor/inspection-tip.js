@@ -1,17 +1,20 @@
 // @ts-check
-// What a tooltip about an object shows. Everything in it is text.
+// The content of a documentation tooltip. All of it is text.
 
 import { EDITOR_WORDS as WORDS } from './editor-words.js';
 
 /** @typedef {import('../shell/protocol.js').Inspection} Inspection */
 
-/** @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip @returns {{dom: HTMLElement, said: string}} and what is read out of it */
+/**
+ * @param {{size: import('./inspection.js').Size, object: Inspection | null}} tip
+ * @returns {{dom: HTMLElement, said: string}} and what is read out of it
+ */
 export function tipDom({ size, object }) {
     const dom = box('div', 'tip');
-    // What is longer than its box can be scrolled by whoever has no pointer, too.
+    // Focusable, so that overflowing text scrolls without a pointer, too.
     Object.assign(dom, { id: 'tip', role: 'tooltip', tabIndex: 0 });
     dom.dataset.size = size;
-    // A click in it leaves the cursor where it is.
+    // Clicks in the tooltip do not move the cursor.
     dom.addEventListener('mousedown', (event) => event.preventDefault());
     if (!object) {
         dom.append(box('p', 'tip-none', WORDS.unknown));
@@ -32,7 +35,7 @@ export function tipDom({ size, object }) {
     return { dom, said: [said, object.type, object.doc?.trim().split('\n')[0]].filter(Boolean).join('. ') };
 }
 
-/** Name and signature, the parameter that is being written in bold. @param {Inspection} object */
+/** Name and signature, with the active parameter in bold. @param {Inspection} object */
 function headOf({ name, signature }) {
     const head = box('div', 'tip-head');
     head.append(box('span', 'tip-name', name));

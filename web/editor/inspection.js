@@ -1,6 +1,6 @@
 // @ts-check
-// What is known about a place in the code, as a tooltip: asked for (Shift-Tab; again for more, and it stays), or, while the
-// arguments of a call are typed, its signature.
+// Documentation tooltips: on request (Shift-Tab; pressed again it shows more and stays), or, while
+// the arguments of a call are typed, its signature.
 
 import {
     closeCompletion,
@@ -16,9 +16,12 @@ import { tipDom } from './inspection-tip.js';
 /** @typedef {import('./completion.js').Asks} Asks */
 /** @typedef {import('../shell/protocol.js').Inspection} Inspection */
 /** @typedef {'signature' | 'short' | 'whole'} Size `whole` stays until it is closed. */
-/** @typedef {{pos: number, size: Size, object: Inspection | null, call: number | null, create: () => import('@codemirror/view').TooltipView}} Tip `call`: the bracket whose signature it is. */
+/**
+ * @typedef {{pos: number, size: Size, object: Inspection | null, call: number | null, create: () =>
+ *   import('@codemirror/view').TooltipView}} Tip `call`: the bracket whose signature it is.
+ */
 
-/** How long somebody pauses before a signature is asked for. In milliseconds. */
+/** The typing pause before a signature is requested, in milliseconds. */
 const PAUSE_MS = 120;
 
 /** @type {import('@codemirror/state').StateEffectType<Tip | null>} */
@@ -71,14 +74,14 @@ export const inspecting = (asks) => [
     EditorView.domEventHandlers({ blur: (_event, view) => void closeTip(view) }),
 ];
 
-/** Asks for the signature while arguments are typed. */
+/** Requests the signature while arguments are typed. */
 class Signatures {
     /** @param {EditorView} view @param {Asks} asks */
     constructor(view, asks) {
         this.view = view;
         this.asks = asks;
         asksOf.set(view, asks);
-        /** What was asked for last: "bracket argument keyword". */
+        /** The last request: "bracket argument keyword". */
         this.asked = '';
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
@@ -92,7 +95,7 @@ class Signatures {
         const isTyped = transactions.some((one) => one.isUserEvent('input'));
         const begins = isTyped && empty && '(,'.includes(state.doc.sliceString(head - 1, head) || ' ');
         if (!isShown) this.asked = '';
-        // Who types on at once still wants to see it.
+        // Typing further does not cancel it.
         if (!begins && !isShown && !this.timer) return;
         const call = callAt(state.doc.toString(), head);
         const what = call ? `${call.from} ${call.argument} ${call.keyword}` : '';
@@ -134,7 +137,7 @@ function show(view, tip) {
     view.dispatch({ effects: [shows.of({ ...tip, create }), EditorView.announce.of(said)] });
 }
 
-/** Shows what stands at the cursor; pressed again, all of it. @param {EditorView} view */
+/** Shows documentation at the cursor; pressed again, all of it. @param {EditorView} view */
 export function inspectHere(view) {
     const tip = view.state.field(tipField);
     closeCompletion(view);
@@ -162,7 +165,12 @@ export function closeTip(view) {
     return true;
 }
 
-/** PageUp and PageDown scroll in what is shown. @param {EditorView} view @param {KeyboardEvent} event @returns {boolean} whether that was done */
+/**
+ * PageUp and PageDown scroll the tooltip.
+ * @param {EditorView} view
+ * @param {KeyboardEvent} event
+ * @returns {boolean} whether that was done
+ */
 export function scrollTip(view, { key }) {
     const tip = view.state.field(tipField, false);
     if (!tip || tip.size === 'signature' || !['PageUp', 'PageDown'].includes(key)) return false;

@@ -1,5 +1,5 @@
 // @ts-check
-// Line numbers in all editors, or in none; remembered in this browser.
+// Line numbers, in all editors or in none. This browser remembers the choice.
 
 import { Compartment, lineNumbers } from '../vendor/codemirror.js';
 
@@ -11,7 +11,7 @@ const editors = new Set();
 const isWanted = () => localStorage.getItem(KEY) === 'yes';
 const wanted = () => (isWanted() ? lineNumbers() : []);
 
-/** For one editor, which tells when it is there and when it goes. */
+/** Registers an editor. Call the returned function when it is destroyed. */
 export const numbers = () => compartment.of(wanted());
 
 /** @param {import('../vendor/codemirror.js').EditorView} view @returns {() => void} ends it */

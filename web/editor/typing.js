@@ -1,10 +1,10 @@
 // @ts-check
-// What typing does by itself in code, where CodeMirror alone does less than Python's other editors.
+// Automatic typing in code where other Python editors do more than CodeMirror.
 
 import { EditorView, indentUnit, keymap, Prec } from '../vendor/codemirror.js';
 import { closesTriple, isBlank, leavesBlock } from '../text/python.js';
 
-/** Enter behind `return` and its like: the next line belongs to the block around. @param {EditorView} view */
+/** Enter after `return` and the like dedents the next line. @param {EditorView} view */
 function leaveBlock(view) {
     const { state } = view;
     const {
@@ -29,9 +29,12 @@ function leaveBlock(view) {
 }
 
 /**
- * The three quotes that close a string are typed over one by one; CodeMirror's own way goes over all with the first, and makes
- * a new string of the other two.
- * @param {EditorView} view @param {number} from @param {number} to @param {string} text
+ * Closing triple quotes are typed over one by one. CodeMirror would skip all three on the first and
+ * begin a new string with the other two.
+ * @param {EditorView} view
+ * @param {number} from
+ * @param {number} to
+ * @param {string} text
  */
 function stepOver(view, from, to, text) {
     const { state } = view;

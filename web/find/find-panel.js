@@ -1,5 +1,5 @@
 // @ts-check
-// Find and replace across all cells: what is found, where one stands in it, and the panel.
+// Find and replace across all cells: the matches, the current match, and the panel.
 
 import { textOf } from '../notebook/cell-list.js';
 import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
@@ -9,13 +9,19 @@ import { mark } from './match-highlights.js';
 import { CloseIcon, DownIcon, OnIcon, UpIcon } from '../ui/icons.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
-/** @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found `prose`: which text before the code, null for the code. */
+/**
+ * @typedef {{cell: number, key: string, prose: number | null, from: number, to: number}} Found
+ *   `prose`: which text before the code, null for the code.
+ */
 
-/** What is selected is looked for, up to so many characters. */
+/** A longer selection does not become the query, in characters. */
 const LONGEST_SEED = 200;
 
 export class Finder {
-    /** @param {import('../cell/cell-controller.js').CellController} controller @param {import('../cell/cell-operations.js').CellOperations} editing */
+    /**
+     * @param {import('../cell/cell-controller.js').CellController} controller
+     * @param {import('../cell/cell-operations.js').CellOperations} editing
+     */
     constructor(controller, editing) {
         this.controller = controller;
         this.editing = editing;
@@ -27,9 +33,9 @@ export class Finder {
         this.pattern = null;
         /** @type {Found[]} */
         this.found = [];
-        /** Which of them one stands on; -1 for none. */
+        /** The index of the current match; -1 for none. */
         this.at = -1;
-        /** Where the search goes on from. */
+        /** Where the search continues from. */
         this.origin = { cell: 0, at: 0 };
     }
 
@@ -45,7 +51,7 @@ export class Finder {
             own &&
             own.length <= LONGEST_SEED &&
             !own.includes('\n') &&
-            !document.activeElement?.closest('.finder')
+            !document.activeElement?.closest('.find-panel')
         )
             this.query = { ...this.query, text: own };
         if (!this.isOpen) {
@@ -65,12 +71,12 @@ export class Finder {
         this.replaces = replaces || this.replaces;
         this.search(this.query);
         this.controller.page.host.now();
-        const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.finder input'));
+        const field = /** @type {HTMLInputElement | null} */ (document.querySelector('.find-panel input'));
         field?.focus();
         field?.select();
     }
 
-    /** Shows or hides what replaces, and leads to where one types next. */
+    /** Shows or hides the replace row and focuses the next input. */
     toggleReplace() {
         this.replaces = !this.replaces;
         this.controller.page.host.now();
@@ -92,7 +98,7 @@ export class Finder {
         else this.controller.focusCell(key);
     }
 
-    /** Looks for something, from where one was. @param {Finder['query']} query */
+    /** Searches from the current position. @param {Finder['query']} query */
     search(query) {
         this.query = query;
         this.pattern = patternOf(query);
@@ -132,7 +138,7 @@ export class Finder {
                 : [];
     }
 
-    /** After each paint: what is found may have changed. @param {CellData[]} cells */
+    /** After each paint the matches may have changed. @param {CellData[]} cells */
     onPainted(cells) {
         if (!this.isOpen) return;
         const now = this.found[this.at];
@@ -154,7 +160,7 @@ export class Finder {
         this.#outline(now && !view ? now.key : null);
     }
 
-    /** A text that is not being edited shows no places: its cell is outlined. @param {string | null} key */
+    /** Rendered text shows no highlights, so its cell is outlined. @param {string | null} key */
     #outline(key) {
         for (const cell of document.querySelectorAll('.cell'))
             cell.toggleAttribute('data-found', cell.getAttribute('data-cell') === key);
@@ -178,7 +184,7 @@ export class Finder {
         } else this.#mark();
     }
 
-    /** Replaces where one stands, and goes on. */
+    /** Replaces the current match and goes to the next. */
     replaceOne() {
         const now = this.found[this.at];
         if (!now || !(this.pattern instanceof RegExp)) return;
@@ -214,7 +220,11 @@ export class Finder {
     }
 }
 
-/** The texts of a cell in the order in which they stand. @param {CellData} cell @returns {{text: string, prose: number | null}[]} */
+/**
+ * The texts of a cell, in order.
+ * @param {CellData} cell
+ * @returns {{text: string, prose: number | null}[]}
+ */
 const textsOf = (cell) => [
     ...(cell.kind === 'ran' ? cell.state.prose.map((text, prose) => ({ text, prose })) : []),
     { text: textOf(cell), prose: null },
@@ -261,7 +271,7 @@ export class FindPanel extends Component {
             <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>${face}</button>`;
         const none = found.length === 0;
         return html`
-            <div class="finder" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <div class="find-panel" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="find-row">
                     ${controller.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
                     <input class="field find-text" type="text" value=${query.text} aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel} aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null} spellcheck="false" autocomplete="off" onInput=${typed} />

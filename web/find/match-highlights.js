@@ -1,5 +1,5 @@
 // @ts-check
-// Marks what is found in every editor of the page.
+// Highlights matches in all editors of the page.
 
 import {
     Decoration,
@@ -11,7 +11,10 @@ import {
 } from '../vendor/codemirror.js';
 import { matchesIn } from './matches.js';
 
-/** @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that one stands on. */
+/**
+ * @typedef {{pattern: RegExp | null, at: number | null}} Marks `at`: where the place begins that
+ *   one stands on.
+ */
 
 /** @type {import('@codemirror/state').StateEffectType<Marks>} */
 const changes = StateEffect.define();
@@ -55,7 +58,12 @@ export const findMarks = [
     }),
 ];
 
-/** Marks what a pattern finds, in all editors, and where one stands, in one of them. @param {RegExp | null} wanted @param {EditorView | null} [here] @param {number} [at] */
+/**
+ * Highlights all matches of a pattern, and the current one.
+ * @param {RegExp | null} wanted
+ * @param {EditorView | null} [here]
+ * @param {number} [at]
+ */
 export function mark(wanted, here = null, at) {
     pattern = wanted;
     for (const view of editors) {

@@ -1,13 +1,17 @@
 // @ts-check
-// Finding and replacing in the texts of a notebook. Pure.
+// Find and replace in the texts of a notebook. Pure.
 
 /** @typedef {{text: string, isCase: boolean, isWord: boolean, isRegex: boolean}} Query */
 /** @typedef {{from: number, to: number}} Span In UTF-16 units. */
 
-/** How many places are found at most: nobody walks through more, and each is marked. */
+/** The most matches found: nobody steps through more, and each one is highlighted. */
 const MOST = 10_000;
 
-/** What is looked for; null for nothing, a text where the pattern is wrong. @param {Query} query @returns {RegExp | string | null} */
+/**
+ * The pattern of a query; null if empty, an error text if invalid.
+ * @param {Query} query
+ * @returns {RegExp | string | null}
+ */
 export function patternOf({ text, isCase, isWord, isRegex }) {
     if (!text) return null;
     const literal = isRegex ? `(?:${text})` : text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -31,8 +35,12 @@ export function matchesIn(text, pattern, most = MOST) {
 }
 
 /**
- * A text with places of a pattern replaced: all of them, or the one that begins at `only`.
- * @param {string} text @param {RegExp} pattern @param {string} by with `$1` and `$<name>` where the pattern is a regular expression @param {boolean} isRegex @param {number} [only]
+ * Replaces all matches in a text, or the one that begins at `only`.
+ * @param {string} text
+ * @param {RegExp} pattern
+ * @param {string} by with `$1` and `$<name>` where the pattern is a regular expression
+ * @param {boolean} isRegex
+ * @param {number} [only]
  */
 export function replaceIn(text, pattern, by, isRegex, only) {
     let last = 0;
@@ -60,7 +68,14 @@ function filled(by, found) {
     );
 }
 
-/** The place to go to: the first behind (or, backwards, the last before) where one is; round at the ends. @template {{cell: number, from: number}} P @param {P[]} places in order @param {{cell: number, at: number}} here @param {1 | -1} step @returns {number} its number, -1 without any */
+/**
+ * The next match after (or, backwards, before) a position; wraps around.
+ * @template {{cell: number, from: number}} P
+ * @param {P[]} places in order
+ * @param {{cell: number, at: number}} here
+ * @param {1 | -1} step
+ * @returns {number} its number, -1 without any
+ */
 export function nextMatch(places, { cell, at }, step) {
     if (step === 1) {
         const next = places.findIndex(

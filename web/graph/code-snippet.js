@@ -4,7 +4,10 @@
 import { html } from '../vendor/preact.js';
 import { pythonLanguage } from '../vendor/codemirror.js';
 
-/** What kinds of words are coloured, by their names in the grammar. @type {Record<string, string>} */
+/**
+ * What kinds of words are coloured, by their names in the grammar.
+ * @type {Record<string, string>}
+ */
 const KINDS = {
     String: 'string',
     FormatString: 'string',

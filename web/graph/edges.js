@@ -1,5 +1,5 @@
 // @ts-check
-// The lines between nodes: only those of which something is near the screen.
+// The lines between nodes, as far as they are near the viewport.
 
 import { html } from '../vendor/preact.js';
 import { statusOf } from './node-mark.js';
@@ -7,10 +7,15 @@ import { ROW, spot } from './geometry.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 
-/** From here on lanes are too narrow for lines that only pass by. */
+/** From this lane on, lanes are too narrow for lines that only pass by. */
 const LEGIBLE = 12;
 
-/** @param {Row[]} rows @param {number} first @param {number} last rows that are painted @param {(row: Row) => boolean} isOnLine */
+/**
+ * @param {Row[]} rows
+ * @param {number} first
+ * @param {number} last rows that are painted
+ * @param {(row: Row) => boolean} isOnLine
+ */
 export function edgesOf(rows, first, last, isOnLine) {
     /** @type {any[]} */
     const other = [];
@@ -27,14 +32,17 @@ export function edgesOf(rows, first, last, isOnLine) {
             html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null} data-beside=${row.place.beside ? '' : null} data-status=${row.fold ? null : statusOf(row.node)} d=${pathTo(row, rows[from], first, last)} />`,
         );
     }
-    // The line we stand on lies above the others.
+    // The current lineage is drawn on top.
     return [...other, ...own];
 }
 
 /**
- * From a parent into the child's lane at once, then straight down. What is far out of sight is cut off. All paths have the same parts, so
- * that they can slide.
- * @param {Row} row @param {Row} parent @param {number} first @param {number} last
+ * First sideways into the child's lane, then straight down. Parts far outside the viewport are cut
+ * off. All paths have the same segments, so that CSS can animate them.
+ * @param {Row} row
+ * @param {Row} parent
+ * @param {number} first
+ * @param {number} last
  */
 function pathTo(row, parent, first, last) {
     const from = spot(parent.place);

@@ -1,22 +1,27 @@
 // @ts-check
-// Which states of the graph are folded away: runs of four or more on a straight line with nothing special about them. Pure.
+// Which states the graph folds away: straight runs of four or more ordinary cells. Pure.
 
 import { residencyMark } from '../checkpoints/residency.js';
 import { pictureOf } from '../outputs/mime.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 
-/** Fewer than this are not worth hiding. */
+/** Shorter runs are not folded. */
 const FEWEST = 4;
-/** A graph with no more nodes than this can be taken in as it is. */
+/** A graph with at most this many nodes is never folded. */
 export const SMALL = 24;
-/** So many states before and behind the one that one stands on stay. */
+/** This many states before and after the current one stay visible. */
 const NEAR = 3;
 
-/** The runs of nodes that can be folded, each in row order. @param {Node[]} nodes @param {(node: Node) => boolean} isKept @returns {number[][]} places in the list */
+/**
+ * The foldable runs of nodes, each in row order.
+ * @param {Node[]} nodes
+ * @param {(node: Node) => boolean} isKept
+ * @returns {number[][]} places in the list
+ */
 export function foldsOf(nodes, isKept) {
     if (nodes.length <= SMALL) return [];
-    /** The run that a node belongs to. @type {(number[] | undefined)[]} */
+    /** @type {(number[] | undefined)[]} */
     const runs = new Array(nodes.length);
     const all = [];
     for (const node of nodes) {
@@ -29,7 +34,11 @@ export function foldsOf(nodes, isKept) {
     return all.filter((run) => run.length >= FEWEST);
 }
 
-/** Nothing but a cell that went well, with one cell after it. What it warns of is as before. @param {Node} node @param {Node | undefined} parent */
+/**
+ * An ordinary node: a cell that succeeded, with one child and no new warnings.
+ * @param {Node} node
+ * @param {Node | undefined} parent
+ */
 function isTrivial({ state, run, children, from }, parent) {
     if (!state || from < 0 || children.length !== 1) return false;
     const { label, pinned, warnings, living, partial } = state;
@@ -44,7 +53,12 @@ function isTrivial({ state, run, children, from }, parent) {
     );
 }
 
-/** The places of the states next to one on its line, itself included. @param {Node[]} nodes @param {Node | undefined} here @returns {Set<number>} */
+/**
+ * The indexes of the states around one on its lineage, itself included.
+ * @param {Node[]} nodes
+ * @param {Node | undefined} here
+ * @returns {Set<number>}
+ */
 export function nearTo(nodes, here) {
     const near = new Set();
     for (let node = here, steps = 0; node && steps <= NEAR; node = nodes[node.from], steps += 1)

@@ -1,5 +1,5 @@
 // @ts-check
-// The edge of the graph, by which it is made wider or narrower. What was chosen is kept in this browser.
+// The edge of the graph pane, which resizes it. This browser remembers the width.
 
 import { Component, html } from '../vendor/preact.js';
 import { GRAPH_WORDS } from './graph-words.js';
@@ -8,7 +8,7 @@ const KEY = 'ratoon.graphWidth';
 /** In px. */
 const LEAST = 200;
 const STEP = 16;
-/** The cells keep at least so much of the window. */
+/** The least width left for the cells. */
 const MOST = 0.6;
 
 /** @extends {Component<{}, {width: number}>} */
@@ -63,7 +63,7 @@ export class GraphEdge extends Component {
     }
 
     render() {
-        return html`<div class="graph-grip" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
+        return html`<div class="graph-edge" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
             ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onDblClick=${() => this.#reset()}
             onPointerDown=${(/** @type {PointerEvent} */ event) => (event.preventDefault(), this.element?.setPointerCapture(event.pointerId))} onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
     }

@@ -1,11 +1,16 @@
 // @ts-check
-// Above the graph: what is searched for in it, and whether every state has its row.
+// The header of the graph: search, and the switch that unfolds all rows.
 
 import { Component, html } from '../vendor/preact.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { DownIcon, FoldIcon, SearchIcon, UnfoldIcon, UpIcon } from '../ui/icons.js';
 
-/** @typedef {{held: (head: GraphHeader) => void, query: string, count: number, at: number, canFold: boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 | -1) => void, onLeave: () => void, onWhole: () => void}} HeadProps `held` hands the head itself to its owner; `at`: the hit that is looked at, from 0 */
+/**
+ * @typedef {{held: (head: GraphHeader) => void, query: string, count: number, at: number, canFold:
+ *   boolean, isWhole: boolean, onQuery: (query: string) => void, onStep: (step: 1 | -1) => void,
+ *   onLeave: () => void, onWhole: () => void}} HeadProps `held` hands the head itself to its owner;
+ *   `at`: the hit that is looked at, from 0
+ */
 
 /** @extends {Component<HeadProps, {}>} */
 export class GraphHeader extends Component {
@@ -53,7 +58,7 @@ export class GraphHeader extends Component {
                     }
                 </div>
                 ${(canFold || isWhole) && html`<button class="tool" aria-label=${fold} title=${fold} onClick=${onWhole}>${isWhole ? html`<${FoldIcon} />` : html`<${UnfoldIcon} />`}</button>`}
-                <span class="unseen" role="status">${asks ? GRAPH_WORDS.foundSaid(count) : ''}</span>
+                <span class="visually-hidden" role="status">${asks ? GRAPH_WORDS.foundSaid(count) : ''}</span>
             </div>`;
     }
 }

@@ -1,15 +1,19 @@
 // @ts-check
-// What the keys do while the graph has the focus.
+// Keys while the graph has the focus.
 
 import { compareWithHere, continueFrom, label, goTo, remove, select, togglePin } from './node-actions.js';
 
 /** @typedef {import('./graph.js').Graph} Graph */
 /** @typedef {import('./scene.js').Row} Row */
 
-/** Rows that a page key walks. */
+/** Rows per page key. */
 const PAGE = 10;
 
-/** @param {Graph} graph @param {KeyboardEvent} event @returns {boolean} whether it meant something */
+/**
+ * @param {Graph} graph
+ * @param {KeyboardEvent} event
+ * @returns {boolean} whether it meant something
+ */
 export function onKey(graph, event) {
     if (event.ctrlKey || event.metaKey) return false;
     const { rows } = graph.scene;
@@ -28,7 +32,13 @@ export function onKey(graph, event) {
     return act !== undefined;
 }
 
-/** Where keys lead to. @param {Row[]} rows @param {Graph} graph @param {number} at @returns {Record<string, () => number>} */
+/**
+ * The row that each key moves to.
+ * @param {Row[]} rows
+ * @param {Graph} graph
+ * @param {number} at
+ * @returns {Record<string, () => number>}
+ */
 function walks(rows, graph, at) {
     const { list } = graph.scene.nodes;
     const { node, place } = rows[at];
@@ -75,7 +85,12 @@ function deeds(graph, row) {
     };
 }
 
-/** The first Enter stands on a state, the second goes on from it: so it is also where one stood already. @param {Graph} graph @param {Row['node']} node @param {boolean} isHere */
+/**
+ * The first Enter goes to a state, the second continues from it.
+ * @param {Graph} graph
+ * @param {Row['node']} node
+ * @param {boolean} isHere
+ */
 function enter(graph, node, isHere) {
     const { actionContext } = graph;
     const isSecond = graph.entered === node.id;

@@ -1,5 +1,5 @@
 // @ts-check
-// One row of the graph: what a state is called, and what of it one should see at a glance.
+// One row of the graph: the name of a state and its most important facts.
 
 import { isInMemory, residencyText, residencyMark } from '../checkpoints/residency.js';
 import { bytes, duration } from '../text/format.js';
@@ -11,10 +11,10 @@ import { statusOf } from './node-mark.js';
 import { ROW } from './geometry.js';
 import { Thumb } from './thumbnails.js';
 
-/** From here on it is worth knowing what a cell cost: milliseconds, bytes. */
+/** Costs below these are not shown: milliseconds, bytes. */
 const LONG_MS = 1000;
 const LARGE = 100_000_000;
-/** People that are shown by a letter each. */
+/** The most people shown by initials. */
 const SHOWN = 3;
 
 /**
@@ -82,7 +82,7 @@ export class GraphRow extends Component {
             ${said ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>${said}</span>` : html`<span class="number">${state?.exec_count || ''}</span>`}`;
     }
 
-    /** How many drafts wait at a state where we do not stand, and so do not see them. */
+    /** The number of drafts at a state that is not the current one. */
     #waiting() {
         const { row, model, isHere } = this.props;
         return row.node.state && !isHere ? model.waitingAt(row.node.state.id) : 0;
@@ -97,7 +97,7 @@ export class GraphRow extends Component {
         return state?.saving.now === 'failed' ? WORDS.notSaved : WORDS.nodeStatus[statusOf(row.node)];
     }
 
-    /** All of it in words. */
+    /** The accessible description. */
     #said() {
         const { row, model, isHere, isCompared, people, changes } = this.props;
         const { state } = row.node;
@@ -127,13 +127,17 @@ export class GraphRow extends Component {
     }
 }
 
-/** Nothing that anyone has to be told. @param {import('../shell/protocol.js').State} state */
+/** Nothing worth announcing. @param {import('../shell/protocol.js').State} state */
 const isPlain = (state) =>
     (state.living === 'memory' || state.living === 'freezing' || state.living === 'deleted') &&
     residencyMark(state) === null &&
     !state.pinned;
 
-/** What a cell cost, if that is worth knowing: time, memory. @param {import('./nodes.js').Node} node @returns {string[]} */
+/**
+ * The cost of a cell, if it is worth showing: time, memory.
+ * @param {import('./nodes.js').Node} node
+ * @returns {string[]}
+ */
 function costsOf({ state, run }) {
     if (!state) return [];
     const costs = [];

@@ -1,6 +1,6 @@
 // @ts-check
-// The graph of states beside the cells: paints the scene's rows, only those near the screen, and says what of it is
-// pointed at, searched for and chosen.
+// The graph of states beside the cells: paints the rows near the viewport; handles pointer, search
+// and selection.
 
 import { Scene } from './scene.js';
 import { search } from './node-search.js';
@@ -19,19 +19,29 @@ import { rowId, titleOf } from './graph-row.js';
 import { ROW } from './geometry.js';
 import { List } from '../ui/menu.js';
 
-/** Rows painted beyond the visible ones, so that a fast scroll meets no gap. */
+/** Rows painted beyond the visible ones, so that fast scrolling shows no gaps. */
 const MARGIN = 16;
-/** Rows that may scroll by before others are painted. */
+/** Rows scrolled before the painted range changes. */
 const STEP = 8;
-/** How long a node is new, and how long lines slide, in milliseconds. */
+/** How long a node counts as new, and how long lanes slide, in milliseconds. */
 const NEW = 1200;
 const SLIDE = 300;
 
 /** @typedef {import('./scene.js').Row} Row */
-/** @typedef {{page: import('../notebook/page.js').Page, controller: import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps */
-/** @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu: {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are known by their nodes; `hit`: the one that is looked at */
+/**
+ * @typedef {{page: import('../notebook/page.js').Page, controller:
+ *   import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps
+ */
+/**
+ * @typedef {{cursor: string | null, card: {id: string, right: number, top: number} | null, menu:
+ *   {id: string, x: number, y: number} | null, query: string, hit: number}} GraphState Rows are
+ *   known by their nodes; `hit`: the one that is looked at
+ */
 
-/** Changes with whatever the graph shows. @param {import('../notebook/page.js').Page} page */
+/**
+ * Changes whenever the graph must be painted again.
+ * @param {import('../notebook/page.js').Page} page
+ */
 export const graphStamp = (page) =>
     [
         page.model.marksRev,
@@ -61,27 +71,30 @@ export class Graph extends Component {
     /** @type {GraphHeader | null} */
     head = null;
     top = 0;
-    /** Where the box has to be scrolled to with the next picture. @type {number | undefined} */
+    /** The scroll position to restore after the next paint. @type {number | undefined} */
     restored = undefined;
     height = 600;
     isAtEnd = true;
     rev = -1;
     here = '';
-    /** What is searched for, as of which change. */
+    /** The query and the revision that `hits` belongs to. */
     searched = '';
     /** @type {import('./node-search.js').Hit[]} */
     hits = [];
-    /** When nodes that have just come did so, by their runs. @type {Map<string, number>} */
+    /** When new nodes appeared, by run. @type {Map<string, number>} */
     addedAt = new Map();
     slidAt = -SLIDE;
     announced = '';
-    /** What the next picture has to bring into sight: a row, or the end. @type {number | 'end' | null} */
+    /** What the next paint scrolls to: a row, or the end. @type {number | 'end' | null} */
     scrollTarget = null;
     /** @type {string | null} */
     shownHere = null;
-    /** The node on which Enter was pressed last: pressed again, it leads on. @type {string | null} */
+    /**
+     * The node on which Enter was pressed last. A second Enter continues from it.
+     * @type {string | null}
+     */
     entered = null;
-    /** Whether the next picture's card takes the focus. */
+    /** Whether the card takes the focus after the next paint. */
     wantsCard = false;
 
     get actionContext() {
@@ -114,9 +127,9 @@ export class Graph extends Component {
         return next.stamp !== this.props.stamp || state !== this.state;
     }
 
-    // What is drawn
+    // Painting
 
-    /** Follows the model if it has changed. */
+    /** Updates the scene if the model has changed. */
     #arrange() {
         const { page } = this.props;
         const { model, here } = page;
@@ -137,7 +150,7 @@ export class Graph extends Component {
         for (const { node } of this.scene.rows.slice(change.from)) {
             if (!node.run) continue;
             this.addedAt.set(node.run.exec_id, performance.now());
-            // A quick one began and ended between two pictures.
+            // A quick run began and ended between two paints.
             this.#announce(node);
             if (this.isAtEnd && page.ownRuns.has(node.run.exec_id)) this.scrollTarget = 'end';
         }
@@ -145,21 +158,30 @@ export class Graph extends Component {
         for (const node of change.ended) this.#announce(node);
     }
 
-    /** A branch is told of; what goes straight on is not. @param {Row['node']} node */
+    /**
+     * Announces a new branch; a cell that only continues is not announced.
+     * @param {Row['node']} node
+     */
     #announce(node) {
         const parent = this.scene.nodes.list[node.from];
         if (node.state && parent && parent.children.length > 1)
             this.announced = GRAPH_WORDS.grew(node.state.exec_count, parent.state?.exec_count ?? 0);
     }
 
-    /** The row at the upper edge, and how far it is scrolled. @returns {{id: string, by: number} | null} */
+    /**
+     * The row at the upper edge, and how far it is scrolled.
+     * @returns {{id: string, by: number} | null}
+     */
     #anchor() {
         const at = Math.floor(this.#scroll() / ROW);
         const row = this.scene.rows[at];
         return row ? { id: row.node.id, by: this.#scroll() - at * ROW } : null;
     }
 
-    /** What was in sight stays where it was, wherever its row is now. @param {{id: string, by: number} | null} anchor */
+    /**
+     * Keeps the anchor row where it was on screen.
+     * @param {{id: string, by: number} | null} anchor
+     */
     #restore(anchor) {
         const row = anchor ? this.scene.rowAt(anchor.id) : -1;
         if (!anchor || row < 0) return;
@@ -170,12 +192,12 @@ export class Graph extends Component {
         return this.box?.scrollTop ?? 0;
     }
 
-    /** The rows in sight. @returns {[number, number]} */
+    /** The visible rows. @returns {[number, number]} */
     #seen() {
         return [Math.floor(this.#scroll() / ROW), Math.ceil((this.#scroll() + this.height) / ROW)];
     }
 
-    /** After each picture: scrolls to where it has to be. */
+    /** After each paint: scrolls where needed. */
     #settle() {
         const { box } = this;
         if (!box) return;
@@ -218,14 +240,14 @@ export class Graph extends Component {
         this.forceUpdate();
     }
 
-    // What is pointed at
+    // Pointer and cursor
 
-    /** The row with the keyboard's cursor, else the one we stand on. */
+    /** The row of the keyboard cursor, else of the current state. */
     cursorRow() {
         return this.scene.rowAt(this.state.cursor ?? this.props.page.attempt ?? this.props.page.here);
     }
 
-    /** Leads the cursor to a row. @param {number} row */
+    /** Moves the cursor to a row. @param {number} row */
     walk(row) {
         this.entered = null;
         this.setState({ cursor: this.scene.rows[row].node.id });
@@ -296,7 +318,7 @@ export class Graph extends Component {
         if (event.pointerType !== 'touch') this.showMenu(row, { x: event.clientX, y: event.clientY });
     }
 
-    /** Opens a fold; its first row stands where the fold stood. @param {Row} row */
+    /** Unfolds a fold. Its first row stays in place. @param {Row} row */
     unfold(row) {
         const { id } = row.node;
         const anchor = this.#anchor();
@@ -317,7 +339,7 @@ export class Graph extends Component {
         this.forceUpdate();
     }
 
-    // What is searched for
+    // Search
 
     /** @param {string} query */
     #onQuery(query) {
@@ -328,7 +350,7 @@ export class Graph extends Component {
         this.scrollTarget = first ? this.scene.rowOf[first.at] : null;
     }
 
-    /** Finds again if anything has changed. @param {string} query */
+    /** Searches again if the query or the model has changed. @param {string} query */
     #find(query) {
         const { graphRev, marksRev } = this.props.page.model;
         const stamp = `${graphRev} ${marksRev} ${query}`;
@@ -371,7 +393,7 @@ export class Graph extends Component {
                 onClick=${(/** @type {MouseEvent} */ event) => this.#onClick(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#onDoubleClick(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#onContextMenu(event)}>
                 ${renderRows({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
             </div>
-            <span class="unseen" role="status">${this.announced}</span>
+            <span class="visually-hidden" role="status">${this.announced}</span>
             ${card && this.#card(card)}
             ${menu && this.#menu(menu)}
             <${GraphEdge} />`;
@@ -410,7 +432,10 @@ export class Graph extends Component {
         if (row && !row.fold) continueFrom(this.actionContext, row.node);
     }
 
-    /** The cursor stays while the focus is in what belongs to the graph. @param {FocusEvent} event */
+    /**
+     * The cursor stays while the focus is in the graph, its card or its menu.
+     * @param {FocusEvent} event
+     */
     #blurred(event) {
         const to = /** @type {Element | null} */ (event.relatedTarget);
         if (to?.closest?.('.left, dialog')) return;

@@ -1,5 +1,5 @@
 // @ts-check
-// When the card of a row is shown: the pointer or the keyboard rests on the row, or a finger is held on it.
+// When a row's card opens: on hover, on keyboard rest, or on a long press.
 
 /** In milliseconds. */
 const REST = 400;
@@ -15,9 +15,9 @@ export class HoverTracker {
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
         this.row = -1;
-        /** The row that was clicked: it is looked at already. */
+        /** The clicked row: it needs no card. */
         this.hushed = -1;
-        /** A finger was held long enough: what follows is no click. */
+        /** A long press happened: the click that follows is ignored. */
         this.isHeld = false;
         this.at = '';
     }
@@ -32,7 +32,11 @@ export class HoverTracker {
         clearTimeout(this.timer);
     }
 
-    /** The pointer moved. Where only the page moved below it, nobody pointed at anything. @param {PointerEvent} event @param {number} row -1 for none */
+    /**
+     * The pointer moved. If only the content moved below it, nothing is hovered.
+     * @param {PointerEvent} event
+     * @param {number} row -1 for none
+     */
     moved(event, row) {
         const at = placeOf(event);
         if (event.pointerType === 'touch') return this.#slipped(at);
@@ -51,27 +55,34 @@ export class HoverTracker {
         if (at !== this.at) this.stop();
     }
 
-    /** The pointer left the rows or the card. A finger does so whenever it goes up: that ends nothing. @param {PointerEvent} event */
+    /**
+     * The pointer left the rows or the card. Touch always leaves on release, which must not close
+     * the card.
+     * @param {PointerEvent} event
+     */
     left(event) {
         if (event.pointerType === 'touch') return;
         this.row = -1;
         this.#later(() => this.card.hide(), LEAVE);
     }
 
-    /** It is in the card. From there it may come back to the very place where it left its row. @param {PointerEvent} event */
+    /**
+     * The pointer entered the card. It may return to the exact position where it left its row.
+     * @param {PointerEvent} event
+     */
     stays(event) {
         this.at = placeOf(event);
         this.stop();
     }
 
-    /** The row was clicked. @param {number} row */
+    /** @param {number} row */
     clicked(row) {
         this.stop();
         this.hushed = row;
         this.card.hide();
     }
 
-    /** A finger came down. @param {PointerEvent} event @param {number} row */
+    /** A touch began. @param {PointerEvent} event @param {number} row */
     pressed(event, row) {
         this.isHeld = false;
         if (event.pointerType !== 'touch') return;
@@ -82,12 +93,12 @@ export class HoverTracker {
         }, HOLD);
     }
 
-    /** A finger went up. @param {PointerEvent} event */
+    /** A touch ended. @param {PointerEvent} event */
     released(event) {
         if (event.pointerType === 'touch' && !this.isHeld) this.stop();
     }
 
-    /** The keyboard stands on a row. @param {number} row */
+    /** The keyboard cursor moved to a row. @param {number} row */
     walked(row) {
         this.#later(() => this.card.show(row), this.card.isShown() ? NEXT : CURSOR);
     }

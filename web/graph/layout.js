@@ -1,17 +1,17 @@
 // @ts-check
-// Where each row of the graph is drawn: one row per state or attempt, in the order in which they came, and a lane
-// (column) for each line of states. The trunk, the line that was chosen to be straight, has the first lane for itself;
-// whatever branches off it lies to the right.
+// Where each row of the graph is drawn: one row per state or attempt, in creation order, and one
+// lane (column) per line of states. The trunk, which is drawn straight, has the first lane for
+// itself; its branches lie to the right.
 //
-// Pure, and append-only by construction: a place depends only on the trunk and on what came before, so nothing moves when
-// the notebook grows. Each step costs the logarithm of the number of lanes.
+// Pure and append-only: a position depends only on the trunk and on earlier rows, so nothing moves
+// when the notebook grows. Each step costs the logarithm of the number of lanes.
 
 /**
  * @typedef {object} Item What the layout needs to know.
  * @property {string} id
  * @property {number} from row of the parent; -1 for the root
- * @property {boolean} bud a failed attempt: nothing will ever grow from it, so it needs no lane where it can sit
- *   beside its parent's
+ * @property {boolean} bud a failed attempt: nothing will ever grow from it, so it needs no lane
+ *   where it can sit beside its parent's
  * @property {boolean} [isTrunk]
  */
 
@@ -24,9 +24,12 @@
  * @property {number} from row of the parent; -1 for the root
  */
 
-/** As long as there are fewer lanes than this, a new branch gets one of its own; then lanes whose line ended are used again. */
+/**
+ * With fewer lanes than this, each branch gets a new lane; then lanes whose line has ended are
+ * reused.
+ */
 const ROOMY_LANES = 4;
-/** How many lanes on the left are looked at before there is a new one. */
+/** The number of lanes on the left that are tried before a new one is added. */
 const NEAR = 8;
 
 export class Layout {
@@ -56,7 +59,7 @@ export class Layout {
             return { id, row, lane, beside: false, from: -1 };
         }
         const isTip = !parent.beside && lanes.tip(parent.lane) === parent.row;
-        // Below the trunk's last row anything may go straight on in its lane, but not before that.
+        // Below the trunk's last row its lane may continue with any node, but not before.
         const straight = isTip && (parent.lane > 0 || isTrunk || bud || this.trunk <= 0);
         const lane = straight ? parent.lane : lanes.freeSince(parent.row, parent.lane + 1, bud);
         const beside = straight && bud;
@@ -66,8 +69,8 @@ export class Layout {
     }
 
     /**
-     * A run that stood straight below its parent has failed. If nothing came after it in its lane it steps aside, so that the next
-     * attempt stands where it stood. Answers whether its place is another now.
+     * The run directly below its parent failed. If nothing follows in its lane, it moves aside, so
+     * that the next attempt takes its position. Returns whether it moved.
      * @param {number} row
      */
     fail(row) {
@@ -87,21 +90,31 @@ export class Layout {
     }
 }
 
-/** The places of all rows at once. @param {Item[]} items @returns {{places: Place[], lanes: number}} */
+/**
+ * The positions of all rows at once.
+ * @param {Item[]} items
+ * @returns {{places: Place[], lanes: number}}
+ */
 export function layout(items) {
     const whole = new Layout(items.reduce((sum, { isTrunk }) => sum + (isTrunk ? 1 : 0), 0));
     for (const item of items) whole.add(item);
     return { places: whole.places, lanes: whole.lanes.count };
 }
 
-/** Which rows each lane is in use for: the row of its last node (its tip), and the last row that anything is drawn in. */
+/**
+ * Which rows use each lane: the row of its last node (its tip), and the last row in which anything
+ * is drawn.
+ */
 class Lanes {
     constructor() {
         this.count = 0;
         /** @type {number[]} */
         this.tips = [];
         this.size = 8;
-        /** A tree of minima over the lanes' last rows, so that a free lane near another is found without a scan. */
+        /**
+         * A segment tree of minima over the lanes' last rows, which finds a free lane near another
+         * without a scan.
+         */
         this.least = new Float64Array(2 * this.size).fill(Infinity);
     }
 
@@ -110,13 +123,13 @@ class Lanes {
         return this.tips[lane];
     }
 
-    /** A node stands in the lane now. @param {number} lane @param {number} row */
+    /** A node uses the lane. @param {number} lane @param {number} row */
     take(lane, row) {
         this.tips[lane] = row;
         this.extend(lane, row);
     }
 
-    /** Something is drawn in the lane as far as this row. @param {number} lane @param {number} row */
+    /** Something is drawn in the lane down to this row. @param {number} lane @param {number} row */
     extend(lane, row) {
         let at = lane + this.size;
         this.least[at] = row;
@@ -131,9 +144,11 @@ class Lanes {
     }
 
     /**
-     * The lane with nothing below a row that is nearest to the right of a parent's, so that the way there crosses as
-     * little as possible; else the nearest on the left, but never the first; else a new one.
-     * @param {number} row @param {number} right @param {boolean} [isShort] nothing will go on in it: no lane needs to be its own
+     * The free lane nearest to the right of a parent's, so that the line crosses as few others as
+     * possible; else the nearest on the left except the first; else a new lane.
+     * @param {number} row
+     * @param {number} right
+     * @param {boolean} [isShort] nothing will go on in it: no lane needs to be its own
      */
     freeSince(row, right, isShort = false) {
         if (isShort || this.count >= ROOMY_LANES) {
@@ -149,12 +164,16 @@ class Lanes {
         return this.count++;
     }
 
-    /** The first lane from one on that has nothing below a row, or -1. @param {number} row @param {number} lane */
+    /**
+     * The first lane from `first` on that is free below a row, or -1.
+     * @param {number} row
+     * @param {number} lane
+     */
     #nextFree(row, lane) {
         if (lane >= this.size) return -1;
         let at = lane + this.size;
         while (this.least[at] > row) {
-            // To the next subtree on the right: up as long as this is a right half, then over.
+            // The next subtree on the right: up while this is a right half, then across.
             while (at & 1) at >>= 1;
             if (at === 0) return -1;
             at += 1;

@@ -1,6 +1,6 @@
 // @ts-check
-// What can be done with a node of the graph. To look at a state and to go on from it are two things: nothing is lost by
-// looking.
+// The actions on a graph node. Going to a state only shows it; continuing also moves to the empty
+// cell.
 
 import { residencyActions } from '../checkpoints/residency-view.js';
 import { WORDS } from '../shell/words.js';
@@ -8,15 +8,22 @@ import { GRAPH_WORDS } from './graph-words.js';
 import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
-/** @typedef {{page: import('../notebook/page.js').Page, controller: import('../cell/cell-controller.js').CellController}} Hands */
+/**
+ * @typedef {{page: import('../notebook/page.js').Page, controller:
+ *   import('../cell/cell-controller.js').CellController}} Hands
+ */
 
 /** @param {Node} node */
 const canGrow = ({ state }) => state !== null && state.living !== 'deleted';
 
-/** Stands on a state, or looks at an attempt. @param {Hands} hands @param {Node} node */
+/** Goes to a state, or shows an attempt. @param {Hands} hands @param {Node} node */
 export const goTo = ({ page }, node) => page.goTo(node.id);
 
-/** Stands on a state and leads to the place to type. @param {Hands} hands @param {Node} node */
+/**
+ * Goes to a state and focuses the empty cell at its end.
+ * @param {Hands} hands
+ * @param {Node} node
+ */
 export function continueFrom({ page, controller }, node) {
     page.goTo(node.id);
     if (!page.mayRun || !canGrow(node)) return;
@@ -24,12 +31,16 @@ export function continueFrom({ page, controller }, node) {
     controller.focusFresh();
 }
 
-/** Leads to the place to type of where one stands, as a cell: the next Enter goes into it. @param {Hands} hands @param {Node} node */
+/**
+ * Focuses the empty cell of the current state, as a cell: the next Enter opens it.
+ * @param {Hands} hands
+ * @param {Node} node
+ */
 export function select({ page, controller }, node) {
     if (page.mayRun && canGrow(node)) controller.focusFresh(true);
 }
 
-/** Compares a state with the one we stand on. @param {Hands} hands @param {Node} node */
+/** Compares a state with the current one. @param {Hands} hands @param {Node} node */
 export function compareWithHere({ page }, node) {
     if (node.state && node.id !== page.here) page.compare(page.here, node.id);
 }
@@ -45,14 +56,19 @@ export function label({ page, controller }, { state }) {
     if (state && page.mayRun) controller.label(state);
 }
 
-/** Deletes a state, or forgets an attempt. @param {Hands} hands @param {Node} node */
+/** Deletes a state or an attempt. @param {Hands} hands @param {Node} node */
 export function remove({ page, controller }, node) {
     if (!page.mayRun) return;
     if (node.bud && node.run) controller.clipboard.forgetAttempt(node.run, () => controller.undoRemoval());
     else if (node.state && mayDelete({ page, controller }, node)) page.deleteState({ state: node.id });
 }
 
-/** The same as a list. @param {Hands} hands @param {Node} node @returns {import('../ui/menu.js').Action[]} */
+/**
+ * All actions, for the menu.
+ * @param {Hands} hands
+ * @param {Node} node
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 export function actionsOf(hands, node) {
     const { page } = hands;
     const { state } = node;
@@ -64,7 +80,12 @@ export function actionsOf(hands, node) {
     ];
 }
 
-/** What the card offers: as much as can be taken in at once. @param {Hands} hands @param {Node} node @returns {import('../ui/menu.js').Action[]} */
+/**
+ * The main actions, for the card.
+ * @param {Hands} hands
+ * @param {Node} node
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 export function shortActionsOf(hands, node) {
     const { page } = hands;
     const { state } = node;

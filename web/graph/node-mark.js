@@ -1,6 +1,6 @@
 // @ts-check
-// A node's mark: its status, where its state lives and how that is saved can be read from its shape: filled in memory, hollow
-// on disk, dashed when its cells have to run again; an arc while it is written or replayed.
+// A node's mark. Its shape shows status and residency: filled in memory, hollow on disk, dashed
+// when it needs replay; an arc while it is written or replayed.
 
 import { residencyMark } from '../checkpoints/residency.js';
 import { html } from '../vendor/preact.js';
@@ -16,7 +16,10 @@ export function statusOf({ state, run }) {
     return state ? 'ok' : (run?.status ?? 'ok');
 }
 
-/** @param {{row: Row, progress: import('../checkpoints/residency.js').Progress | undefined, isHere: boolean, isOnLine: boolean, isNew: boolean}} props */
+/**
+ * @param {{row: Row, progress: import('../checkpoints/residency.js').Progress | undefined, isHere:
+ *   boolean, isOnLine: boolean, isNew: boolean}} props
+ */
 export function Mark({ row, progress, isHere, isOnLine, isNew }) {
     const { x, y } = spot(row.place);
     const style = { transform: `translate(${x}px, ${y}px)` };

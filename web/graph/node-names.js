@@ -1,22 +1,25 @@
 // @ts-check
-// What each node of the graph is called while it has no label: its first line, or, where siblings begin alike, what tells
-// them apart. Pure.
+// The names of unlabelled graph nodes: the first line, or the difference to siblings that begin
+// alike. Pure.
 
 import { firstLine } from '../text/format.js';
 
-/** From so many equal characters on, a line is shown from where it differs. */
+/** With this many equal leading characters, a name begins where the line differs. */
 const ALIKE = 12;
 const LONGEST = 120;
-/** So many siblings are compared with each other; later ones with the first, so that the ten thousandth costs no more. */
+/**
+ * This many siblings are compared with each other; later ones only with the first, so that the
+ * ten-thousandth costs no more.
+ */
 const COMPARED = 24;
 
 /**
- * `lead`: what stands before the name in the same statement; it is shown where there is room for it.
+ * `lead`: the text before the name in the same statement, shown where there is room.
  * @typedef {{parent: string | null, run: {code: string} | null, name: string, lead?: string}} Named
  */
 /** @typedef {{name: string, lead: string}} Told */
 
-/** Names nodes one after the other. A new sibling may change what the ones before it are called. */
+/** Names nodes one by one. A new sibling may change the names of earlier ones. */
 export class Names {
     constructor() {
         /** Siblings that begin alike. @type {Map<string, Named[]>} */
@@ -55,7 +58,10 @@ export function namesOf(nodes) {
     return named.map(({ name }) => name);
 }
 
-/** @param {string[]} codes @returns {Told[]} of each, what the others do not have; '' where there is nothing */
+/**
+ * @param {string[]} codes
+ * @returns {Told[]} of each, what the others do not have; '' where there is nothing
+ */
 function differences(codes) {
     /** @type {Told[]} */
     const told = codes.map(() => NOTHING);
@@ -75,7 +81,13 @@ function differences(codes) {
 
 const NOTHING = Object.freeze({ name: '', lead: '' });
 
-/** Tells some of them apart, by the first line in which they differ; those that have it in common, by a later one. @param {string[][]} all the lines of each @param {number[]} some @param {number} from @param {Told[]} told */
+/**
+ * Names siblings by the first line in which they differ; those that share it, by a later line.
+ * @param {string[][]} all the lines of each
+ * @param {number[]} some
+ * @param {number} from
+ * @param {Told[]} told
+ */
 function tell(all, some, from, told) {
     const most = Math.max(...some.map((i) => all[i].length));
     for (let at = from; at < most; at += 1) {
@@ -92,7 +104,11 @@ function tell(all, some, from, told) {
     }
 }
 
-/** @param {string} line @param {number} same so many characters of it the others have, too @returns {Told} */
+/**
+ * @param {string} line
+ * @param {number} same so many characters of it the others have, too
+ * @returns {Told}
+ */
 function toldBy(line, same) {
     if (same <= ALIKE || !line) return { name: line.slice(0, LONGEST), lead: '' };
     const begun = line.slice(0, same);
@@ -105,7 +121,11 @@ function toldBy(line, same) {
     };
 }
 
-/** How many characters lines have in common, up to where a statement or an argument begins, or else a word. @param {string[]} lines */
+/**
+ * The number of leading characters that lines share, up to the begin of a statement, an argument or
+ * a word.
+ * @param {string[]} lines
+ */
 function beginning(lines) {
     let same = 0;
     while (same < lines[0].length && lines.every((line) => line[same] === lines[0][same])) same += 1;

@@ -1,15 +1,21 @@
 // @ts-check
-// What is searched for in the graph. Words stand for code, labels and variables; `var:`, `label:`, `failed` and `running`
-// ask for just that. Pure.
+// The search of the graph. Words match code, labels and variables; `var:`, `label:`, `failed` and
+// `running` match only that. Pure.
 
 import { hasEnded } from '../shell/protocol.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /** @typedef {'var' | 'label' | 'failed' | 'running' | 'any'} Kind */
 /** @typedef {{kind: Kind, text: string}} Term */
-/** @typedef {{at: number, changes: string | null}} Hit A node's place; the variable of that name, if it made or changed it. */
+/**
+ * @typedef {{at: number, changes: string | null}} Hit A node's place; the variable of that name, if
+ *   it made or changed it.
+ */
 
-/** Code in small letters, kept: the next letter of the query asks again. @type {WeakMap<object, string>} */
+/**
+ * Cached lower-case code: each letter of the query searches again.
+ * @type {WeakMap<object, string>}
+ */
 const lowered = new WeakMap();
 
 /** @param {string} query @returns {Term[]} all of which must be true */
@@ -28,9 +34,11 @@ export function termsOf(query) {
 }
 
 /**
- * The nodes that a query finds: first those whose cell made or changed a variable of that name, then all others, newest
- * first. So the first answers "where did it last change?".
- * @param {Node[]} nodes @param {string} query @returns {Hit[]}
+ * The nodes that match a query: first those whose cell added or changed a variable of that name,
+ * then the others, newest first. So the first hit answers "where did it last change?".
+ * @param {Node[]} nodes
+ * @param {string} query
+ * @returns {Hit[]}
  */
 export function search(nodes, query) {
     const terms = termsOf(query);
@@ -72,7 +80,11 @@ function changed(node, terms) {
     );
 }
 
-/** The variables that a cell made or changed, as far as that is known. @param {Node} node @returns {string[]} */
+/**
+ * The variables that a cell added or changed, as far as known.
+ * @param {Node} node
+ * @returns {string[]}
+ */
 const namesIn = ({ state }) => (state?.changes ? [...state.changes.added, ...state.changes.changed] : []);
 
 /** @param {Node} node */

@@ -1,8 +1,8 @@
 // @ts-check
-// The nodes of a notebook's graph in row order: the root, then what each run left or will leave. A run keeps its node
+// The nodes of a notebook's graph in row order: the root, then one per run. A run keeps its node
 // when it becomes a state.
 //
-// Pure, and kept up to date rather than made anew: what is added to ten thousand nodes costs what is added.
+// Pure and incremental: adding to ten thousand nodes costs only what is added.
 
 import { Names } from './node-names.js';
 import { hasEnded } from '../shell/protocol.js';
@@ -21,7 +21,8 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {number} level how many times its line branched off, from 1
  * @property {boolean} bud a failed attempt: nothing will ever grow from it
  * @property {string} name
- * @property {string} [lead] what stands before it in the same statement, where that says less than the name
+ * @property {string} [lead] what stands before it in the same statement, where that says less than
+ *   the name
  * @property {State | null} state
  * @property {Run | null} run
  */
@@ -33,9 +34,9 @@ export class Nodes {
         this.shrunkRev = -1;
         /** @type {Node[]} */
         this.list = [];
-        /** A node's place by the id of its state and of its run. @type {Map<string, number>} */
+        /** A node's index by the id of its state and of its run. @type {Map<string, number>} */
         this.index = new Map();
-        /** Nodes whose run goes on. @type {Set<Node>} */
+        /** Nodes with an open run. @type {Set<Node>} */
         this.open = new Set();
         this.names = new Names();
         this.takenRuns = 0;
@@ -57,9 +58,10 @@ export class Nodes {
     }
 
     /**
-     * Follows the model. Answers from which place on there are new nodes, and which older ones are another thing now;
-     * from 0 when something is gone, so that every place may be another.
-     * @param {Model} model @returns {{from: number, changed: Node[]}}
+     * Follows the model. Returns the index of the first new node and the older nodes that changed;
+     * index 0 after a removal, because every index may differ then.
+     * @param {Model} model
+     * @returns {{from: number, changed: Node[]}}
      */
     update(model) {
         const from = this.list.length;
@@ -78,7 +80,7 @@ export class Nodes {
         this.shrunkRev = model.shrunkRev;
         for (const state of model.states.values())
             if (state.parent === null) this.#add({ id: state.id, parent: null, state, run: null });
-        // A map's iterator goes on with what is added later, as long as it was not led past the end.
+        // A map's iterator continues with later entries, provided it was not read past the end.
         this.runs = model.runs.values();
         this.states = model.states.values();
         this.#takeRuns(model);
@@ -86,7 +88,12 @@ export class Nodes {
         return { from: 0, changed: [] };
     }
 
-    /** Runs that have gone on. @param {Model} model @returns {Node[] | null} those that look otherwise now; null when one of them is none any more */
+    /**
+     * Updates the nodes of runs that ended.
+     * @param {Model} model
+     * @returns {Node[] | null} those that look otherwise now; null when one of them is none any
+     *   more
+     */
     #settle(model) {
         const changed = [];
         for (const node of this.open) {
@@ -115,7 +122,7 @@ export class Nodes {
             const run = /** @type {Run} */ (this.runs?.next().value);
             const state = model.states.get(run.state ?? '') ?? null;
             const isOver = hasEnded(run.status);
-            // A run that was called off before it began has nothing to show.
+            // A run cancelled before it began has nothing to show.
             if (!state && isOver && run.started_at === null) continue;
             const before = 'run' in run.on ? model.runs.get(run.on.run) : undefined;
             const parent = model.baseOf(run) ?? before?.exec_id ?? null;
@@ -127,7 +134,11 @@ export class Nodes {
         }
     }
 
-    /** States of which no run is known. Answers whether a failed attempt has become a state, which may stand elsewhere. @param {Model} model */
+    /**
+     * Adds states without a known run. Returns whether a failed attempt became a state, which may
+     * move its node.
+     * @param {Model} model
+     */
     #takeStates(model) {
         let isRevived = false;
         for (; this.takenStates < model.states.size; this.takenStates += 1) {
@@ -145,7 +156,10 @@ export class Nodes {
         return isRevived;
     }
 
-    /** @param {{id: string, parent: string | null, state: State | null, run: Run | null}} what @returns {Node} */
+    /**
+     * @param {{id: string, parent: string | null, state: State | null, run: Run | null}} what
+     * @returns {Node}
+     */
     #add({ id, parent: grewFrom, state, run }) {
         const parent = this.get(grewFrom);
         const level = parent ? parent.level + (parent.children.length ? 1 : 0) : 1;
@@ -170,7 +184,7 @@ export class Nodes {
     }
 }
 
-/** The nodes of a model, once. @param {Model} model @returns {Node[]} */
+/** The nodes of a model, computed once. @param {Model} model @returns {Node[]} */
 export function nodesOf(model) {
     const nodes = new Nodes();
     nodes.update(model);

@@ -1,5 +1,5 @@
 // @ts-check
-// The rows and the drawing of the graph, as far as they are near the screen.
+// Renders the rows and lines of the graph near the viewport.
 
 import { html } from '../vendor/preact.js';
 import { edgesOf } from './edges.js';
@@ -63,12 +63,17 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew, sl
         </div>`;
 }
 
-/** The nodes from the root to one. @param {import('./scene.js').Scene} scene @param {string} at @returns {Set<number>} */
+/**
+ * The nodes from the root to a node.
+ * @param {import('./scene.js').Scene} scene
+ * @param {string} at
+ * @returns {Set<number>}
+ */
 function lineOf({ nodes }, at) {
     const line = new Set();
     for (let node = nodes.get(at); node; node = nodes.list[node.from]) line.add(node.at);
     return line;
 }
 
-/** The same element from the run's beginning on. @param {Row} row */
+/** Stable from the start of the run on, so that its element is reused. @param {Row} row */
 const keyOf = (row) => (row.fold ? row.id : (row.node.run?.exec_id ?? row.id));

@@ -1,9 +1,9 @@
 // @ts-check
-// What the graph shows: its rows and where they are drawn, kept up to date while the notebook grows.
+// What the graph shows: its rows and their positions, updated incrementally.
 //
-// Rows go by age, so a new one is always the last. What is drawn changes its place only when somebody asks for another
-// line (it becomes the straight one), opens or closes a fold, or deletes something. Folds close by themselves only where nobody
-// looks. Pure.
+// Rows are in creation order, so a new row is always last. Positions change only when the user
+// chooses another trunk, opens or closes a fold, or deletes something. Folds close by themselves
+// only outside the viewport. Pure.
 
 import { foldsOf, nearTo } from './folding.js';
 import { Layout } from './layout.js';
@@ -11,55 +11,66 @@ import { Nodes } from './nodes.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /** @typedef {import('./layout.js').Place} Place */
-/** @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold: Node[], place: Place}} Row A fold's node is its first. */
-/** @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}} Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `followed`: we stand on what has just grown; `from`: the first new row; `ended`: runs that did */
+/**
+ * @typedef {{id: string, node: Node, fold: null, place: Place} | {id: string, node: Node, fold:
+ *   Node[], place: Place}} Row A fold's node is its first.
+ */
+/**
+ * @typedef {{isAnew: boolean, slid: boolean, followed: boolean, from: number, ended: Node[]}}
+ *   Change `isAnew`: rows may stand elsewhere; `slid`: lanes do; `followed`: we stand on what has
+ *   just grown; `from`: the first new row; `ended`: runs that did
+ */
 
-/** After so many new rows, what is out of sight may be folded. */
+/** After this many new rows, rows outside the viewport may be folded. */
 const TIDY = 12;
-/** States that were opened by hand; of more, the oldest close again. */
+/** States unfolded by hand. Beyond this number the oldest fold again. */
 const OPENED = 2000;
 
 export class Scene {
     /** @param {{isWhole?: boolean, opened?: string[]}} [kept] what this tab remembers */
     constructor({ isWhole = false, opened = [] } = {}) {
         this.nodes = new Nodes();
-        /** Every state has its row. */
+        /** Whether everything is unfolded. */
         this.isWhole = isWhole;
-        /** States that somebody opened. @type {Set<string>} */
+        /** States unfolded by hand. @type {Set<string>} */
         this.opened = new Set(opened);
         /** @type {Set<string>} */
         this.standing = new Set();
-        /** What is searched for, by place. @type {Set<number>} */
+        /** Search hits, by index. @type {Set<number>} */
         this.found = new Set();
-        /** Where the line that was chosen last ends. */
+        /** The end of the line chosen last. */
         this.tip = '';
-        /** The end of the straight line. */
+        /** The end of the trunk. */
         this.straight = '';
         this.hidden = 0;
         this.untidy = 0;
         this.here = '';
         /** @type {Row[]} */
         this.rows = [];
-        /** The row of each node, by its place in the list of nodes. @type {number[]} */
+        /** The row of each node, by the node's index. @type {number[]} */
         this.rowOf = [];
         this.layout = new Layout();
     }
 
-    /** @param {string | null} id of a state or run @returns {number} its row, or that of the fold that it is in; -1 */
+    /**
+     * @param {string | null} id of a state or run
+     * @returns {number} its row, or that of the fold that it is in; -1
+     */
     rowAt(id) {
         const node = this.nodes.get(id);
         return node ? this.rowOf[node.at] : -1;
     }
 
     /**
-     * Follows the model, and where we stand.
+     * Follows the model and the current state.
      * @param {import('../shell/model.js').Model} model
-     * @param {{here: string, standing: Iterable<string>, seen: [number, number]}} look `standing`: where others stand; `seen`: the rows in sight
+     * @param {{here: string, standing: Iterable<string>, seen: [number, number]}} look `standing`:
+     *   where others stand; `seen`: the rows in sight
      * @returns {Change}
      */
     update(model, { here, standing, seen }) {
         this.standing = new Set(standing);
-        // Before the notebook is there, there is nothing that could move.
+        // Before the first snapshot there is nothing that could move.
         const isFirst = this.rows.length < 2;
         if (isFirst) this.tip = this.straight = '';
         const { from, changed } = this.nodes.update(model);
@@ -83,7 +94,12 @@ export class Scene {
         };
     }
 
-    /** Whether where we stand has just grown: nobody went there by hand. @param {string} here @param {number} from @param {Node[]} changed */
+    /**
+     * Whether the current state is new, so that no one navigated to it.
+     * @param {string} here
+     * @param {number} from
+     * @param {Node[]} changed
+     */
     #hasGrown(here, from, changed) {
         const node = this.nodes.get(here);
         return (
@@ -94,28 +110,32 @@ export class Scene {
         );
     }
 
-    /** Where we stand or what is searched for lies in a fold: opens it. */
+    /** Unfolds the current state if it is in a fold. */
     #wantsOpen() {
         const here = this.rows[this.rowAt(this.here)]?.fold ?? [];
         for (const { id } of here) this.opened.add(id);
         return here.length > 0;
     }
 
-    /** Shows all, or folds again. @param {boolean} isWhole */
+    /** Unfolds or folds everything. @param {boolean} isWhole */
     showAll(isWhole) {
         this.isWhole = isWhole;
         if (!isWhole) this.opened.clear();
         this.#rebuild(null, false);
     }
 
-    /** Opens a fold, for as long as this tab lives. @param {Node[]} fold */
+    /** Unfolds a fold for the life of this tab. @param {Node[]} fold */
     open(fold) {
         for (const { id } of fold) this.opened.add(id);
         for (const id of this.opened) if (this.opened.size > OPENED) this.opened.delete(id);
         this.#rebuild([0, this.rows.length], false);
     }
 
-    /** Folds stay away from what is searched for, until something else is. @param {number[]} places @returns {boolean} whether rows may stand elsewhere now */
+    /**
+     * Keeps search hits unfolded until the next search.
+     * @param {number[]} places
+     * @returns {boolean} whether rows may stand elsewhere now
+     */
     search(places) {
         const before = this.found;
         this.found = new Set(places);
@@ -125,7 +145,12 @@ export class Scene {
         return true;
     }
 
-    /** Whether another line is chosen, which is to be straight. @param {import('../shell/model.js').Model} model @param {string} here @param {boolean} followed */
+    /**
+     * Chooses the trunk. Returns whether it changed.
+     * @param {import('../shell/model.js').Model} model
+     * @param {string} here
+     * @param {boolean} followed
+     */
     #choose(model, here, followed) {
         const isKnown = model.states.has(this.tip) && model.states.has(this.straight);
         if (isKnown && here === this.here) return false;
@@ -138,7 +163,11 @@ export class Scene {
         return true;
     }
 
-    /** @param {[number, number] | null} seen rows that must not be folded @param {boolean} slid @returns {Change} */
+    /**
+     * @param {[number, number] | null} seen rows that must not be folded
+     * @param {boolean} slid
+     * @returns {Change}
+     */
     #rebuild(seen, slid) {
         const kept = new Set();
         if (seen)
@@ -147,7 +176,7 @@ export class Scene {
         return { isAnew: true, slid, followed: false, from: this.rows.length, ended: [] };
     }
 
-    /** Another line becomes straight: lanes change, rows do not. @param {number} from @returns {Change} */
+    /** Another trunk: lanes change, rows do not. @param {number} from @returns {Change} */
     #slide(from) {
         this.#draw(this.rows.flatMap(({ fold }) => (fold ? [fold.map(({ at }) => at)] : [])));
         return {
@@ -179,7 +208,7 @@ export class Scene {
         this.untidy = 0;
     }
 
-    /** Makes all rows anew. @param {number[][]} folds what is folded, by place */
+    /** Rebuilds all rows. @param {number[][]} folds what is folded, by place */
     #draw(folds) {
         const { list } = this.nodes;
         /** @type {Map<number, number[]>} */
@@ -212,14 +241,17 @@ export class Scene {
         this.rows.push({ id, node, fold, place });
     }
 
-    /** What a run came to. @param {Node} node */
+    /** Updates the row of a run that ended. @param {Node} node */
     #settle(node) {
         const row = this.rows[this.rowOf[node.at]];
         row.id = row.place.id = node.id;
         if (node.bud) this.layout.fail(row.place.row);
     }
 
-    /** Folds what is out of sight, if what is in sight stays as it is. @param {[number, number]} seen */
+    /**
+     * Folds rows outside the viewport, provided that the visible rows stay as they are.
+     * @param {[number, number]} seen
+     */
     #tidy(seen) {
         this.untidy = 0;
         if (this.isWhole) return false;
@@ -235,14 +267,23 @@ export class Scene {
     }
 }
 
-/** Whether a row looks as it did, and stands in the same lane. @param {Row} before @param {Row | undefined} now */
+/**
+ * Whether a row looks the same and has the same lane.
+ * @param {Row} before
+ * @param {Row | undefined} now
+ */
 const isAlike = (before, now) =>
     now?.id === before.id &&
     now.place.lane === before.place.lane &&
     now.place.beside === before.place.beside &&
     now.fold?.length === before.fold?.length;
 
-/** Whether a state is on the way from the root to another, or is that. @param {import('../shell/model.js').Model} model @param {string} above @param {string} below */
+/**
+ * Whether a state is an ancestor of another, or the same.
+ * @param {import('../shell/model.js').Model} model
+ * @param {string} above
+ * @param {string} below
+ */
 function isAbove(model, above, below) {
     const least = model.states.get(above)?.exec_count ?? 0;
     for (let state = model.states.get(below); state; state = model.states.get(state.parent ?? '')) {

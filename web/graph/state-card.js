@@ -1,6 +1,6 @@
 // @ts-check
-// The card beside a row: all that is known of a state, and what can be done with it. It lies beside the graph, never on it, and
-// stays while the pointer or the focus is in it; where there is no room beside, it is a sheet at the bottom.
+// The card beside a row: details of a state, and its actions. It never covers the graph, and stays
+// open while the pointer or the focus is in it. On narrow screens it is a sheet at the bottom.
 
 import { partialText, residencyParts } from '../checkpoints/residency.js';
 import { ago, duration } from '../text/format.js';
@@ -16,12 +16,17 @@ import { titleOf } from './graph-row.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 /** @typedef {import('../shell/protocol.js').Changes} Changes */
-/** @typedef {{row: Row, anchor: {right: number, top: number}, people: import('./row-annotations.js').Other[], actions: import('../ui/menu.js').Action[], takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void, onOut: (event: PointerEvent) => void}} CardProps */
+/**
+ * @typedef {{row: Row, anchor: {right: number, top: number}, people:
+ *   import('./row-annotations.js').Other[], actions: import('../ui/menu.js').Action[], takesFocus:
+ *   boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void, onOut:
+ *   (event: PointerEvent) => void}} CardProps
+ */
 
-/** Lines of code, names of variables of each kind. */
+/** Lines of code, and names of variables of each kind. */
 const LINES = 12;
 const NAMES = 8;
-/** Room in px: the card's own width, and between it and everything else. */
+/** In px: the card's width, and the gap around it. */
 const WIDTH = 380;
 const GAP = 6;
 
@@ -33,7 +38,7 @@ export class StateCard extends Component {
     componentDidMount() {
         this.#stand();
         this.#focus();
-        // A picture in it makes it higher.
+        // A picture increases its height after loading.
         this.grown = new ResizeObserver(() => this.#stand());
         if (this.element) this.grown.observe(this.element);
         document.addEventListener('pointerdown', this.elsewhere, true);
@@ -44,7 +49,7 @@ export class StateCard extends Component {
         this.#focus();
     }
 
-    /** Leads the keyboard into it, to the first thing that can be done. */
+    /** Focuses its first action. */
     #focus() {
         const { element, props } = this;
         if (!props.takesFocus || !element || element.contains(document.activeElement)) return;
@@ -58,12 +63,12 @@ export class StateCard extends Component {
         document.removeEventListener('pointerdown', this.elsewhere, true);
     }
 
-    /** Who points at something else is done with it. @param {Event} event */
+    /** A press outside closes it. @param {Event} event */
     elsewhere = (event) => {
         if (!this.element?.contains(/** @type {Node} */ (event.target))) this.props.close(false);
     };
 
-    /** Beside the row, and within the window. */
+    /** Positions it beside the row, within the window. */
     #stand() {
         const { element } = this;
         const { right, top } = this.props.anchor;
@@ -134,7 +139,7 @@ function code(code) {
     return html`<pre class="node-code">${highlighted(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
 }
 
-/** What its cell did to the variables. @param {{changes: Changes}} props */
+/** The changes that its cell made to variables. @param {{changes: Changes}} props */
 function ChangesOf({ changes }) {
     const { added, changed, removed, more } = changes;
     if (added.length + changed.length + removed.length + more === 0)
@@ -142,7 +147,7 @@ function ChangesOf({ changes }) {
     const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) =>
         names.length > 0 &&
         html`
-        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="unseen">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
+        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="visually-hidden">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
     return html`<ul class="node-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 

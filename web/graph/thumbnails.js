@@ -1,16 +1,19 @@
 // @ts-check
-// Small pictures of what cells showed. Each is made once, only for what is near the screen, and few are kept.
+// Thumbnails of cell outputs. Each is made once, only near the viewport; few are cached.
 
 import { addressOf, pictureOf } from '../outputs/mime.js';
 import { Component, html } from '../vendor/preact.js';
 
-/** Sizes in px; a picture is kept twice as sharp, for dense screens. */
+/** Sizes in px. Thumbnails have twice the resolution, for dense screens. */
 const HEIGHT = 22;
 const WIDTH = 40;
 const KEPT = 300;
-/** Lines of a plot are made thicker while it is still so many times as large; so small, they would be seen no more. */
+/**
+ * Pictures at least this much larger than the thumbnail get thicker lines, which would vanish
+ * otherwise.
+ */
 const LARGER = 6;
-/** By how much to each side, in px of the small picture. */
+/** By how much lines grow to each side, in px of the thumbnail. */
 const THICKER = 0.45;
 const SIDES = [
     [0, 0],
@@ -24,7 +27,10 @@ const SIDES = [
     [-0.7, -0.7],
 ];
 
-/** Address, width and height of a small picture; null when there is none in it. @typedef {{source: string, width: number, height: number} | null} Small */
+/**
+ * Address, width and height of a thumbnail; null for a picture without content.
+ * @typedef {{source: string, width: number, height: number} | null} Small
+ */
 
 /** @type {Map<number, Promise<Small>>} */
 const made = new Map();
@@ -32,7 +38,7 @@ const made = new Map();
 /** @param {import('../outputs/mime.js').Picture} picture @returns {Promise<Small>} */
 function thumbOf(picture) {
     const known = made.get(picture.key) ?? make(picture).catch(() => null);
-    // What was asked for last is let go last.
+    // Evicts the least recently used.
     made.delete(picture.key);
     made.set(picture.key, known);
     if (made.size > KEPT) made.delete(made.keys().next().value ?? 0);
@@ -44,7 +50,7 @@ async function make(picture) {
     const image = new Image();
     image.src = addressOf(picture);
     await image.decode();
-    // A drawing need not have a size of its own.
+    // An SVG may have no size of its own.
     const [width, height] = [image.naturalWidth || 300, image.naturalHeight || 150];
     const scale = Math.min(WIDTH / width, HEIGHT / height);
     const canvas = document.createElement('canvas');
@@ -67,7 +73,13 @@ async function make(picture) {
     return { source: canvas.toDataURL(), ...size };
 }
 
-/** The picture with each line laid beside itself: the darker ones, or, on a dark ground, the lighter. @param {HTMLImageElement} image @param {number} width @param {number} height */
+/**
+ * Thickens lines by drawing the picture shifted onto itself: darkest pixels win, or lightest on a
+ * dark ground.
+ * @param {HTMLImageElement} image
+ * @param {number} width
+ * @param {number} height
+ */
 function thickened(image, width, height) {
     const canvas = document.createElement('canvas');
     Object.assign(canvas, { width, height });

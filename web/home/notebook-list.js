@@ -1,5 +1,5 @@
 // @ts-check
-// The list of notebooks, and what can be done to them as wholes.
+// The list of notebooks, and the actions on each.
 
 import { ago, bytes } from '../text/format.js';
 import { openNotebook } from '../share/share-links.js';
@@ -14,7 +14,10 @@ import { Menu } from '../ui/menu.js';
 /** @typedef {import('./notebooks-api.js').About} About */
 /** @typedef {{text: string, isBad: boolean}} Said */
 
-/** @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all: About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>} */
+/**
+ * @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string}, {all:
+ *   About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>}
+ */
 export class Home extends Component {
     state = {
         all: this.props.all,
@@ -22,7 +25,7 @@ export class Home extends Component {
         said: this.props.said,
         isOver: false,
     };
-    /** Whose row gets the focus when it is there. @type {string | null} */
+    /** The notebook whose row takes the focus once it appears. @type {string | null} */
     next = null;
     /** @type {HTMLInputElement | null} */
     chooser = null;
@@ -32,7 +35,7 @@ export class Home extends Component {
         const { isOwner } = this.props;
         const hover = (/** @type {boolean} */ isOver) =>
             this.state.isOver !== isOver && this.setState({ isOver });
-        // Who may not import drops nothing, and the page stays all the same.
+        // For guests a drop does nothing, but must not navigate away.
         watchDrops(isOwner ? hover : () => {}, (files) => isOwner && this.#import(files));
         if (isOwner) this.#refreshTrash();
     }
@@ -62,7 +65,11 @@ export class Home extends Component {
         if (trash) this.setState({ trash });
     }
 
-    /** Does something, says what came of it, and shows the list as it is then. @param {() => Promise<string>} deed @param {string} [next] */
+    /**
+     * Runs an action, shows its result, and refreshes the list.
+     * @param {() => Promise<string>} deed
+     * @param {string} [next]
+     */
     async #do(deed, next) {
         try {
             const text = await deed();

@@ -1,5 +1,5 @@
 // @ts-check
-// What the page asks for over plain HTTP about notebooks as wholes: the list, and what is done to them.
+// HTTP requests about whole notebooks: list, create, rename, import, trash.
 
 import { WORDS } from '../shell/words.js';
 
@@ -14,7 +14,7 @@ import { WORDS } from '../shell/words.js';
  * @property {boolean} is_start whether Ratoon was started with it
  */
 
-/** The largest file that is taken in, in bytes. */
+/** The largest file that can be imported, in bytes. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 const at = (/** @type {string} */ name, more = '') => `/api/notebooks/${encodeURIComponent(name)}${more}`;
@@ -24,7 +24,11 @@ const json = (/** @type {object} */ body) => ({
     body: JSON.stringify(body),
 });
 
-/** Asks; what it is refused with is thrown as a sentence. @param {string} path @param {RequestInit} [options] */
+/**
+ * Sends a request. A refusal is thrown as a sentence for the user.
+ * @param {string} path
+ * @param {RequestInit} [options]
+ */
 async function ask(path, options) {
     const answer = await fetch(path, options);
     if (answer.status === 204) return null;
@@ -33,10 +37,10 @@ async function ask(path, options) {
     return told;
 }
 
-/** Why the server did not do it, for people. */
+/** Why the server refused, as a sentence for the user. */
 export class Refusal extends Error {}
 
-/** The notebooks, the one that was used last first. @returns {Promise<About[]>} */
+/** The notebooks, most recently used first. @returns {Promise<About[]>} */
 export async function list() {
     const { about } = await ask('/api/notebooks');
     return about.sort(
@@ -45,7 +49,11 @@ export async function list() {
     );
 }
 
-/** @param {string} name @param {string} to @param {boolean} stop whether cells that run may be stopped */
+/**
+ * @param {string} name
+ * @param {string} to
+ * @param {boolean} stop whether cells that run may be stopped
+ */
 export const rename = (name, to, stop) => ask(at(name, '/rename'), json({ to, stop }));
 
 /** @param {string} name @param {string} to */
@@ -54,7 +62,12 @@ export const duplicate = (name, to) => ask(at(name, '/duplicate'), json({ to }))
 /** @param {string} name @param {boolean} stop whether cells that run may be stopped */
 export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { method: 'DELETE' });
 
-/** Makes a notebook of a file. @param {File} file @param {string} name @returns {Promise<{name: string, left_out: string[]}>} */
+/**
+ * Creates a notebook from a file.
+ * @param {File} file
+ * @param {string} name
+ * @returns {Promise<{name: string, left_out: string[]}>}
+ */
 export function importFile(file, name) {
     const type = file.name.toLowerCase().endsWith('.py') ? 'text/x-python' : 'application/json';
     return ask(`/api/notebooks/import?name=${encodeURIComponent(name)}`, {
@@ -64,12 +77,14 @@ export function importFile(file, name) {
     });
 }
 
-/** Whether a file can become a notebook, by its name. @param {string} name */
+/** Whether a file can become a notebook, judged by its name. @param {string} name */
 export const isNotebookFile = (name) => /\.(ipynb|py)$/i.test(name);
 
 /**
- * Makes a notebook of each file, under a name that is free.
- * @param {File[]} files @param {(file: File) => void} begun @returns {Promise<{made: string[], leftOut: string[]}>}
+ * Creates a notebook from each file, under a free name.
+ * @param {File[]} files
+ * @param {(file: File) => void} begun
+ * @returns {Promise<{made: string[], leftOut: string[]}>}
  */
 export async function importFiles(files, begun) {
     const taken = (await list()).map(({ name }) => name);
@@ -96,24 +111,33 @@ export async function importFiles(files, begun) {
  * @property {number} bytes
  */
 
-/** What is in the trash, the newest first. @returns {Promise<Trashed[]>} */
+/** The trash, newest first. @returns {Promise<Trashed[]>} */
 export const listTrash = async () => (await ask('/api/trash')).trash;
 
-/** Takes a notebook out of the trash. @param {string} id @returns {Promise<string>} the name that it has now */
+/**
+ * Restores a notebook from the trash.
+ * @param {string} id
+ * @returns {Promise<string>} the name that it has now
+ */
 export const restore = async (id) =>
     (await ask(`/api/trash/${encodeURIComponent(id)}/restore`, json({}))).name;
 
-/** Removes what is in the trash for good. @param {string} id */
+/** Deletes a notebook in the trash permanently. @param {string} id */
 export const purge = (id) => ask(`/api/trash/${encodeURIComponent(id)}`, { method: 'DELETE' });
 
-/** Where a notebook is opened. @param {string} name */
+/** The address of a notebook. @param {string} name */
 export const notebookAt = (name) => `/n/${encodeURIComponent(name)}`;
 
-/** Where a state's line is had as a file. @param {string} name @param {string} state @param {'ipynb' | 'py' | 'html'} format */
+/**
+ * The address of a state's lineage as a file.
+ * @param {string} name
+ * @param {string} state
+ * @param {'ipynb' | 'py' | 'html'} format
+ */
 export const documentAt = (name, state, format) =>
     at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
 
-/** A name for a notebook that is made of a file, and that none has. @param {string} file @param {string[]} taken */
+/** A free name for a notebook created from a file. @param {string} file @param {string[]} taken */
 export function freeName(file, taken) {
     const letters = file
         .replace(/\.[^.]*$/, '')

@@ -1,5 +1,5 @@
 // @ts-check
-// The whole page: header, graph, cells, variables, and what has to be said.
+// The whole page: header, graph, cells, variables, banners and notices.
 
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
@@ -12,45 +12,52 @@ import { copyText } from '../ui/copy.js';
 import { CellDrag } from '../cell/cell-drag.js';
 import { watchDrops, offerImport, DropOverlay } from '../ui/file-drop.js';
 import { FollowOutput } from './follow-output.js';
+import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
 import { LazyPart, preloadParts } from '../shell/lazy-parts.js';
 
-/** Below this width the graph stands above the cells, and is closed at first where even that is too much. In px. */
+/** Below this width the graph is above the cells, and initially closed. In px. */
 const NARROW = '(max-width: 600px)';
-/** How long what stands above a cell may take to find its place. In ms. */
+/** How long the content above a cell may still change its height. In ms. */
 const SETTLING = 5000;
-/** Between a notice and the cell above it, in px. */
+/** The gap between a notice and the cell above it, in px. */
 const GAP = 8;
 
-// What is shown of the parts that come later.
+// The views of lazily loaded parts.
 const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */ part) => part.Compare;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
     part.VariablesPane;
 
-/** @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver: boolean}>} */
+/**
+ * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean, isOver:
+ *   boolean}>}
+ */
 export class App extends Component {
     state = {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
         isOver: false,
     };
-    /** Whoever opened a link, or comes back, wants to look first. */
+    /** A user who opened a link or returned wants to look first. */
     wantsToType = location.hash === '';
     controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
     cells = [];
     /** @type {string | null} */
     shownHere = null;
-    /** The cell that we came to, as long as what stands above it may still be on its way. @type {{key: string, until: number} | null} */
+    /**
+     * The cell navigated to, while the content above it may still change its height.
+     * @type {{key: string, until: number} | null}
+     */
     arrived = null;
-    /** What had the focus before two states were compared. @type {Element | null} */
+    /** The focused element before a comparison opened. @type {Element | null} */
     beforeComparing = null;
     /** @type {HTMLElement | null} */
     main = null;
-    /** The notice that was shown last. @type {import('./page.js').Notice | null} */
+    /** The last notice shown. @type {import('./page.js').Notice | null} */
     noticed = null;
 
     componentDidMount() {
@@ -60,12 +67,15 @@ export class App extends Component {
             graph: () => this.#showGraph(!this.state.showsGraph),
             variables: () => this.#showVariables(!this.props.page.variables.isShown),
         };
-        const notebook = this.main?.querySelector('.notebook');
+        const notebook = /** @type {HTMLElement | null | undefined} */ (
+            this.main?.querySelector('.notebook')
+        );
         if (notebook)
             new ResizeObserver(() => {
                 this.controller.follow();
                 this.#settle();
             }).observe(notebook);
+        if (this.main && notebook) keepPointerSteady(this.main, notebook);
         this.main?.addEventListener('focusin', (event) =>
             this.controller.commands.onFocusIn(/** @type {Element} */ (event.target)),
         );
@@ -87,7 +97,10 @@ export class App extends Component {
         this.#begin();
     }
 
-    /** Once the notebook is there, one can type; where nothing has run yet, as after an import, it is read from its beginning. */
+    /**
+     * After loading, focuses the empty cell or, if nothing has run yet (as after an import), the
+     * first cell.
+     */
     #begin() {
         if (!this.wantsToType || !this.props.page.isLoaded) return;
         this.wantsToType = false;
@@ -111,7 +124,10 @@ export class App extends Component {
         this.props.page.variables.show(isWanted);
     }
 
-    /** Someone who went to another state wants to see its cell. Our own runs do not scroll: the focus leads there. */
+    /**
+     * Scrolls to the cell of the state navigated to. A run of our own does not scroll: the focus
+     * already does.
+     */
     #follow() {
         const at = this.props.page.attempt ?? this.props.page.here;
         const before = this.shownHere;
@@ -125,7 +141,7 @@ export class App extends Component {
         this.#settle();
     }
 
-    /** A notice that comes does not lie on the cell that one is in. */
+    /** Scrolls a new notice off the focused cell. */
     #uncover() {
         const { notice } = this.props.page;
         if (notice === this.noticed) return;
@@ -136,12 +152,12 @@ export class App extends Component {
             : null;
         if (!box || !cell || !this.main) return;
         const { top } = this.main.getBoundingClientRect();
-        // Of one that is higher than the pane the beginning matters more.
+        // If the cell is taller than the pane, its beginning matters more.
         const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
         if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
     }
 
-    /** The cell that we came to stays in sight while tables and pictures above it take their places. */
+    /** Keeps the target cell in view while tables and pictures above it load. */
     #settle() {
         const { arrived, main } = this;
         if (!arrived || !main) return;
@@ -152,7 +168,7 @@ export class App extends Component {
             });
     }
 
-    /** The user looks somewhere else. */
+    /** The user scrolled elsewhere. */
     #leave() {
         this.arrived = null;
         this.controller.unfollow();
@@ -164,7 +180,7 @@ export class App extends Component {
         const { finder } = this.controller.commands;
         this.cells = page.isLoaded ? page.cells() : [];
         const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
-        // Now: what covers the notebook takes the focus from it, and may still have to be fetched.
+        // Remembered now, because the part that takes the focus may still be loading.
         this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
@@ -187,7 +203,7 @@ export class App extends Component {
                         <${After} page=${page} controller=${this.controller} />
                     </div>
                     <div id="tips"></div>
-                    <div id="said" class="unseen" role="status"></div>
+                    <div id="said" class="visually-hidden" role="status"></div>
                     <${FollowOutput} />
                 </main>
                 ${page.comparison.pair && html`<${LazyPart} key="compare" of="compare" view=${compare} onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller} back=${this.beforeComparing} rev=${rev} />`}
@@ -198,7 +214,10 @@ export class App extends Component {
             </div>`;
     }
 
-    /** One flat list, so that a cell keeps its element when it moves. @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting */
+    /**
+     * One flat list, so that a cell keeps its element when it moves.
+     * @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting
+     */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
         const rest = this.controller.commands.restCount(waiting);
@@ -222,7 +241,10 @@ export class App extends Component {
     }
 }
 
-/** What can be said about the state we stand at, below its cells: where it goes on, or why it cannot. @param {{page: import('./page.js').Page, controller: CellController}} props */
+/**
+ * What follows the cells of the current state: its continuations, or why there are none.
+ * @param {{page: import('./page.js').Page, controller: CellController}} props
+ */
 function After({ page, controller }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
@@ -236,7 +258,7 @@ function After({ page, controller }) {
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${
                 next.length > 0 &&
-                html`<p class="onward"><span>${WORDS.goesOn}</span>
+                html`<p class="continuations"><span>${WORDS.goesOn}</span>
                 ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`
             }
         </div>`;
@@ -253,7 +275,7 @@ function Banner({ page, code }) {
               ? WORDS.trouble(model.trouble)
               : null;
     const copy = () => copyText(page, code(), { said: WORDS.allCopied, title: WORDS.allReady });
-    // The region is always there: what comes into it is read out, politely.
+    // A live region must exist before its content to be announced.
     return html`
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>

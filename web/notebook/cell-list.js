@@ -1,6 +1,7 @@
 // @ts-check
-// What the page shows, top to bottom: the cells that ran on the way to the state it stands at, the attempt that is looked
-// at, the drafts, and a place to type. Pure: from the model and what the page looks at to a list of cells.
+// The cells that the page shows, top to bottom: those that ran on the way to the current state, the
+// attempt looked at, the drafts, and an empty cell. Pure: from the model and the page's position to
+// a list of cells.
 
 import { hasEnded } from '../shell/protocol.js';
 
@@ -8,13 +9,18 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('../shell/model.js').Run} Run */
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
-/** @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and its run since. */
+/**
+ * @typedef {{text: string, run: string | null}} Edit A ran cell whose code was changed here, and
+ *   its run since.
+ */
 
 /**
- * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined, shown: Run | undefined,
- *     versions: string[], isOutdated: boolean, isHere: boolean, isAsked: boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress | undefined}
- *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean, isFresh: boolean, isAsked: boolean}
- *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
+ * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
+ *   shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean, isAsked:
+ *   boolean, warnings: string[], progress: import('../checkpoints/residency.js').Progress |
+ *   undefined} | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside:
+ *   boolean, isFresh: boolean, isAsked: boolean} | {kind: 'attempt', key: string, run: Run,
+ *   isAsked: false}} Cell
  */
 
 /**
@@ -23,18 +29,22 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {string | null} attempt the run it looks at besides
  * @property {Map<string, Edit>} edits by state
  * @property {string} freshId the id that the next new draft will have
- * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops typing in the middle of a word
- * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while they are empty
- * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined} progressOf how far a replay has come
+ * @property {boolean} mayType also while nothing can be run because the line is gone: nobody stops
+ *   typing in the middle of a word
+ * @property {Set<string>} openedDrafts drafts in the midst of the line that are shown even while
+ *   they are empty
+ * @property {(state: string) => import('../checkpoints/residency.js').Progress | undefined}
+ *   progressOf how far a replay has come
  * @property {Map<string, string>} requestedRuns runs that the model does not know yet, by draft
- * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a child of a state, or at the end of the line to it
+ * @property {(state: string, before: string | null) => Draft[]} draftsOn those above the cell of a
+ *   child of a state, or at the end of the line to it
  * @property {Set<string>} pendingDeletion runs that are about to be forgotten, among others
  */
 
 /** @param {Model} model @param {Look} look @returns {Cell[]} */
 export function cellsOf(model, look) {
     const taken = new Set();
-    /** Ids from different times may meet; the first keeps its key. @param {string} wish @param {string} other */
+    /** Ids may collide; the first cell keeps its key. @param {string} wish @param {string} other */
     const key = (wish, other) => {
         const chosen = taken.has(wish) ? other : wish;
         taken.add(chosen);
@@ -72,7 +82,13 @@ export function cellsOf(model, look) {
     return cells;
 }
 
-/** @param {Model} model @param {Look} look @param {State} state @param {boolean} isOutdated @returns {Extract<Cell, {kind: 'ran'}>} */
+/**
+ * @param {Model} model
+ * @param {Look} look
+ * @param {State} state
+ * @param {boolean} isOutdated
+ * @returns {Extract<Cell, {kind: 'ran'}>}
+ */
 function ranCell(model, look, state, isOutdated) {
     const run = model.runOf(state);
     const known = look.edits.get(state.id);
@@ -81,10 +97,10 @@ function ranCell(model, look, state, isOutdated) {
     const isVersion = (/** @type {State} */ other) =>
         cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
     const versions = model.childrenOf(state.parent ?? '').filter(isVersion);
-    // Asked to run again, and the server has not told of it.
+    // Requested to run again, but not confirmed by the server.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
-    // What it warns of from its parent on was told there; where one stands, all is told.
+    // A warning inherited from the parent is shown there; the current state shows all.
     const toldAbove = isHere ? [] : (model.states.get(state.parent ?? '')?.warnings ?? []);
     const warnings = state.warnings.filter((warning) => !toldAbove.includes(warning));
     return {
@@ -103,13 +119,24 @@ function ranCell(model, look, state, isOutdated) {
     };
 }
 
-/** What the versions of a cell have in common: the draft that it was. @param {Model} model @param {State} state */
+/**
+ * What the versions of a cell share: the draft they came from.
+ * @param {Model} model
+ * @param {State} state
+ */
 export const cellId = (model, state) => model.runOf(state)?.draft ?? state.id;
 
-/** @param {Model} model @param {Look} look @param {Draft} draft @param {string} key @param {boolean} isInside @returns {Extract<Cell, {kind: 'draft'}>} */
+/**
+ * @param {Model} model
+ * @param {Look} look
+ * @param {Draft} draft
+ * @param {string} key
+ * @param {boolean} isInside
+ * @returns {Extract<Cell, {kind: 'draft'}>}
+ */
 function draftCell(model, look, draft, key, isInside) {
     const run = model.runs.get(model.runOfDraft.get(draft.id) ?? '');
-    // A draft that has moved on to another state leaves its earlier failures behind.
+    // A draft that moved to another state leaves its earlier failures behind.
     const isOurs =
         run &&
         !look.pendingDeletion.has(run.exec_id) &&
@@ -126,7 +153,12 @@ function draftCell(model, look, draft, key, isInside) {
     };
 }
 
-/** The runs against the state we stand at that no cell shows: those that go on, and the one that is looked at. @param {Model} model @param {Look} look @returns {Run[]} */
+/**
+ * The runs on the current state that no cell shows: open runs, and the attempt looked at.
+ * @param {Model} model
+ * @param {Look} look
+ * @returns {Run[]}
+ */
 function attempts(model, look) {
     return [...model.runs.values()].filter((run) => {
         if ((run.state !== null && model.states.has(run.state)) || look.pendingDeletion.has(run.exec_id))
@@ -137,8 +169,10 @@ function attempts(model, look) {
 }
 
 /**
- * The run that a draft has to wait for: that of the nearest cell above it that is still running, or was asked to.
- * @param {Cell[]} cells @param {string} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * The run that a draft has to wait for: of the nearest cell above that is running or requested.
+ * @param {Cell[]} cells
+ * @param {string} key
+ * @param {Map<string, string>} asked runs that the model does not know yet, by draft
  * @returns {string | undefined} its exec_id
  */
 export function runToWaitFor(cells, key, asked) {
@@ -155,8 +189,10 @@ export function runToWaitFor(cells, key, asked) {
 }
 
 /**
- * The drafts from a cell on that a click could run, in order.
- * @param {Cell[]} cells @param {string | undefined} key @param {Map<string, string>} asked runs that the model does not know yet, by draft
+ * The drafts from a cell on that can run now, in order.
+ * @param {Cell[]} cells
+ * @param {string | undefined} key
+ * @param {Map<string, string>} asked runs that the model does not know yet, by draft
  * @returns {Extract<Cell, {kind: 'draft'}>[]}
  */
 export function runnableFrom(cells, key, asked) {
@@ -176,8 +212,12 @@ export function runnableFrom(cells, key, asked) {
 }
 
 /**
- * The state that a cell would run at, if it would run now and not after another.
- * @param {Cell[]} cells @param {Cell} cell @param {string} code @param {Map<string, string>} asked @returns {string | undefined}
+ * The state that a cell would run on if it ran now, without waiting for another run.
+ * @param {Cell[]} cells
+ * @param {Cell} cell
+ * @param {string} code
+ * @param {Map<string, string>} asked
+ * @returns {string | undefined}
  */
 export function stateUnder(cells, cell, code, asked) {
     if (cell.kind === 'ran') return cell.state.parent ?? undefined;
@@ -202,9 +242,10 @@ export function textOf(cell) {
 export const isText = (cell) => cell.kind === 'draft' && cell.draft.kind === 'markdown';
 
 /**
- * Everything that the look of a cell depends on, as values that compare with `Object.is`. The model changes runs and
- * states in place, so the values are taken out of them.
- * @param {Cell} cell @returns {readonly unknown[]}
+ * Every value that a cell's look depends on, comparable with `Object.is`. The model changes runs
+ * and states in place, so their values are copied out.
+ * @param {Cell} cell
+ * @returns {readonly unknown[]}
  */
 export function renderInputs(cell) {
     const run = runOf(cell);

@@ -1,33 +1,43 @@
 // @ts-check
-// Deleting states and failed attempts, with a moment in which it can be taken back: nothing is sent before that moment is over. No DOM; time
-// comes in as `later`.
+// Deletes states and failed attempts, with an undo: the command is sent only after the undo has
+// expired. No DOM; timers come from outside.
 
 import { PEOPLE_WORDS as WORDS } from '../presence/presence-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 
-/** How long it can be taken back, in milliseconds. */
+/** How long the undo is offered, in milliseconds. */
 export const UNDO_MS = 8000;
-/** More states than this are not deleted without a question. */
+/** Deleting more states than this asks first. */
 const MANY = 50;
 
 export class Deletion {
     /**
-     * @param {import('./page.js').Page} page @param {import('./page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} time
+     * @param {import('./page.js').Page} page
+     * @param {import('./page.js').Host} host
+     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
+     *   void}} time
      */
     constructor(page, host, time) {
         this.page = page;
         this.host = host;
         this.time = time;
-        /** The states, and the runs of attempts, that are shown as going. @type {Set<string>} */
+        /** States and attempts shown as being deleted. @type {Set<string>} */
         this.pendingIds = new Set();
-        /** What waits to be sent. @type {{command: import('../shell/protocol.js').Command, stood: string | null, timer: unknown} | null} */
+        /**
+         * The command to send when the undo expires.
+         * @type {{command: import('../shell/protocol.js').Command, stood: string | null, timer:
+         *   unknown} | null}
+         */
         this.pending = null;
         this.offer = { text: WORDS.undo, act: () => this.undo() };
     }
 
-    /** Deletes a state, or it and all that grew from it. @param {string} state @param {boolean} subtree */
+    /**
+     * Deletes a state, or the whole subtree below it.
+     * @param {string} state
+     * @param {boolean} subtree
+     */
     async deleteState(state, subtree) {
         const { model } = this.page;
         const parent = model.states.get(state)?.parent;
@@ -42,7 +52,7 @@ export class Deletion {
         this.page.notify(WORDS.deleted(count), false, { act: this.offer });
     }
 
-    /** Forgets a failed attempt. @param {string} exec_id */
+    /** Deletes a failed attempt. @param {string} exec_id */
     forgetAttempt(exec_id) {
         if (this.pendingIds.has(exec_id)) return;
         const stood = this.page.attempt === exec_id ? exec_id : null;
@@ -51,7 +61,11 @@ export class Deletion {
         this.page.notify(WORDS.forgotten, false, { act: this.offer });
     }
 
-    /** @param {import('../shell/protocol.js').Command} command @param {string[]} ids @param {string | null} stood */
+    /**
+     * @param {import('../shell/protocol.js').Command} command
+     * @param {string[]} ids
+     * @param {string | null} stood
+     */
     #schedule(command, ids, stood) {
         this.commit();
         this.pendingIds = new Set([...this.pendingIds, ...ids]);
@@ -72,7 +86,7 @@ export class Deletion {
         });
     }
 
-    /** Takes back what was not sent yet. */
+    /** Cancels the pending deletion. */
     undo() {
         const { pending } = this;
         if (!pending) return;
@@ -84,7 +98,7 @@ export class Deletion {
         this.host.changed();
     }
 
-    /** Sends what waits: its moment is over, or the page is going. */
+    /** Sends the pending deletion: its undo expired, or the page is closing. */
     async commit() {
         const { pending } = this;
         if (!pending) return;
@@ -93,27 +107,36 @@ export class Deletion {
         this.#dismissOffer();
         const ids = [...this.pendingIds];
         const reply = await this.host.send(pending.command);
-        // Others may be going by now.
+        // Another deletion may be pending by now.
         this.pendingIds = new Set([...this.pendingIds].filter((id) => !ids.includes(id)));
         const isGone = reply.kind === 'refused' && reply.code === 'not_found';
         if (!isGone) this.page.reportRefusal(reply);
         this.host.changed();
     }
 
-    /** The offer to take it back is over. */
     #dismissOffer() {
         if (this.page.notice?.act === this.offer) this.page.dismissNotice();
     }
 }
 
-/** A state and all that grew from it, in the order in which they grew. @param {Model} model @param {string} id @returns {string[]} */
+/**
+ * A state and its descendants, parents first.
+ * @param {Model} model
+ * @param {string} id
+ * @returns {string[]}
+ */
 export function subtreeOf(model, id) {
     const found = [id];
     for (const one of found) found.push(...(model.children.get(one) ?? []));
     return found;
 }
 
-/** How many states below one are still there. @param {Model} model @param {string} id @param {Set<string>} [going] */
+/**
+ * The number of descendants that still exist.
+ * @param {Model} model
+ * @param {string} id
+ * @param {Set<string>} [going]
+ */
 export const countBelow = (model, id, going = new Set()) =>
     subtreeOf(model, id)
         .slice(1)

@@ -1,13 +1,17 @@
 // @ts-check
-// A line of the notebook as a file, from the menu of its page.
+// Downloads a lineage as a file, from the page's menu.
 
 import { documentAt } from '../home/notebooks-api.js';
 import { HOME_WORDS } from '../home/home-words.js';
 
-/** How long what was just typed may take to arrive, in milliseconds. */
+/** How long to wait for unsent typing, in milliseconds. */
 const PATIENCE = 2000;
 
-/** The entries of the menu. @param {import('./page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
+/**
+ * The menu entries.
+ * @param {import('./page.js').Page} page
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 export const downloadsOf = (page) =>
     /** @type {const} */ (['ipynb', 'py', 'html']).map((format) => ({
         text: HOME_WORDS.download(format === 'html' ? 'HTML' : `.${format}`),
@@ -16,7 +20,7 @@ export const downloadsOf = (page) =>
 
 /** @param {import('./page.js').Page} page @param {'ipynb' | 'py' | 'html'} format */
 async function download(page, format) {
-    // The file holds the drafts as they read now.
+    // The file must contain the current drafts.
     page.drafts.flushAll();
     const until = Date.now() + PATIENCE;
     while (page.drafts.local.size && Date.now() < until) await new Promise((done) => setTimeout(done, 20));

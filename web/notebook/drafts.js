@@ -1,10 +1,11 @@
 // @ts-check
-// Drafts as the user sees them: the server's, with what was typed here and is not there yet laid over them.
+// Drafts as the user sees them: the server's, with what was typed here and is not there yet laid
+// over them.
 //
-// Typing is sent a moment after it began, one message per draft at a time, with the version that it grew from; the echo of
-// our own typing never touches an editor. When another tab was first, its text is laid together with ours and the result
-// goes out: every tab comes to the server's last text, and nobody's typing is lost on the way. No DOM; time comes in as
-// `later`.
+// Typing is sent a moment after it began, one message per draft at a time, with the version that it
+// grew from; the echo of our own typing never touches an editor. When another tab was first, its
+// text is laid together with ours and the result goes out: every tab comes to the server's last
+// text, and nobody's typing is lost on the way. No DOM; time comes in as `later`.
 
 import { difference } from '../text/format.js';
 import { edits, merge, offsetAfter } from '../text/merge.js';
@@ -19,7 +20,8 @@ const WAIT_MS = 300;
  * @property {Draft} draft as it stands here
  * @property {string | null} after the draft behind which it was made
  * @property {Base | null} base what the server has, and ours grew from; null when it has none
- * @property {{kind: Draft['kind'], source: string, end: number} | null} sent what is under way, until the server tells of it
+ * @property {{kind: Draft['kind'], source: string, end: number} | null} sent what is under way,
+ *   until the server tells of it
  * @property {number} end where our typing has come to
  * @property {boolean} unsent
  * @property {number} sending messages that are not answered yet
@@ -30,10 +32,12 @@ const WAIT_MS = 300;
 export class Drafts {
     /**
      * @param {import('../shell/model.js').Model} model
-     * @param {(command: import('../shell/protocol.js').Command) => Promise<import('../shell/protocol.js').Reply>} send
-     * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void, orphaned: (draft: Draft) => void,
-     *   setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} host
-     *   `orphaned`: what was typed into a draft that cannot be made again
+     * @param {(command: import('../shell/protocol.js').Command) =>
+     *   Promise<import('../shell/protocol.js').Reply>} send
+     * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void,
+     *   orphaned: (draft: Draft) => void, setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} host `orphaned`: what was typed into a draft that cannot
+     *   be made again
      */
     constructor(model, send, host) {
         this.model = model;
@@ -43,13 +47,25 @@ export class Drafts {
         this.local = new Map();
         /** Drafts that were thrown away here, until the server says so too. @type {Set<string>} */
         this.gone = new Set();
-        /** Where our typing has come to in drafts of which the server has all. @type {Map<string, number>} */
+        /**
+         * Where our typing has come to in drafts of which the server has all.
+         * @type {Map<string, number>}
+         */
         this.ends = new Map();
-        /** Kept when the last of what was typed is sent, for all who wait for that, in their order. @type {{done: () => void, kept: Promise<void>} | null} */
+        /**
+         * Kept when the last of what was typed is sent, for all who wait for that, in their order.
+         * @type {{done: () => void, kept: Promise<void>} | null}
+         */
         this.behind = null;
     }
 
-    /** The drafts at one place, in order, as this page shows them: above the cell of a child of a state, or at the end of the line to it. @param {string} state @param {string | null} [before] @returns {Draft[]} */
+    /**
+     * The drafts at one place, in order, as this page shows them: above the cell of a child of a
+     * state, or at the end of the line to it.
+     * @param {string} state
+     * @param {string | null} [before]
+     * @returns {Draft[]}
+     */
     on(state, before = null) {
         return this.#allOn(state).filter((draft) => this.model.childBelow(draft) === before);
     }
@@ -77,17 +93,29 @@ export class Drafts {
         return this.#allOn(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
     }
 
-    /** A draft as it is now; who holds one has it as it was painted. @param {Draft} draft @returns {Draft} */
+    /**
+     * A draft as it is now; who holds one has it as it was painted.
+     * @param {Draft} draft
+     * @returns {Draft}
+     */
     now(draft) {
         return this.get(draft.id) ?? draft;
     }
 
-    /** The drafts at the place of one, itself among them. @param {Draft} draft @returns {Draft[]} */
+    /**
+     * The drafts at the place of one, itself among them.
+     * @param {Draft} draft
+     * @returns {Draft[]}
+     */
     beside(draft) {
         return this.on(draft.on, this.model.childBelow(draft));
     }
 
-    /** @param {string} state @param {string | null} [before] @returns {string | null} the last draft at a place */
+    /**
+     * @param {string} state
+     * @param {string | null} [before]
+     * @returns {string | null} the last draft at a place
+     */
     lastOn(state, before = null) {
         return this.on(state, before).at(-1)?.id ?? null;
     }
@@ -98,7 +126,12 @@ export class Drafts {
         return drafts[drafts.findIndex(({ id }) => id === draft.id) - 1]?.id ?? null;
     }
 
-    /** Makes a draft and tells of it at once. @param {Draft} draft @param {string | null} after @returns {string} its id */
+    /**
+     * Makes a draft and tells of it at once.
+     * @param {Draft} draft
+     * @param {string | null} after
+     * @returns {string} its id
+     */
     add(draft, after) {
         this.put(draft, after);
         this.flush(draft.id);
@@ -107,14 +140,17 @@ export class Drafts {
 
     /**
      * Makes a draft, or changes one.
-     * @param {Draft} draft @param {string | null} [after] where a new one is to stand
-     * @param {string} [before] what the editor read before; another's text may have come that it does not show yet
+     * @param {Draft} draft
+     * @param {string | null} [after] where a new one is to stand
+     * @param {string} [before] what the editor read before; another's text may have come that it
+     *   does not show yet
      */
     put(draft, after = null, before) {
         this.gone.delete(draft.id);
         const local = this.local.get(draft.id) ?? this.#begin(draft, after);
         const now = local.draft.source;
-        // The cursor stands before what has come in at its place, as it would if the editor showed it.
+        // The cursor stands before what has come in at its place, as it would if the editor showed
+        // it.
         const source =
             before === undefined || before === now
                 ? draft.source
@@ -149,7 +185,11 @@ export class Drafts {
         local.timer ??= this.host.setTimer(() => this.flush(local.draft.id), WAIT_MS);
     }
 
-    /** Sends now what was typed, unless something is under way. @param {string} id @param {boolean} [anyway] even then */
+    /**
+     * Sends now what was typed, unless something is under way.
+     * @param {string} id
+     * @param {boolean} [anyway] even then
+     */
     flush(id, anyway = false) {
         const local = this.local.get(id);
         if (!local) return;
@@ -177,7 +217,10 @@ export class Drafts {
         );
     }
 
-    /** Waits until the last of what was typed is sent; null where there is nothing to wait for. @returns {Promise<void> | null} */
+    /**
+     * Waits until the last of what was typed is sent; null where there is nothing to wait for.
+     * @returns {Promise<void> | null}
+     */
     allSent() {
         if (!this.#isBehind()) return null;
         if (!this.behind) {
@@ -199,7 +242,11 @@ export class Drafts {
         return [...this.local.values()].some(({ unsent, sending }) => unsent && sending > 0);
     }
 
-    /** @param {Local} local @param {import('../shell/protocol.js').Reply} reply @param {Base & {end: number}} sent what it is the reply to */
+    /**
+     * @param {Local} local
+     * @param {import('../shell/protocol.js').Reply} reply
+     * @param {Base & {end: number}} sent what it is the reply to
+     */
     #answered(local, reply, sent) {
         const { id } = local.draft;
         const known = this.model.draft(id);
@@ -210,7 +257,8 @@ export class Drafts {
             // What it has grown to has not been heard of yet: not at once again.
             if (local.base === base && base?.version === sent.version - 1) return this.#send(local);
         } else if (reply.kind === 'refused' && reply.code === 'not_found') {
-            // Thrown away by somebody while we typed: it is made again, unless there is no place for it.
+            // Thrown away by somebody while we typed: it is made again, unless there is no place
+            // for it.
             const isNew = local.base === null || known !== undefined;
             if (isNew) return this.#orphan(local);
             local.base = null;
@@ -220,7 +268,8 @@ export class Drafts {
             local.unsent = true;
             return this.host.refused(reply);
         } else {
-            // Where no event told of it: nothing has changed, or it was told before the page was loaded anew.
+            // Where no event told of it: nothing has changed, or it was told before the page was
+            // loaded anew.
             if (local.base === null)
                 local.base = { version: sent.version, kind: sent.kind, source: sent.source };
             this.host.refused(reply);
@@ -242,7 +291,10 @@ export class Drafts {
         this.host.orphaned(local.draft);
     }
 
-    /** The server tells of drafts that have changed; the model does not know it yet. @param {{removed: string[], put: {draft: Draft}[]}} event */
+    /**
+     * The server tells of drafts that have changed; the model does not know it yet.
+     * @param {{removed: string[], put: {draft: Draft}[]}} event
+     */
     applyServerDrafts({ removed, put }) {
         for (const id of removed) this.gone.delete(id);
         for (const { draft: theirs } of put) {
@@ -260,7 +312,12 @@ export class Drafts {
             this.ends.set(theirs.id, offsetAfter(end, edits(before.source, theirs.source)));
     }
 
-    /** What the server has of a draft that is being changed here: our own text, or another's to be laid together with ours. @param {Local} local @param {Draft} theirs */
+    /**
+     * What the server has of a draft that is being changed here: our own text, or another's to be
+     * laid together with ours.
+     * @param {Local} local
+     * @param {Draft} theirs
+     */
     #meet(local, theirs) {
         const { base, sent, draft } = local;
         const now = baseOf(theirs);
@@ -283,7 +340,11 @@ export class Drafts {
         else this.#send(local);
     }
 
-    /** The notebook was replaced: what was typed is laid over what it has now; what hangs on nothing now hangs where we stand. @param {string} on */
+    /**
+     * The notebook was replaced: what was typed is laid over what it has now; what hangs on nothing
+     * now hangs where we stand.
+     * @param {string} on
+     */
     rescue(on) {
         this.gone.clear();
         for (const local of this.local.values()) {
@@ -302,7 +363,11 @@ export class Drafts {
         }
     }
 
-    /** What happened to a draft in between is not known. @param {Local} local @param {Draft} known */
+    /**
+     * What happened to a draft in between is not known.
+     * @param {Local} local
+     * @param {Draft} known
+     */
     #meetAgain(local, known) {
         const { base, sent } = local;
         // The server has lost what it took last: ours has it all.
@@ -319,7 +384,10 @@ export class Drafts {
         if (!isSame(local.draft, known)) this.#send(local);
     }
 
-    /** Sends all that was typed, before something that builds on it. @param {boolean} [isLast] the page may be going: even behind what is under way */
+    /**
+     * Sends all that was typed, before something that builds on it.
+     * @param {boolean} [isLast] the page may be going: even behind what is under way
+     */
     flushAll(isLast = false) {
         for (const id of [...this.local.keys()]) this.flush(id, isLast);
     }
@@ -348,9 +416,12 @@ export class Drafts {
     }
 
     /**
-     * Drafts that were made here and that the server has not seen yet move with the page. One that was asked to run is
-     * moved by the server: sent again, it might come back when it has become a state.
-     * @param {string} from @param {string} to @param {(id: string) => boolean} isAsked
+     * Drafts that were made here and that the server has not seen yet move with the page. One that
+     * was asked to run is moved by the server: sent again, it might come back when it has become a
+     * state.
+     * @param {string} from
+     * @param {string} to
+     * @param {(id: string) => boolean} isAsked
      */
     follow(from, to, isAsked) {
         for (const [id, local] of this.local) {

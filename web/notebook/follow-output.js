@@ -1,10 +1,11 @@
 // @ts-check
-// The end of the cell that runs stays in sight while it prints, until the user looks elsewhere; a button goes back to it.
+// Keeps the end of the running cell in view while it prints, until the user scrolls away. A button
+// resumes it.
 
 import { Component, html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from '../outputs/output-words.js';
 
-/** Space in px that stays free below the cell. */
+/** Space kept free below the cell, in px. */
 const FREE = 24;
 
 /** @extends {Component<{}, {isOffered: boolean}>} */
@@ -12,9 +13,9 @@ export class FollowOutput extends Component {
     state = { isOffered: false };
     /** @type {HTMLElement | null} */
     element = null;
-    /** What scrolls. @type {HTMLElement | null} */
+    /** The scrolling element. @type {HTMLElement | null} */
     main = null;
-    /** The cell that runs. @type {HTMLElement | null} */
+    /** The running cell. @type {HTMLElement | null} */
     cell = null;
     isOn = false;
     last = { top: 0, height: 0 };
@@ -32,7 +33,7 @@ export class FollowOutput extends Component {
         this.observer?.disconnect();
     }
 
-    /** How far the cell's end is below what is seen, in px. */
+    /** How far the cell ends below the viewport, in px. */
     get #below() {
         const { cell, main } = this;
         return cell && main
@@ -58,7 +59,7 @@ export class FollowOutput extends Component {
     #scroll() {
         const { cell, main } = this;
         if (!cell || !main) return;
-        // What was shown as a whole is read from its beginning.
+        // An output that appeared whole is read from its beginning.
         const shown = [...cell.querySelectorAll('.outputs > .output')].at(-1);
         const room =
             shown && !shown.querySelector('.stream')
@@ -69,7 +70,7 @@ export class FollowOutput extends Component {
         this.last = { top: main.scrollTop, height: main.scrollHeight };
     }
 
-    /** Only the user goes up in a notebook that has not become shorter. */
+    /** If the notebook did not shrink, scrolling up was the user's. */
     #scrolled() {
         const { main, last } = this;
         if (!main) return;

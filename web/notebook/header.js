@@ -1,5 +1,5 @@
 // @ts-check
-// The top of the page: where we are, how it goes, and the few things that concern the whole notebook.
+// The page's header: name, status, and actions on the whole notebook.
 
 import { displayName, setDisplayName } from '../presence/display-name.js';
 import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.js';
@@ -16,7 +16,10 @@ import { withPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Avatars } from '../presence/avatars.js';
 
-/** @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables: () => void, onPalette: () => void, onRestart: () => void}} props */
+/**
+ * @param {{page: import('./page.js').Page, showsGraph: boolean, onGraph: () => void, onVariables:
+ *   () => void, onPalette: () => void, onRestart: () => void}} props
+ */
 export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRestart }) {
     const { model, scope } = page;
     return html`
@@ -60,7 +63,12 @@ function Status({ page }) {
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }
 
-/** @param {import('./page.js').Page} page @param {() => void} onPalette @param {() => void} onRestart @returns {import('../ui/menu.js').Action[]} */
+/**
+ * @param {import('./page.js').Page} page
+ * @param {() => void} onPalette
+ * @param {() => void} onRestart
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 const moreOf = (page, onPalette, onRestart) => [
     { text: WORDS.themeOf(chosenTheme()), act: () => (nextTheme(), page.host.changed()) },
     { text: EDITOR_WORDS.palette, act: onPalette },
@@ -74,7 +82,7 @@ const moreOf = (page, onPalette, onRestart) => [
 /** @param {import('./page.js').Page} page */
 export const mayForget = (page) => page.mayRun && page.scope === 'owner';
 
-/** Removes what is in the notebook, and offers to restore it. @param {import('./page.js').Page} page */
+/** Resets the notebook and offers to restore it. @param {import('./page.js').Page} page */
 export async function forgetEverything(page) {
     const isSure = await confirmByName({
         title: WORDS.resetAsk,
@@ -89,7 +97,7 @@ export async function forgetEverything(page) {
     });
 }
 
-/** Opens what this notebook was before it was reset last. @param {import('./page.js').Page} page */
+/** Opens the copy that the last reset left in the trash. @param {import('./page.js').Page} page */
 async function restoreForgotten(page) {
     try {
         const copy = (await listTrash()).find(({ name, why }) => name === page.model.name && why === 'reset');

@@ -1,5 +1,5 @@
 // @ts-check
-// What is said when the notebook was renamed or deleted while its page was open.
+// The banner of a notebook that was renamed or deleted while its page was open.
 
 import { html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../home/home-words.js';

@@ -1,9 +1,13 @@
 // @ts-check
-// Typing that has outlived its draft, which became a state or is gone. Pure.
+// Rescues typing whose draft became a state or was deleted. Pure.
 
 import { newId } from '../text/format.js';
 
-/** What was typed into a draft while it ran is not what ran: it stays as a change of the new cell. @param {import('./page.js').Page} page @param {import('../shell/protocol.js').State} state */
+/**
+ * Typing during the run is not what ran: it becomes an edit of the new cell.
+ * @param {import('./page.js').Page} page
+ * @param {import('../shell/protocol.js').State} state
+ */
 export function keepTypingDuringRun(page, state) {
     const run = page.model.runOf(state);
     if (!run?.draft) return;
@@ -12,7 +16,11 @@ export function keepTypingDuringRun(page, state) {
     if (text !== undefined && text !== run.code) page.edits.set(state.id, { text, run: null });
 }
 
-/** What was typed into a draft that cannot be made again is a change of the cell that it became, or a new draft where we stand. @param {import('./page.js').Page} page @param {import('../shell/protocol.js').Draft} draft */
+/**
+ * Typing into a draft that cannot be restored becomes an edit of its state's cell, or a new draft.
+ * @param {import('./page.js').Page} page
+ * @param {import('../shell/protocol.js').Draft} draft
+ */
 export function keepOrphanedDraft(page, { id, kind, source }) {
     const run = page.model.runs.get(page.model.runOfDraft.get(id) ?? '');
     if (!source.trim() || source === run?.code) return;

@@ -1,7 +1,8 @@
 // @ts-check
-// What this browser looks at and what it asked for: the state it stands on, edits of cells that ran, its own runs.
+// The state of this page: its position in the graph, edits of cells that ran, its own runs.
 //
-// Turns gestures into commands and reacts to events; knows no DOM. The model says what is; the page says where we are.
+// Turns user actions into commands and reacts to events; knows no DOM. The model holds what the
+// server knows; the page holds what this tab shows.
 
 import { Comparison } from '../compare/comparison.js';
 import { Deletion } from './deletion.js';
@@ -20,8 +21,14 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').Command} Command */
 /** @typedef {import('../shell/protocol.js').Event} Event */
 /** @typedef {import('../shell/protocol.js').Reply} Reply */
-/** @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the server that we spoke to is no more; `left`: the notebook was renamed or deleted */
-/** @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}} Notice */
+/**
+ * @typedef {'connecting' | 'open' | 'waiting' | 'ended' | 'gone' | 'left'} Connection `gone`: the
+ *   server that we spoke to is no more; `left`: the notebook was renamed or deleted
+ */
+/**
+ * @typedef {{text: string, isBad: boolean, act?: {text: string, act: () => void}, stays?: boolean}}
+ *   Notice
+ */
 
 /**
  * @typedef {object} Host What the page needs from the browser.
@@ -29,8 +36,10 @@ import { WORDS } from '../shell/words.js';
  * @property {() => void} changed something has to be painted
  * @property {() => void} now paints it before the next key is pressed
  * @property {() => void} ifDue paints what is not painted yet
- * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we stand
- * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) => Promise<boolean>} ask
+ * @property {(id: string, replace: boolean) => void} setAddress shows in the address bar where we
+ *   stand
+ * @property {(question: {title: string, why: string, act: string, isBad?: boolean}) =>
+ *   Promise<boolean>} ask
  * @property {(key: string) => any} recall
  * @property {(key: string, value: any) => void} remember for this tab, across reloads
  * @property {() => string | null} [called] what the user wants to be called
@@ -40,7 +49,7 @@ export class Page {
     #here = ROOT_STATE;
     /** @type {string | null} */
     #attempt = null;
-    /** Whether an address was followed yet. */
+    /** Whether goTo has been called. */
     #hasPosition = false;
 
     /** @param {import('../shell/model.js').Model} model @param {Host} host */
@@ -53,13 +62,13 @@ export class Page {
         this.connection = 'connecting';
         this.isLoaded = false;
         this.freshId = newId();
-        /** Drafts that were begun here in the midst of the line: they are shown while they are empty, too. @type {Set<string>} */
+        /** Drafts added here between cells that ran: shown even while empty. @type {Set<string>} */
         this.openedDrafts = new Set();
         /** @type {Map<string, import('./cell-list.js').Edit>} */
         this.edits = new Map(host.recall('edits') ?? []);
-        /** Runs that this tab asked for, and where it stood then. @type {Map<string, string>} */
+        /** Runs that this tab started, with its position then. @type {Map<string, string>} */
         this.ownRuns = new Map(host.recall('mine') ?? []);
-        /** Runs that were asked for and that the server has not told of, by draft. @type {Map<string, string>} */
+        /** Runs that the server has not confirmed yet, by draft. @type {Map<string, string>} */
         this.requestedRuns = new Map();
         /** Runs that were asked to stop once. @type {Set<string>} */
         this.stoppingRuns = new Set();
@@ -84,12 +93,12 @@ export class Page {
         this.deletion = new Deletion(this, host, time);
     }
 
-    /** The state that the page shows. */
+    /** The current state. */
     get here() {
         return this.#here;
     }
 
-    /** The run without a state that the page shows below it, if any. */
+    /** The run without a state that is shown below the current state, if any. */
     get attempt() {
         return this.#attempt;
     }
@@ -98,7 +107,7 @@ export class Page {
         return this.scope !== 'view' && !['ended', 'gone', 'left'].includes(this.connection);
     }
 
-    /** The cells that the page shows. @returns {Cell[]} */
+    /** The cells shown. @returns {Cell[]} */
     cells() {
         const { here, attempt, edits, freshId } = this;
         return cellsOf(this.model, {
@@ -115,19 +124,22 @@ export class Page {
         });
     }
 
-    /** The others who look at the notebook, as they are shown. */
+    /** The other people viewing the notebook. */
     others() {
         return others(this.model.people, this.presence.id);
     }
 
-    /** States that are about to be deleted, unless that is taken back. */
+    /** States about to be deleted unless undone. */
     get pendingDeletion() {
         return this.deletion.pendingIds;
     }
 
-    // What comes from the server
+    // Events
 
-    /** @param {import('../shell/protocol.js').Snapshot} snapshot @param {string} address what the address bar asks for */
+    /**
+     * @param {import('../shell/protocol.js').Snapshot} snapshot
+     * @param {string} address what the address bar asks for
+     */
     onSnapshot(snapshot, address) {
         this.completions = new RunCompletionBuffer();
         const before = this.isLoaded ? this.here : ROOT_STATE;
@@ -186,9 +198,13 @@ export class Page {
         this.host.changed();
     }
 
-    // Where we stand
+    // Position
 
-    /** Looks at a state or, by the id of its run, at an attempt. @param {string} id @param {boolean} [replace] */
+    /**
+     * Goes to a state or, by the id of its run, to an attempt.
+     * @param {string} id
+     * @param {boolean} [replace]
+     */
     goTo(id, replace = false) {
         const isFirst = !this.#hasPosition;
         this.#hasPosition = true;
@@ -202,7 +218,7 @@ export class Page {
         return undefined;
     }
 
-    /** Shows two states beside each other, wherever we stand. @type {(a: string, b: string) => void} */
+    /** Compares two states. @type {(a: string, b: string) => void} */
     compare = (a, b) => this.comparison.open(a, b);
 
     /** @param {string} state @param {string | null} attempt @param {boolean} replace */
@@ -215,7 +231,11 @@ export class Page {
         this.host.changed();
     }
 
-    /** The comparison covers the cells. Below it, a page that stands nowhere yet stands at the second state. @param {import('../compare/comparison.js').Pair} pair @param {boolean} isFirst */
+    /**
+     * The comparison covers the cells. A page without a position goes to its second state.
+     * @param {import('../compare/comparison.js').Pair} pair
+     * @param {boolean} isFirst
+     */
     #moveBehind(pair, isFirst) {
         if (isFirst || !this.#exists(this.here)) this.#here = pair.b;
         this.variables.onPageMoved();
@@ -224,7 +244,11 @@ export class Page {
 
     #exists = (/** @type {string} */ state) => this.model.states.has(state);
 
-    /** The nearest ancestor of where we stand that stays. @param {string[]} gone @returns {string | null} */
+    /**
+     * The nearest ancestor of the current state that remains.
+     * @param {string[]} gone
+     * @returns {string | null}
+     */
     #refuge(gone) {
         const line = this.model.lineage(this.here).filter((state) => !gone.includes(state.id));
         return line.at(-1)?.id ?? null;
@@ -232,7 +256,13 @@ export class Page {
 
     // Running
 
-    /** Runs a cell as it reads now; a draft that would wait for a running cell above it, `beside` that one, against the same state. @param {Cell} cell @param {string} code @param {boolean} [beside] */
+    /**
+     * Runs a cell with its current code. A draft below a running cell waits for it, unless
+     * `beside`: then it runs on the same state.
+     * @param {Cell} cell
+     * @param {string} code
+     * @param {boolean} [beside]
+     */
     run(cell, code, beside = false) {
         if (!this.mayRun) return;
         this.checkpoints.confirmReplay(stateUnder(this.cells(), cell, code, this.requestedRuns), () => {
@@ -248,7 +278,11 @@ export class Page {
         return runToWaitFor(this.cells(), cell.key, this.requestedRuns);
     }
 
-    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {string} code @param {boolean} [beside] */
+    /**
+     * @param {Extract<Cell, {kind: 'draft'}>} cell
+     * @param {string} code
+     * @param {boolean} [beside]
+     */
     #runDraft(cell, code, beside = false) {
         const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requestedRuns.has(cell.draft.id);
         if (cell.draft.kind === 'markdown' || isOpen || !code.trim()) return;
@@ -258,17 +292,25 @@ export class Page {
         const on = before ? { run: before } : { state: cell.draft.on };
         const exec_id = newId();
         this.requestedRuns.set(cell.draft.id, exec_id);
-        // What stands below an inserted cell waits below it then, as after an edit.
+        // The cells below an inserted cell become drafts below it, as after an edit.
         const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
         this.#start({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line });
     }
 
-    /** The drafts from a cell on that a click could run, in order. @param {string} [key] @param {Cell[]} [cells] @returns {Extract<Cell, {kind: 'draft'}>[]} */
+    /**
+     * The drafts from a cell on that can run now, in order.
+     * @param {string} [key]
+     * @param {Cell[]} [cells]
+     * @returns {Extract<Cell, {kind: 'draft'}>[]}
+     */
     runnable(key, cells = this.cells()) {
         return runnableFrom(cells, key, this.requestedRuns);
     }
 
-    /** Runs the drafts from a cell on, each against what the one before it leaves. @param {string} [key] */
+    /**
+     * Runs the drafts from a cell on, each on the result of the one before.
+     * @param {string} [key]
+     */
     runFrom(key) {
         const [first] = this.runnable(key);
         if (!this.mayRun || !first) return;
@@ -280,7 +322,11 @@ export class Page {
         );
     }
 
-    /** A cell that ran, changed or not, runs again beside itself. @param {Extract<Cell, {kind: 'ran'}>} cell @param {string} code */
+    /**
+     * Runs a cell that ran again, as a new version.
+     * @param {Extract<Cell, {kind: 'ran'}>} cell
+     * @param {string} code
+     */
     #runAgain(cell, code) {
         const { state } = cell;
         if (cell.shown && !hasEnded(cell.shown.status)) return;
@@ -309,11 +355,11 @@ export class Page {
         this.ownRuns.set(command.exec_id, this.here);
         this.saveTabState();
         this.host.changed();
-        // What it builds on goes first.
+        // Drafts that the run builds on are sent first.
         const sent = this.drafts.allSent();
         if (sent) await sent;
         const reply = await this.host.send(command);
-        // Sent again after a broken line, a run that goes on is refused; it goes on all the same.
+        // A run sent again after a lost connection is refused if it is already known.
         if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
         this.ownRuns.delete(command.exec_id);
         if (command.draft) this.requestedRuns.delete(command.draft);
@@ -322,7 +368,11 @@ export class Page {
         this.reportRefusal(reply);
     }
 
-    /** Our own run went well and we still stand where it grew: go on from what it left. @param {string} id @param {string | null} state */
+    /**
+     * Our run succeeded and the user is still where it started: go to its result.
+     * @param {string} id
+     * @param {string | null} state
+     */
     #onRunEnded(id, state) {
         const stood = this.ownRuns.get(id);
         this.stoppingRuns.delete(id);
@@ -344,7 +394,7 @@ export class Page {
         this.saveTabState();
     }
 
-    /** Stops a run; asked twice, its process is killed. @param {string} exec_id */
+    /** Stops a run; the second request kills its process. @param {string} exec_id */
     async stop(exec_id) {
         this.stoppingRuns.add(exec_id);
         this.host.changed();
@@ -360,7 +410,12 @@ export class Page {
 
     // Editing
 
-    /** The user typed into a cell. @param {Cell} cell @param {string} text @param {string} [before] what its editor read before */
+    /**
+     * The user typed into a cell.
+     * @param {Cell} cell
+     * @param {string} text
+     * @param {string} [before] what its editor read before
+     */
     type(cell, text, before) {
         if (cell.kind === 'ran') {
             const run = cell.edit?.run ?? null;
@@ -370,7 +425,7 @@ export class Page {
             this.host.changed();
         } else if (cell.kind === 'draft') {
             const last = this.drafts.lastOn(cell.draft.on);
-            // From now on it is a draft like any other, and below it stands a new place to type.
+            // The empty cell becomes an ordinary draft, and a new empty cell follows it.
             if (cell.draft.id === this.freshId) this.freshId = newId();
             this.drafts.put(
                 { ...this.drafts.now(cell.draft), source: text },
@@ -388,9 +443,12 @@ export class Page {
     }
 
     /**
-     * Makes a draft below a cell, an empty one unless a text is given; answers its id. Below a cell that ran it is the first of the drafts: in the middle
-     * of the line it would start a branch before there is anything in it.
-     * @param {Cell} cell @param {'code' | 'markdown'} [kind] @param {string} [source] @returns {string}
+     * Adds a draft below a cell and returns its id. Below a cell that ran it becomes the first
+     * draft at the end: between cells it would begin a branch while still empty.
+     * @param {Cell} cell
+     * @param {'code' | 'markdown'} [kind]
+     * @param {string} [source]
+     * @returns {string}
      */
     insertBelow(cell, kind = 'code', source = '') {
         const isBeside = cell.kind !== 'draft' || cell.isInside;
@@ -428,13 +486,16 @@ export class Page {
         this.reportRefusal(await this.host.send({ do: 'label', state, label: label.trim() || null }));
     }
 
-    /** Deletes a state, or it and all that grew from it; for a moment that can be taken back. @type {(what: {state: string, subtree?: boolean}) => any} */
+    /**
+     * Deletes a state or its subtree, with undo.
+     * @type {(what: {state: string, subtree?: boolean}) => any}
+     */
     deleteState = (what) => this.deletion.deleteState(what.state, what.subtree ?? false);
 
-    /** Forgets a failed attempt; for a moment that can be taken back. @param {string} exec_id */
+    /** Deletes a failed attempt, with undo. @param {string} exec_id */
     dropAttempt = (exec_id) => this.deletion.forgetAttempt(exec_id);
 
-    /** Forgets what is in the notebook. @returns {Promise<boolean>} whether that was done */
+    /** Resets the notebook. @returns {Promise<boolean>} whether that was done */
     async reset() {
         const reply = await this.host.send({ do: 'reset' });
         this.reportRefusal(reply);
@@ -444,9 +505,13 @@ export class Page {
         return true;
     }
 
-    // Saying
+    // Notices
 
-    /** @param {string} text @param {boolean} isBad @param {{act?: Notice['act'], stays?: boolean}} [more] */
+    /**
+     * @param {string} text
+     * @param {boolean} isBad
+     * @param {{act?: Notice['act'], stays?: boolean}} [more]
+     */
     notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
         this.host.changed();
@@ -459,12 +524,12 @@ export class Page {
 
     /** @param {Reply} reply */
     reportRefusal(reply) {
-        // While the disk refuses, the banner says so, and for as long as it lasts.
+        // A banner already reports disk failures while they last.
         if (reply.kind === 'refused' && !(reply.code === 'disk' && this.model.trouble))
             this.notify(WORDS.refused(reply), true);
     }
 
-    /** Keeps for this tab what a reload must not lose. */
+    /** Stores what a reload must not lose. */
     saveTabState() {
         this.host.remember('edits', [...this.edits]);
         this.host.remember('mine', [...this.ownRuns]);

@@ -1,5 +1,6 @@
 // @ts-check
-// "Save now": everything is saved as it happens; asked to, the page sends what was typed last and the state its checkpoint.
+// "Save now": everything is saved continuously; on request, the page sends unsent typing and asks
+// for a checkpoint of the current state.
 
 import { isInMemory } from '../checkpoints/residency.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';

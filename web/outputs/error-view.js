@@ -1,5 +1,5 @@
 // @ts-check
-// An error: what went wrong first, then where. Lines of cells lead to their editors.
+// An error: first what went wrong, then where. Lines of cells link to their editors.
 
 import { shownAtFirst, taken, withoutColours } from '../text/traceback.js';
 import { Component, html } from '../vendor/preact.js';
@@ -8,7 +8,10 @@ import { nodesOfText } from './styled-text.js';
 
 /** @typedef {import('../shell/protocol.js').RunError} RunError */
 /** @typedef {import('../text/traceback.js').Place} Place */
-/** @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) | null}} FailureProps `count`: the number of the cell that failed */
+/**
+ * @typedef {{error: RunError, count: number | null, goTo: ((cell: number, line: number) => void) |
+ *   null}} FailureProps `count`: the number of the cell that failed
+ */
 
 /** @extends {Component<FailureProps, {showsAll: boolean}>} */
 export class ErrorView extends Component {
@@ -21,7 +24,7 @@ export class ErrorView extends Component {
         const shown = showsAll ? frames : shownAtFirst(frames, count);
         const first = shown.findIndex((one) => typeof one === 'number');
         return html`
-            <div class="failure">
+            <div class="error-view">
                 <div class="title">${title}</div>
                 ${shown.map((one, i) => {
                     if (i === first)
@@ -35,14 +38,21 @@ export class ErrorView extends Component {
     }
 }
 
-/** @param {{frame: import('../text/traceback.js').Frame} & Pick<FailureProps, 'count' | 'goTo'>} props */
+/**
+ * @param {{frame: import('../text/traceback.js').Frame} & Pick<FailureProps, 'count' | 'goTo'>}
+ *   props
+ */
 const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
     <div class="step">
         ${place && html`<div class="at">${where(place, count, goTo)}${rest}</div>`}
         ${text && html`<${Coloured} text=${text} />`}
     </div>`;
 
-/** @param {NonNullable<Place>} place @param {number | null} count @param {FailureProps['goTo']} goTo */
+/**
+ * @param {NonNullable<Place>} place
+ * @param {number | null} count
+ * @param {FailureProps['goTo']} goTo
+ */
 function where({ cell, line }, count, goTo) {
     const text = cell === count ? OUTPUT_WORDS.toOwnLine(line) : OUTPUT_WORDS.toLine(cell, line);
     return goTo
@@ -54,7 +64,7 @@ function where({ cell, line }, count, goTo) {
 export const errorText = ({ ename, evalue, traceback }) =>
     traceback.length ? withoutColours(traceback.join('\n')) : evalue ? `${ename}: ${evalue}` : ename;
 
-/** Text with a terminal's colours that does not grow. @extends {Component<{text: string}, {}>} */
+/** Text with ANSI colours that does not grow. @extends {Component<{text: string}, {}>} */
 class Coloured extends Component {
     /** @type {HTMLElement | null} */
     place = null;
@@ -70,6 +80,6 @@ class Coloured extends Component {
     }
 
     render() {
-        return html`<pre class="coloured" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
+        return html`<pre class="ansi-text" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
     }
 }

@@ -1,11 +1,12 @@
 // @ts-check
-// Formulas, set by KaTeX as elements of the page. It, its style and its fonts are fetched when the first one is shown.
+// Formulas, rendered by KaTeX into the page. KaTeX, its style and its fonts are loaded for the
+// first formula.
 
 import { canBeSet, withFormulas } from '../text/formulas.js';
 
 /** @typedef {import('../text/formulas.js').Formula} Formula */
 
-/** What a formula may be: nothing that leads elsewhere, no size or repetition that fills the page. */
+/** Limits of a formula: no links, no size or repetition that fills the page. */
 const OPTIONS = Object.freeze({
     throwOnError: false,
     trust: false,
@@ -15,19 +16,32 @@ const OPTIONS = Object.freeze({
     errorColor: 'var(--bad)',
 });
 
-/** How deep the elements of one formula may be nested: 50 boxes in each other. Macros and colours nest without a brace in the source. */
+/**
+ * The greatest nesting of elements in a formula: 50 nested boxes. Macros and colours nest without a
+ * brace in the source.
+ */
 const DEEPEST = 420;
-/** How many formulas of one text are set; books have fewer in a chapter. */
+/** The most formulas rendered in one text; a book chapter has fewer. */
 const MOST = 1000;
-/** Longer texts are shown as they are, in characters, but for pictures in them: their markup alone would keep the page busy for seconds. */
+/**
+ * Longer texts are shown as source, in characters without embedded pictures: parsing them would
+ * block the page for seconds.
+ */
 const LONGEST_TEXT = 200_000;
-/** How long formulas are set in one picture, in milliseconds: longer where a picture takes long, as each lays out the text around them again. */
+/**
+ * The time per frame for rendering formulas, in milliseconds; more where frames take long, because
+ * each one lays out the text again.
+ */
 const BUDGET_MS = 8;
 const LONGEST_BUDGET_MS = 250;
 
 const PICTURE = /data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+/g;
 
-/** Shows a text as it is where it is too long to be anything else; answers whether it did. @param {HTMLElement} element @param {string} text */
+/**
+ * Shows an overlong text as source. Returns whether it did.
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
 export function showsTooLong(element, text) {
     const isTooLong = text.length > LONGEST_TEXT && text.replace(PICTURE, '').length > LONGEST_TEXT;
     element.toggleAttribute('data-source', isTooLong);
@@ -54,11 +68,15 @@ function styled() {
     });
 }
 
-/** Those that wait to be set. @type {{element: HTMLElement, formula: Formula}[]} */
+/** Formulas that wait to be rendered. @type {{element: HTMLElement, formula: Formula}[]} */
 const waiting = [];
 let isAtWork = false;
 
-/** Sets what waits, as much as one picture has time for. @param {typeof import('../vendor/katex.js').katex} katex @param {number} [before] when the last picture was begun */
+/**
+ * Renders waiting formulas within the time of one frame.
+ * @param {typeof import('../vendor/katex.js').katex} katex
+ * @param {number} [before] when the last picture was begun
+ */
 function setSome(katex, before = Infinity) {
     const now = performance.now();
     const end = now + Math.max(BUDGET_MS, Math.min(LONGEST_BUDGET_MS, (now - before) / 2));
@@ -70,9 +88,13 @@ function setSome(katex, before = Infinity) {
     if (isAtWork) requestAnimationFrame(() => setSome(katex, now));
 }
 
-/** @param {typeof import('../vendor/katex.js').katex} katex @param {HTMLElement} element @param {Formula} formula */
+/**
+ * @param {typeof import('../vendor/katex.js').katex} katex
+ * @param {HTMLElement} element
+ * @param {Formula} formula
+ */
 function set(katex, element, formula) {
-    // Beside the page: what is nested too deep must not be laid out.
+    // Rendered outside the document first: overly deep nesting must not be laid out.
     const draft = document.createElement('span');
     try {
         katex.render(formula.tex, draft, { ...OPTIONS, displayMode: formula.isDisplay });
@@ -83,7 +105,7 @@ function set(katex, element, formula) {
     return element.replaceChildren(...draft.childNodes);
 }
 
-/** How deep elements are nested, found without recursion. @param {Element} root */
+/** The nesting depth of elements, without recursion. @param {Element} root */
 function depthOf(root) {
     let [depth, deepest] = [0, 0];
     for (let at = /** @type {Element | null} */ (root); at; ) {
@@ -112,8 +134,11 @@ function showSource(element, formula) {
 const sourceOf = ({ tex, isDisplay }) => (isDisplay ? `$$${tex}$$` : `$${tex}$`);
 
 /**
- * A formula as an element; it reads as its source until it is set, and for good where it cannot be set. One too many is only text.
- * @param {Formula} formula @param {number} nth of its text @returns {Node}
+ * A formula as an element that shows its source until it is rendered, and permanently if that is
+ * impossible. Beyond the limit it is plain text.
+ * @param {Formula} formula
+ * @param {number} nth of its text
+ * @returns {Node}
  */
 export function formulaNode(formula, nth) {
     if (nth >= MOST) return document.createTextNode(sourceOf(formula));
@@ -127,7 +152,7 @@ export function formulaNode(formula, nth) {
     waiting.push({ element, formula });
     if (!isAtWork) {
         isAtWork = true;
-        // Without a connection they read as their source, until another is shown.
+        // Without a connection the source stays until another formula is shown.
         load().then(
             (katex) => setSome(katex),
             () => (isAtWork = false),
@@ -136,11 +161,11 @@ export function formulaNode(formula, nth) {
     return element;
 }
 
-/** Puts a text with formulas in it, as `text/latex` brings it, into its place. @param {HTMLElement} element @param {string} text */
+/** Renders `text/latex` into an element. @param {HTMLElement} element @param {string} text */
 export function paintLatex(element, text) {
     if (showsTooLong(element, text)) return;
     const parts = withFormulas(text.trim());
-    // Without marks around it, all of it is a formula.
+    // Without delimiters all of it is one formula.
     const all = parts.every((part) => typeof part === 'string')
         ? [{ tex: text.trim(), isDisplay: true }]
         : parts;

@@ -1,32 +1,42 @@
 // @ts-check
-// HTML of outputs, in a frame that can do nothing to this page.
+// HTML output, in a frame that has no access to this page.
 //
-// The frame is a document of its own origin-less world (see frame.html). Content goes to it over a channel. Back comes its
-// height, checked, clamped and at most once per painted frame, and the address of a script it would like: it gets one out
-// of a fixed list, or a sentence.
+// The frame's document has an opaque origin (see frame.html). Content goes to it over a message
+// channel. It sends back its height, which is checked, clamped and applied at most once per frame,
+// and the addresses of scripts it needs, which are answered from a fixed list or with an error
+// text.
 
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
 import { WORDS } from '../shell/words.js';
+import { rememberHeight, reservedHeight } from './frame-height.js';
 import { scriptFor } from './library-scripts.js';
 import { unwatch, watchNear } from '../ui/near-viewport.js';
 
 const ADDRESS = '/frame/v1';
-/** Taller content scrolls inside, so that no output can push the notebook out of reach. */
+/** Taller content scrolls inside, so that no output pushes the notebook out of reach. */
 const TALLEST_PX = 4000;
-/** Frames that stay alive when they are far from what is seen. Each is a process of its own, or a good part of one. */
+/** The number of frames kept alive far from the viewport. Each may be a process of its own. */
 const MOST_ALIVE = 24;
-/** Scripts that one frame may ask for. */
+/**
+ * How long content may grow before its height counts as final, in milliseconds: a plot is an empty
+ * element until its script has run.
+ */
+const REST_MS = 1000;
+/** The most scripts that a frame may request. */
 const MOST_SCRIPTS = 40;
 
-/** Frames that begin at the same time: what they show makes room, and those behind may not be near any more. */
+/**
+ * The most frames loading at once: what they show moves the others, which may no longer be near
+ * then.
+ */
 const MOST_BEGINNING = 4;
-/** How long one may begin before the next does not wait for it any more, in milliseconds. */
+/** How long a frame may load before the next one stops waiting for it, in milliseconds. */
 const PATIENCE_MS = 2000;
 
-/** Those that are near and wait for their turn. @type {Set<Frame>} */
+/** Frames near the viewport that wait to load. @type {Set<Frame>} */
 const waiting = new Set();
-/** Those that have not told their height yet. @type {Set<Frame>} */
+/** Frames that have not reported a height yet. @type {Set<Frame>} */
 const beginning = new Set();
 
 function beginNext() {
@@ -37,13 +47,14 @@ function beginNext() {
     }
 }
 
-/** Those that are alive, the one that came near last at the end. @type {Set<Frame>} */
+/** Loaded frames, the most recently near one last. @type {Set<Frame>} */
 const alive = new Set();
 
 /**
- * A frame that begins anew is another one, also where its end has not been painted: `life` counts them, 0 is none.
- *
- * @extends {Component<{content: string}, {life: number}>}
+ * A reloaded frame is a new element, even if its removal was not painted: `life` counts them; 0
+ * means none.
+ * @extends {Component<{content: string, id: string}, {life: number}>} `id`: by which its height is
+ *   remembered
  */
 export class Frame extends Component {
     state = { life: 0 };
@@ -51,24 +62,37 @@ export class Frame extends Component {
     element = null;
     /** @type {MessagePort | null} */
     port = null;
+    /** The last reported height of the content, in px. */
     height = 0;
+    /** The width of the frame's box when it got that height, in px. */
+    width = 0;
+    /** The least height of the frame's box until its content is complete, in px. */
+    reserved = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    resting = undefined;
     lives = 0;
     scripts = 0;
     isNear = false;
     isHeightDue = false;
 
     componentDidMount() {
-        if (this.element) watchNear(this.element, (isNear) => this.#came(isNear));
+        const { element } = this;
+        if (element) {
+            this.reserved = reservedHeight(this.props.id, element.clientWidth, this.props.content);
+            element.style.height = `${this.reserved}px`;
+            watchNear(element, (isNear) => this.#came(isNear));
+        }
         this.endTheme = onTheme(() => this.port?.postMessage({ theme: shownTheme() }));
     }
 
-    /** @param {{content: string}} next @param {{life: number}} state */
+    /** @param {{content: string, id: string}} next @param {{life: number}} state */
     shouldComponentUpdate(next, state) {
         if (next.content !== this.props.content) this.port?.postMessage({ content: next.content });
         return state.life !== this.state.life;
     }
 
     componentWillUnmount() {
+        this.#rest();
         if (this.element) unwatch(this.element);
         this.endTheme?.();
         this.#end();
@@ -95,13 +119,18 @@ export class Frame extends Component {
         setTimeout(() => this.#hasBegun(), PATIENCE_MS);
     }
 
-    /** The next ones follow when it is known who is near now: that is told after the next picture. */
+    /** The next frames load once it is known which are near: after the next frame is painted. */
     #hasBegun() {
         if (beginning.delete(this)) requestAnimationFrame(() => requestAnimationFrame(beginNext));
     }
 
-    /** Far away and one of too many: its place stays as high as it was, and it begins anew when it comes near. */
+    /**
+     * Unloads a frame far from the viewport. Its box keeps the height, and it reloads when it comes
+     * near.
+     */
     #sleep() {
+        this.#rest();
+        this.reserved = this.height;
         this.#end();
         this.setState({ life: 0 });
     }
@@ -122,7 +151,7 @@ export class Frame extends Component {
         this.port = port1;
         this.scripts = 0;
         port1.onmessage = ({ data }) => this.#hear(data);
-        // The frame has no origin that could be named; the port is what only it gets.
+        // The frame has no origin to name as the target; only it receives the port.
         frame.contentWindow.postMessage('ratoon', '*', [port2]);
         port1.postMessage({ theme: shownTheme(), content: this.props.content });
     }
@@ -138,10 +167,23 @@ export class Frame extends Component {
         requestAnimationFrame(() => {
             this.isHeightDue = false;
             if (!this.element || !this.port) return;
-            this.element.style.height = `${this.height}px`;
+            this.element.style.height = `${Math.max(this.reserved, this.height)}px`;
             this.element.dataset.ready = '';
+            this.width = this.element.clientWidth;
+            this.resting ??= setTimeout(() => this.#rest(), REST_MS);
             this.#hasBegun();
         });
+    }
+
+    /** The content has its final height, which is remembered. */
+    #rest() {
+        if (this.resting === undefined) return;
+        clearTimeout(this.resting);
+        this.resting = undefined;
+        this.reserved = 0;
+        if (!this.element) return;
+        this.element.style.height = `${this.height}px`;
+        rememberHeight(this.props.id, this.width, this.height);
     }
 
     /** @param {string} url */
@@ -152,7 +194,7 @@ export class Frame extends Component {
         port?.postMessage({ script: url, ...(await scriptFor(url)) });
     }
 
-    /** @param {{content: string}} _ @param {{life: number}} state */
+    /** @param {{content: string, id: string}} _ @param {{life: number}} state */
     render(_, { life }) {
         const keep = (/** @type {HTMLElement | null} */ element) => (this.element = element);
         return html`<div class="frame-place" ref=${keep}>

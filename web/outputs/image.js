@@ -1,16 +1,19 @@
 // @ts-check
-// An image of an output: its width can be drawn or keyed, a click shows it in full size.
+// An image output: resizable by pointer or keys; a click shows it in full size.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { keep, recall } from './output-settings.js';
 
-/** The narrowest an image may be made, and how far an arrow key goes, in px. */
+/** The least width, and the step of an arrow key, in px. */
 const NARROWEST = 40;
 const STEP = 20;
 
-/** @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps `id`: by which its width is remembered */
+/**
+ * @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps
+ *   `id`: by which its width is remembered
+ */
 
 /** @extends {Component<PictureProps, {width: number | null}>} */
 export class ImageOutput extends Component {
@@ -52,13 +55,14 @@ export class ImageOutput extends Component {
 
     /** @param {PictureProps} props @param {{width: number | null}} state */
     render({ src, alt, width: own, height }, { width }) {
-        // A drawing that has a shape and no size would be as narrow as its place lets it: it gets the width that browsers give it.
+        // An SVG with an aspect ratio but no size would shrink to its box: give it the browsers'
+        // default width.
         const now = width ?? this.image?.clientWidth ?? own ?? 0;
         return html`
             <div class="picture" data-sized=${width === null ? null : ''} style=${width === null ? null : { width: `${width}px` }}>
                 <button class="view" title=${OUTPUT_WORDS.enlarge} aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => enlarge(src, alt)}>
                     <img class="image" src=${src} alt=${alt} width=${own} height=${height} onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) => !own && ((currentTarget.width = currentTarget.naturalWidth))} ref=${(/** @type {HTMLImageElement | null} */ image) => (this.image = image)} /></button>
-                <div class="grip" role="slider" tabindex="0" aria-label=${OUTPUT_WORDS.resize} title=${OUTPUT_WORDS.resize} aria-orientation="horizontal" aria-valuemin=${NARROWEST} aria-valuemax="4000" aria-valuenow=${now}
+                <div class="handle" role="slider" tabindex="0" aria-label=${OUTPUT_WORDS.resize} title=${OUTPUT_WORDS.resize} aria-orientation="horizontal" aria-valuemin=${NARROWEST} aria-valuemax="4000" aria-valuenow=${now}
                     onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)} onDblClick=${() => this.#resize(null)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>
             </div>`;
     }

@@ -1,16 +1,19 @@
 // @ts-check
-// What a running cell asks, and the box for the answer.
+// The input that a running cell asks for.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
-/** @typedef {{prompt: import('../shell/protocol.js').Prompt, exec_id: string, controller: import('../cell/cell-controller.js').CellController | null}} QuestionProps */
+/**
+ * @typedef {{prompt: import('../shell/protocol.js').Prompt, exec_id: string, controller:
+ *   import('../cell/cell-controller.js').CellController | null}} QuestionProps
+ */
 
 /** @extends {Component<QuestionProps, {}>} */
 export class InputPrompt extends Component {
     /** @type {HTMLInputElement | null} */
     input = null;
-    /** The question that was answered last. @type {import('../shell/protocol.js').Prompt | null} */
+    /** The prompt answered last. @type {import('../shell/protocol.js').Prompt | null} */
     answered = null;
 
     componentDidMount() {
@@ -18,7 +21,7 @@ export class InputPrompt extends Component {
         if (this.input) controller?.onInputRequested(exec_id, prompt.text, this.input);
     }
 
-    /** One question may follow another at once. @param {QuestionProps} before */
+    /** A next prompt may follow at once. @param {QuestionProps} before */
     componentDidUpdate(before) {
         if (before.prompt === this.props.prompt || !this.input) return;
         this.input.value = '';
@@ -28,7 +31,7 @@ export class InputPrompt extends Component {
         const { prompt, controller } = this.props;
         const hasFocus =
             document.activeElement === this.input ||
-            document.activeElement?.closest('.question')?.contains(this.input);
+            document.activeElement?.closest('.input-prompt')?.contains(this.input);
         controller?.onInputEnded(prompt.text, hasFocus ? this.#cell() : null);
     }
 
@@ -56,7 +59,7 @@ export class InputPrompt extends Component {
     /** @param {QuestionProps} props */
     render({ prompt, controller }) {
         return html`
-            <div class="question">
+            <div class="input-prompt">
                 <label><span class="asked">${prompt.text}</span>
                     <input ref=${(/** @type {HTMLInputElement | null} */ input) => (this.input = input ?? this.input)} type=${prompt.password ? 'password' : 'text'}
                         autocomplete="off" disabled=${!controller} aria-label=${prompt.text || WORDS.answerHint} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} /></label>

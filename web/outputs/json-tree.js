@@ -1,14 +1,15 @@
 // @ts-check
-// Data as a tree: a level is made when it is opened, a long one in parts. Arrow keys walk it.
+// JSON as a tree. A level is rendered when it is opened, a long one in parts. Arrow keys move
+// through it.
 
 import { Component, html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from './output-words.js';
 
-/** Entries that are shown at a time. */
+/** Entries rendered at a time. */
 const PART = 100;
 /** Longer text is cut, in characters; copying gives all of it. */
 const LONGEST = 2000;
-/** A level opens by itself when it is this small. */
+/** Levels up to this size are open initially. */
 const SMALL = 20;
 
 /** @param {unknown} value @returns {value is object} */

@@ -1,12 +1,14 @@
 // @ts-check
-// Which library an address of a public network means, and plots that are data turned into what draws them. Pure.
+// Which library a public address means, and HTML for plots that come as data. Pure.
 //
-// Outputs name plotly.js, BokehJS and Vega by such addresses. Nothing is loaded from there: the same library lies in the
-// user's Python packages, and the server finds it (docs/api.md).
+// Outputs refer to plotly.js, BokehJS and Vega by such addresses. Nothing is loaded from there: the
+// user's Python packages contain the same libraries, and the server finds them (docs/api.md).
 
 /**
- * A library's name on the server; `nothing`: a script that is not needed, since another brings it or the plot does without.
- * @typedef {'plotly' | 'bokeh' | 'bokeh-gl' | 'bokeh-widgets' | 'bokeh-tables' | 'bokeh-mathjax' | 'vega' | 'nothing'} Library
+ * A library's name on the server. `nothing`: the script is not needed, because another contains it
+ * or the plot works without it.
+ * @typedef {'plotly' | 'bokeh' | 'bokeh-gl' | 'bokeh-widgets' | 'bokeh-tables' | 'bokeh-mathjax' |
+ *   'vega' | 'nothing'} Library
  */
 
 const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} */ ([
@@ -17,12 +19,12 @@ const ADDRESSES = /** @type {[RegExp, (found: RegExpMatchArray) => Library][]} *
         ([, part]) => /** @type {Library} */ (`bokeh${part ?? ''}`),
     ],
     [/\/vega-embed(?:@|\/|$)/, () => 'vega'],
-    // Vega's parts come together with vega-embed.
+    // vega-embed contains all parts of Vega.
     [/\/vega(?:-lite|-lib)?(?:@|\/|$)/, () => 'nothing'],
     [/\/mathjax[/@]/i, () => 'nothing'],
 ]);
 
-/** What a user calls a library, and how it is installed. */
+/** The display name of a library, and how it is installed. */
 export const PACKAGES = /** @type {Record<Library, [string, string]>} */ (
     Object.freeze({
         plotly: ['plotly', 'plotly'],
@@ -46,7 +48,7 @@ export function libraryOf(url) {
     return null;
 }
 
-/** Data as a script may hold it. @param {unknown} data */
+/** JSON that is safe inside a script element. @param {unknown} data */
 const literal = (data) =>
     JSON.stringify(data)
         .replaceAll('<', '\\u003c')

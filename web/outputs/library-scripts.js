@@ -1,16 +1,17 @@
 // @ts-check
-// Scripts that outputs ask for by a public address, out of the user's own Python packages.
+// Scripts that outputs request by public addresses, served from the user's own Python packages.
 
 import { PACKAGES, libraryOf } from './libraries.js';
 import { OUTPUT_WORDS } from './output-words.js';
 
-/** What was found; the same text serves all frames of the page. @type {Map<string, Promise<string | null>>} */
+/** Loaded scripts, shared by all frames of the page. @type {Map<string, Promise<string | null>>} */
 const found = new Map();
 
 /**
- * What a frame gets for an address: the script, or a sentence about what is missing. `isVital`: nothing can be shown
+ * What a frame gets for an address: the script, or an error text. `isVital`: nothing can be shown
  * without it.
- * @param {string} url @returns {Promise<{text: string | null, note?: string, isVital?: boolean}>}
+ * @param {string} url
+ * @returns {Promise<{text: string | null, note?: string, isVital?: boolean}>}
  */
 export async function scriptFor(url) {
     const name = libraryOf(url);
@@ -29,7 +30,7 @@ function fetched(name) {
             () => null,
         );
         found.set(name, text);
-        // What is missing may be installed a moment later.
+        // Not cached: a missing library may be installed a moment later.
         text.then((got) => got === null && found.delete(name));
     }
     return text;

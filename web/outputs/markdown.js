@@ -1,6 +1,6 @@
 // @ts-check
-// Markdown in the page itself: what is left after cleaning is text with a little structure. It is fetched, with its libraries,
-// for the first text.
+// Renders Markdown into the page, sanitized to text with simple structure. Loaded with its
+// libraries for the first text.
 
 import { formulaAt } from '../text/formulas.js';
 import { DOMPurify, MarkdownIt } from '../vendor/markdown.js';
@@ -8,22 +8,27 @@ import { formulaNode, showsTooLong } from './formula-view.js';
 
 /** @typedef {import('../text/formulas.js').Formula} Formula */
 
-/** Around the number of a formula in the text that is cleaned: characters without a meaning, which are taken out of all else. */
+/**
+ * Delimit the number of a formula in the text to be sanitized: private-use characters, which are
+ * removed everywhere else.
+ */
 const [OPEN, CLOSE] = ['\ue000', '\ue001'];
 const MARKS = /[\ue000\ue001]/g;
 
-/** How deep quotes, lists and emphasis may be nested. Each line of a text costs as many steps as there are quotes around it. */
+/**
+ * The greatest nesting of quotes, lists and emphasis. Each line costs one step per quote around it.
+ */
 const DEEPEST = 50;
 
 const markdown = new MarkdownIt({ html: true, linkify: true, maxNesting: DEEPEST });
 withMath(markdown);
-// Links never hand this page to what they open, and lead only where a browser goes.
+// Links give no access to this page, and only lead to web and mail addresses.
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-    // Pictures come with the text; nothing is fetched because a text says so.
+    // Only embedded pictures are shown; a text never causes a request.
     if (node.tagName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? ''))
         node.removeAttribute('src');
     if (node.tagName === 'IMG' && !node.hasAttribute('alt')) node.setAttribute('alt', '');
-    // The notebook's name is the one heading of the first level.
+    // The notebook's name is the only level-1 heading.
     if (/^H[1-6]$/.test(node.tagName)) node.setAttribute('aria-level', String(Number(node.tagName[1]) + 1));
     if (node.tagName !== 'A') return;
     if (!/^(https?:|mailto:|#)/i.test(node.getAttribute('href') ?? '')) node.removeAttribute('href');
@@ -31,7 +36,11 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
     node.setAttribute('target', '_blank');
 });
 
-/** @param {string} text @param {Formula[]} formulas gets those that were found @returns {string} clean HTML */
+/**
+ * @param {string} text
+ * @param {Formula[]} formulas gets those that were found
+ * @returns {string} clean HTML
+ */
 function rendered(text, formulas) {
     return DOMPurify.sanitize(markdown.render(text.replace(MARKS, ''), { formulas }), {
         FORBID_TAGS: [
@@ -55,7 +64,10 @@ function rendered(text, formulas) {
     });
 }
 
-/** Formulas are taken out before Markdown sees their signs, and put back as elements after the cleaning. @param {any} markdown */
+/**
+ * Takes formulas out before Markdown parses them. They return as elements after sanitizing.
+ * @param {any} markdown
+ */
 function withMath(markdown) {
     const keep = (/** @type {any} */ state, /** @type {Formula} */ formula) => {
         const token = state.push('formula', '', 0);
@@ -95,7 +107,7 @@ function withMath(markdown) {
     });
     markdown.renderer.rules.formula = (/** @type {any[]} */ tokens, /** @type {number} */ at) =>
         tokens[at].content;
-    // Boxes of task lists, as text.
+    // Renders the boxes of task lists as characters.
     markdown.core.ruler.after('inline', 'tasks', (/** @type {any} */ state) => {
         state.tokens.forEach((/** @type {any} */ token, /** @type {number} */ at) => {
             const first =
@@ -131,7 +143,7 @@ function putFormulas(element, formulas) {
     element.normalize();
 }
 
-/** Puts a text into its place. @param {HTMLElement} element @param {string} text */
+/** Renders a text into an element. @param {HTMLElement} element @param {string} text */
 export function paintMarkdown(element, text) {
     if (showsTooLong(element, text)) return;
     /** @type {Formula[]} */

@@ -8,10 +8,12 @@ import { plotlyHtml, vegaHtml } from './libraries.js';
 /** @typedef {{how: How, mime: string, data: any}} Shown */
 
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
-/** Base64 in HTML that we make ourselves. @param {string} data */
+/** Base64 that is safe to embed in HTML. @param {string} data */
 const plainBase64 = (data) => data.replaceAll(/[^\w+/=]/g, '');
 
-/** Richest first, as in other notebooks. `make` turns what others bring into what we show. */
+/**
+ * Richest first, as in other notebooks. `make` converts formats into ones that the page can show.
+ */
 const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]} */ ([
     [/^application\/vnd\.plotly\.v1\+json$/, 'frame', plotlyHtml],
     [
@@ -67,21 +69,30 @@ function asText(value) {
     return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** Where an image's bytes are: an address that holds them. An SVG as an image runs no script and loads nothing. @param {string} mime @param {string} data */
+/**
+ * A data address of an image. An SVG shown as an image runs no scripts and loads nothing.
+ * @param {string} mime
+ * @param {string} data
+ */
 export function imageAddress(mime, data) {
     return mime === 'image/svg+xml'
         ? `data:${mime},${encodeURIComponent(withNamespace(data))}`
         : `data:${mime};base64,${data.replaceAll(/\s/g, '')}`;
 }
 
-/** Without its namespace an SVG is not an image; in a page it would have been one. @param {string} svg */
+/** An SVG needs its namespace to be shown as an image. @param {string} svg */
 function withNamespace(svg) {
     return /<svg[^>]*\sxmlns=/.test(svg)
         ? svg
         : svg.replace(/<svg\b/, '<svg xmlns="http://www.w3.org/2000/svg"');
 }
 
-/** The size that an image asks for, in px. @param {MimeBundle} metadata @param {string} mime @returns {{width?: number, height?: number}} */
+/**
+ * The size that an image requests, in px.
+ * @param {MimeBundle} metadata
+ * @param {string} mime
+ * @returns {{width?: number, height?: number}}
+ */
 export function imageSize(metadata, mime) {
     const own = /** @type {any} */ (metadata[mime] ?? metadata);
     const number = (/** @type {unknown} */ value) =>
@@ -89,7 +100,7 @@ export function imageSize(metadata, mime) {
     return { width: number(own.width), height: number(own.height) };
 }
 
-/** How a file of this type is called at its end. @param {string} mime */
+/** The file extension of a MIME type. @param {string} mime */
 export const endingOf = (mime) =>
     ({ 'image/jpeg': 'jpg', 'image/svg+xml': 'svg', 'application/octet-stream': 'bin' })[mime] ??
     mime
@@ -97,7 +108,12 @@ export const endingOf = (mime) =>
         .replace(/\+.*$/, '')
         .slice(0, 8);
 
-/** What a representation holds, as bytes: nbformat has them in base64, except where they are text. @param {string} mime @param {string} data @returns {Uint8Array<ArrayBuffer>} */
+/**
+ * The bytes of a representation: nbformat encodes them in base64, except for text.
+ * @param {string} mime
+ * @param {string} data
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
 export function asBytes(mime, data) {
     if (/^text\/|[+/](xml|json|javascript)$/.test(mime)) return new TextEncoder().encode(data);
     try {
@@ -109,9 +125,16 @@ export function asBytes(mime, data) {
 
 const IMAGES = ['image/png', 'image/svg+xml', 'image/jpeg', 'image/webp', 'image/gif'];
 
-/** @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all others. */
+/**
+ * @typedef {{key: number, mime: string, item: {data: MimeBundle}}} Picture `key` tells it from all
+ *   others.
+ */
 
-/** The last picture among outputs. @param {import('../shell/model.js').Item[]} outputs @returns {Picture | null} */
+/**
+ * The last picture among outputs.
+ * @param {import('../shell/model.js').Item[]} outputs
+ * @returns {Picture | null}
+ */
 export function pictureOf(outputs) {
     for (let i = outputs.length - 1; i >= 0; i -= 1) {
         const item = outputs[i];
@@ -122,5 +145,5 @@ export function pictureOf(outputs) {
     return null;
 }
 
-/** As an image's address. @param {Picture} picture */
+/** A data address of it. @param {Picture} picture */
 export const addressOf = ({ mime, item }) => imageAddress(mime, asText(item.data[mime]));

@@ -1,8 +1,9 @@
 // @ts-check
-// What this tab keeps about single outputs, across reloads: their width, whether they are folded.
+// Per-output settings that this tab keeps across reloads: image widths, frame heights, collapsed
+// outputs.
 
-/** So many; the oldest are forgotten. */
-const MOST = 500;
+/** The most outputs remembered; the oldest are dropped. */
+const MOST = 1000;
 
 const storageKey = () => `ratoon.${document.getElementById('page')?.dataset.notebook ?? ''}.outputs`;
 
@@ -33,6 +34,6 @@ export function keep(key, value) {
     try {
         sessionStorage.setItem(storageKey(), JSON.stringify([...map]));
     } catch {
-        // A tab that may keep nothing forgets it at the next reload.
+        // Without storage, the settings last until the next reload.
     }
 }

@@ -1,12 +1,15 @@
 // @ts-check
-// The small bar at an output's corner: copy it, save it.
+// The toolbar in an output's corner: copy, save.
 
 import { asBytes, endingOf, imageAddress } from './mime.js';
 import { html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { copyText } from '../ui/copy.js';
 
-/** @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null, page: import('../notebook/page.js').Page | null}} ToolsProps */
+/**
+ * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null, page:
+ *   import('../notebook/page.js').Page | null}} ToolsProps
+ */
 
 /** @param {ToolsProps} props */
 export function OutputToolbar({ text, image, page }) {
@@ -22,7 +25,11 @@ export function OutputToolbar({ text, image, page }) {
         </div>`;
 }
 
-/** Browsers take images in one format only. @param {import('../notebook/page.js').Page} page @param {{mime: string, data: string}} image */
+/**
+ * The clipboard accepts images only as PNG.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {{mime: string, data: string}} image
+ */
 async function copyImage(page, image) {
     try {
         await navigator.clipboard.write([new ClipboardItem({ 'image/png': asPng(image) })]);
@@ -49,7 +56,7 @@ async function asPng({ mime, data }) {
 
 /** @param {string} mime @param {string} data base64, or text @param {string} [name] */
 export function saveFile(mime, data, name = 'output') {
-    // As bytes without a type: the browser saves it and never opens it here.
+    // Saved without a type, so that the browser never opens it here.
     const url = URL.createObjectURL(new Blob([asBytes(mime, data)], { type: 'application/octet-stream' }));
     const link = Object.assign(document.createElement('a'), {
         href: url,

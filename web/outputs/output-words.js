@@ -14,24 +14,24 @@ export const OUTPUT_WORDS = Object.freeze({
     copyReady: 'Copy this output',
     copyImage: 'Copy image',
     saveImage: 'Save image',
-    notCopied: 'The browser does not let this page copy the image. Save it instead.',
-    tools: 'What to do with this output',
+    notCopied: 'The browser does not let this page copy images. Save it instead.',
+    tools: 'Output actions',
     // Images
-    enlarge: 'Show the image in full size',
-    resize: 'Width of the image; arrow keys change it, Home gives back its own',
+    enlarge: 'Show image in full size',
+    resize: 'Image width; arrow keys resize, Home resets',
     fullSize: 'Image in full size',
     close: 'Close',
     // Folding
-    fold: 'Fold the output',
-    unfold: 'Show the output',
-    folded: (/** @type {string} */ what) => `Output folded: ${what}`,
+    fold: 'Collapse output',
+    unfold: 'Expand output',
+    folded: (/** @type {string} */ what) => `Output collapsed: ${what}`,
     lines: (/** @type {number} */ n) => (n === 1 ? 'one line' : `${number(n)} lines`),
     others: (/** @type {number} */ n) => (n === 1 ? 'one display' : `${n} displays`),
     error: 'an error',
     showAllLines: (/** @type {string} */ lines) => `Show all ${lines}`,
     showLess: 'Show less',
     follow: 'Follow',
-    followHint: 'Keep the end of the running cell in sight',
+    followHint: 'Scroll along with the running cell',
     errors: 'Standard error',
     printed: 'Printed text',
     // Errors
@@ -45,11 +45,11 @@ export const OUTPUT_WORDS = Object.freeze({
     more: (/** @type {number} */ n) => `Show ${number(n)} more`,
     tree: 'JSON',
     save: (/** @type {string} */ mime, /** @type {string} */ size) => `Save as a file (${mime}, ${size})`,
-    widget: 'Interactive widgets are not supported; this is its last state.',
-    imported: 'From the file; not run here',
+    widget: 'Interactive widgets are not supported; this is the last state of the widget.',
+    imported: 'From the imported file; not run here',
     // Libraries
     noNetwork: (/** @type {string} */ url) =>
-        `Not loaded: ${url}. Outputs have no network; they show what they bring along, or what your own packages have.`,
+        `Not loaded: ${url}. Outputs have no network access. They can use what they contain and what your Python packages provide.`,
     missing: (/** @type {string} */ what, /** @type {string} */ install) =>
-        `This plot is drawn by ${what}, which is not in this Python environment, and nothing is loaded from a network. To see it, run %pip install ${install} and show it again.`,
+        `This plot needs ${what}, which is not installed in this Python environment. Run %pip install ${install}, then show it again.`,
 });

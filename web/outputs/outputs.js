@@ -1,5 +1,6 @@
 // @ts-check
-// What a run printed and showed, in order, and the question it asks. All of it can be folded into one line.
+// What a run printed and displayed, in order, and its input prompt. All of it can be collapsed into
+// one line.
 
 import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize } from './mime.js';
@@ -21,15 +22,18 @@ import { StaticText, Stream } from './stream.js';
 
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
-/** @typedef {{run: Run, rev: number, controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps */
+/**
+ * @typedef {{run: Run, rev: number, controller:
+ *   import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps
+ */
 
-/** How long the place of outputs that were cleared is kept for those that follow, in milliseconds. */
+/** How long cleared outputs keep their height for the next ones, in milliseconds. */
 const HOLD_MS = 1000;
 
-/** By the run that they show. @type {Map<string, Outputs>} */
+/** The views by run. @type {Map<string, Outputs>} */
 const shownNow = new Map();
 
-/** Folds a run's outputs into a line, or shows them again. @param {string | undefined} exec_id */
+/** Collapses or expands a run's outputs. @param {string | undefined} exec_id */
 export const toggleFold = (exec_id) => shownNow.get(exec_id ?? '')?.toggle();
 
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
@@ -37,7 +41,7 @@ export class Outputs extends Component {
     state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
     /** @type {HTMLElement | null} */
     element = null;
-    /** The first item that was painted. @type {number | undefined} */
+    /** The first item painted. @type {number | undefined} */
     first = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     holding = undefined;
@@ -63,7 +67,10 @@ export class Outputs extends Component {
         return changes;
     }
 
-    /** What was cleared makes room for what comes next: the cells below do not jump up and down. @param {Run} run */
+    /**
+     * Cleared outputs keep their height for what comes next, so that the cells below do not jump.
+     * @param {Run} run
+     */
     #hold(run) {
         const first = run.outputs[0]?.key;
         const isCleared = this.first !== undefined && first !== this.first;
@@ -97,7 +104,7 @@ export class Outputs extends Component {
                 ${run.status === 'imported' && html`<div class="imported" key="imported">${OUTPUT_WORDS.imported}</div>`}
                 ${
                     isFolded
-                        ? html`<div class="calm" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
+                        ? html`<div class="output-note" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
                         : run.outputs.map((item, i) => this.#output(item, i))
                 }
                 ${ownError && !isFolded && html`<div class="output" key="error">${this.#failure(ownError)}</div>`}
@@ -121,7 +128,7 @@ export class Outputs extends Component {
             how === 'markdown' || how === 'latex' || how === 'text'
                 ? data
                 : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
-        // An image that takes the place of another is the same element: it changes without a gap.
+        // An image that replaces another reuses its element, so that it changes without a flicker.
         return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isUntrusted(run, item) ? html`<${UntrustedOutput} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
             <${OutputToolbar} page=${controller.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
     }
@@ -136,9 +143,14 @@ export class Outputs extends Component {
     }
 }
 
-/** @param {import('./mime.js').Shown} chosen @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item @param {string} id @returns {any} */
+/**
+ * @param {import('./mime.js').Shown} chosen
+ * @param {Exclude<Item, {output_type: 'stream' | 'error'}>} item
+ * @param {string} id
+ * @returns {any}
+ */
 function shown({ how, mime, data }, item, id) {
-    if (how === 'frame') return html`<${Frame} content=${data} />`;
+    if (how === 'frame') return html`<${Frame} content=${data} id=${id} />`;
     if (how === 'markdown') return html`<${Markdown} text=${data} />`;
     if (how === 'latex') return html`<${Latex} text=${data} />`;
     if (how === 'json') return html`<${Json} data=${data} />`;
@@ -147,22 +159,22 @@ function shown({ how, mime, data }, item, id) {
         return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt} ...${imageSize(item.metadata, mime)} />`;
     }
     if (how === 'file') {
-        return html`<div class="calm"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
+        return html`<div class="output-note"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
     }
     if (how === 'widget') {
-        return html`<div class="calm">${OUTPUT_WORDS.widget}</div>${shown(choose(data), { ...item, data }, id)}`;
+        return html`<div class="output-note">${OUTPUT_WORDS.widget}</div>${shown(choose(data), { ...item, data }, id)}`;
     }
     return html`<${StaticText} text=${data} name="value" id=${id} />`;
 }
 
-/** Text as one would paste it: what a terminal would show in the end. @param {string} text */
+/** The final text as a terminal would show it, for copying. @param {string} text */
 function plain(text) {
     const terminal = new Terminal();
     terminal.feed(text);
     return terminal.lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
 }
 
-/** What is folded away, in a few words. @param {Run} run */
+/** A short summary of the collapsed outputs. @param {Run} run */
 function summary(run) {
     const lines = run.outputs.reduce(
         (sum, item) =>

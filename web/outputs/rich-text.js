@@ -1,5 +1,5 @@
 // @ts-check
-// Texts whose painter is loadPart with the first of them: they read as their source until it is there.
+// Texts whose renderer is loaded for the first of them. They show their source until then.
 
 import { Component, html } from '../vendor/preact.js';
 import { loadPart } from '../shell/lazy-parts.js';
@@ -28,7 +28,7 @@ class Prose extends Component {
     /** @param {string} text */
     async #paint(text) {
         this.wanted = text;
-        // Without a connection the source stays, and the next text tries again.
+        // Without a connection the source stays; the next text tries again.
         const paint = await this.painter().catch(() => null);
         if (paint && this.element && this.wanted === text) paint(this.element, text);
     }
@@ -40,7 +40,7 @@ class Prose extends Component {
 
 export class Markdown extends Prose {}
 
-/** Text with formulas in it, as `text/latex` brings it. */
+/** Text with formulas, from `text/latex`. */
 export class Latex extends Prose {
     className = 'latex';
 

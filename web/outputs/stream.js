@@ -1,6 +1,6 @@
 // @ts-check
-// Printed text. Painted in blocks of lines that the browser may skip while they are off the screen; only the blocks that
-// changed are painted again.
+// Printed text. It is painted in blocks of lines that the browser may skip off-screen; only changed
+// blocks are painted again.
 
 import { Component, html } from '../vendor/preact.js';
 import { Terminal } from '../text/terminal.js';
@@ -8,30 +8,35 @@ import { OUTPUT_WORDS } from './output-words.js';
 import { keep, recall } from './output-settings.js';
 import { nodesOfLines } from './styled-text.js';
 
-/** Lines per block: fewer make the browser keep too many boxes, more make the last block slow to repaint. */
+/** Lines per block: fewer need too many boxes, more make repainting the last block slow. */
 const BLOCK = 250;
-/** From so many lines on, a text scrolls in a box of its own until all of it is asked for. */
+/** Texts with more lines scroll in a box until expanded. */
 const LONG = 200;
-/** How much text is taken at a time, in characters, and for how long in one picture, in milliseconds. */
+/** The text parsed at a time, in characters, and the time for it per frame, in milliseconds. */
 const SLICE = 32_768;
 const BUDGET_MS = 8;
-/** Where a picture takes long, because of what is painted again with it, more text is taken for each: at most for so long, in milliseconds. */
+/**
+ * Where frames take long, parsing may take more time per frame, up to this limit in milliseconds.
+ */
 const LONGEST_BUDGET_MS = 250;
-/** The height of a line in px, for blocks that were never on the screen. */
+/** The line height in px, for blocks that were never on screen. */
 const LINE_PX = 20;
 
 /** @typedef {import('../text/terminal.js').Piece} Piece */
 
-/** @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}} StreamProps `id`: by which it is remembered that all of it is shown */
+/**
+ * @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}}
+ *   StreamProps `id`: by which it is remembered that all of it is shown
+ */
 
 /** @extends {Component<StreamProps, {lines: number, isOpen: boolean}>} */
 export class Stream extends Component {
     state = { lines: 0, isOpen: recall(`open ${this.props.id}`) === true };
     terminal = new Terminal();
-    /** Pieces that were painted, and how much of the next one. */
+    /** The number of pieces painted, and the offset in the next one. */
     painted = 0;
     offset = 0;
-    /** When the last picture was begun. */
+    /** When the last frame began. */
     began = Infinity;
     /** @type {number | undefined} the picture in which the rest is painted */
     next = undefined;
@@ -70,12 +75,16 @@ export class Stream extends Component {
         };
         if (lines !== this.state.lines && lines > LONG) this.setState({ lines }, follow);
         else follow();
-        // Nothing waits: how long the next text is in coming says nothing about pictures.
+        // Nothing is waiting: the time until the next text says nothing about frames.
         if (this.painted === pieces.length) this.began = Infinity;
         else this.next = requestAnimationFrame(() => this.#paint());
     }
 
-    /** Takes as much text as one picture has time for. @param {string[]} pieces @returns {number} the first line that changed */
+    /**
+     * Parses as much text as one frame allows.
+     * @param {string[]} pieces
+     * @returns {number} the first line that changed
+     */
     #feed(pieces) {
         const now = performance.now();
         const end = now + Math.max(BUDGET_MS, Math.min(LONGEST_BUDGET_MS, (now - this.began) / 2));
@@ -111,13 +120,18 @@ export class Stream extends Component {
     }
 }
 
-/** Text that is all there, such as a traceback. @param {{text: string, name: string, id: string}} props */
+/** Complete text, such as a traceback. @param {{text: string, name: string, id: string}} props */
 export const StaticText = ({ text, name, id }) =>
     html`<${Stream} key=${text} pieces=${[text]} count=${1} name=${name} id=${id} />`;
 
-/** @param {HTMLElement} box @param {Piece[][]} lines @param {number} from first line that changed @returns {number} how many lines there are */
+/**
+ * @param {HTMLElement} box
+ * @param {Piece[][]} lines
+ * @param {number} from first line that changed
+ * @returns {number} how many lines there are
+ */
 function paintBlocks(box, lines, from) {
-    // Last lines with nothing in them are only ends of lines, or what a progress bar has left.
+    // Trailing empty lines are line ends, or remains of a progress bar.
     let count = lines.length;
     while (count > 1 && lines[count - 1].every((piece) => !piece.style && !piece.text.trim())) count -= 1;
     const blocks = Math.ceil(count / BLOCK);

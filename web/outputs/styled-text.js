@@ -1,12 +1,15 @@
 // @ts-check
-// Styled text as elements of the page: colours that can be read on both grounds, and addresses as links.
+// Styled text as elements of the page: colours readable in both themes, addresses as links.
 
 import { withLinks } from '../text/urls.js';
 import { Terminal } from '../text/terminal.js';
 
 /** @typedef {import('../text/terminal.js').Piece} Piece */
 
-/** How much of a text's colour is kept, in per cent, so that its contrast is 4.5 at least: on a coloured ground, and else. */
+/**
+ * How much of a text colour is kept, in percent, for a contrast of at least 4.5: on a coloured
+ * background, and otherwise.
+ */
 const ON_COLOUR = 25;
 const ON_PLAIN = 55;
 
@@ -67,11 +70,12 @@ function styled(text, style) {
         span.style.color = bg === null ? 'var(--paper)' : colour(bg);
         span.style.backgroundColor = fg === null ? 'var(--ink)' : colour(fg);
     } else {
-        // A colour that was mixed for one ground is drawn towards the ink, so that it can be read on both; more so where
-        // the ground is coloured, too.
+        // Mixes a colour with the ink colour, so that it is readable in both themes; more on a
+        // coloured background.
         const share = typeof bg === 'number' ? ON_COLOUR : typeof fg === 'string' ? ON_PLAIN : 100;
         if (fg !== null) span.style.color = `color-mix(in oklab, ${colour(fg)} ${share}%, var(--ink))`;
-        // The palette is made for text; as a ground it steps back, so that text of any colour can be read on it.
+        // The palette is made for text. As a background it is toned down, so that text of any
+        // colour is readable on it.
         if (bg !== null) span.style.backgroundColor = `color-mix(in srgb, ${colour(bg)} 25%, transparent)`;
     }
     const classes = [

@@ -1,17 +1,25 @@
 // @ts-check
-// From a line that an error names to that line in a cell.
+// Goes from a line in a traceback to that line of a cell.
 
 import { runOf } from '../notebook/cell-list.js';
 
-/** The number that a run's cell has in its tracebacks: the n of `In[n]`. @param {import('../shell/model.js').Model} model @param {import('../shell/model.js').Run} run @returns {number | null} */
+/**
+ * The number of a run's cell in tracebacks: the n of `In[n]`.
+ * @param {import('../shell/model.js').Model} model
+ * @param {import('../shell/model.js').Run} run
+ * @returns {number | null}
+ */
 export function countOf(model, run) {
     const base = model.states.get(model.baseOf(run) ?? '');
     return base ? base.exec_count + 1 : null;
 }
 
 /**
- * Shows a line of a cell and selects it.
- * @param {import('../cell/cell-controller.js').CellController} controller @param {import('../shell/model.js').Run} run whose error names it @param {number} number the cell's @param {number} line from 1 on
+ * Shows and selects a line of a cell.
+ * @param {import('../cell/cell-controller.js').CellController} controller
+ * @param {import('../shell/model.js').Run} run whose error names it
+ * @param {number} number the cell's
+ * @param {number} line from 1 on
  */
 export function goToLine(controller, run, number, line) {
     const cells = controller.page.cells();

@@ -1,18 +1,22 @@
 // @ts-check
-// HTML and SVG that came in a file: shown as text until somebody wants to see it, because scripts of a file run only when
-// that was asked for.
+// HTML and SVG from an imported file: shown as text until the user asks, because a file's scripts
+// run only on request.
 
 import { choose } from './mime.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../home/home-words.js';
 import { StaticText } from './stream.js';
 
-/** Whether somebody has asked for it, in this tab. */
+/** Whether the user asked for it, in this tab. */
 let isWanted = false;
 /** @type {Set<() => void>} */
 const held = new Set();
 
-/** Whether an output of a run waits until it is asked for. @param {import('../shell/model.js').Run} run @param {import('../shell/model.js').Item} item */
+/**
+ * Whether an output waits until the user asks for it.
+ * @param {import('../shell/model.js').Run} run
+ * @param {import('../shell/model.js').Item} item
+ */
 export const isUntrusted = (run, item) => run.status === 'imported' && 'data' in item && isFrame(item.data);
 
 /** @param {import('../shell/protocol.js').MimeBundle} data @returns {boolean} */

@@ -1,5 +1,5 @@
 // @ts-check
-// Who else is here, in the header; and what can be done to states besides looking at them.
+// The avatars in the header, and the menu entries that delete states.
 
 import { countBelow } from '../notebook/deletion.js';
 import { positionText } from './presence.js';
@@ -9,7 +9,7 @@ import { Menu } from '../ui/menu.js';
 
 /** @typedef {import('./presence.js').Other} Other */
 
-/** Of more people than this, only the first are shown one by one. */
+/** The most people shown individually. */
 const SHOWN = 4;
 
 /** @param {{page: import('../notebook/page.js').Page}} props */
@@ -26,14 +26,19 @@ export function Avatars({ page }) {
         }));
     const hidden = all.length - shown.length;
     return html`
-        <div class="people" role="group" aria-label=${WORDS.people}>
+        <div class="avatars" role="group" aria-label=${WORDS.people}>
             ${shown.map((one) => html`<button key=${one.id} class="avatar" data-colour=${one.colour} aria-label=${said(one)} title=${said(one)} onClick=${() => page.goTo(one.state)}>${one.initials}</button>`)}
             <div class="rest" data-few=${hidden ? null : ''}><${Menu} label=${WORDS.count(all.length)} className="avatar" alignEnd actions=${actions}
                 face=${html`<span class="hidden">+${hidden}</span><span class="all">${all.length}</span>`} /></div>
         </div>`;
 }
 
-/** What the menu of a state offers to delete. @param {import('../shell/protocol.js').State} state @param {import('../notebook/page.js').Page} page @returns {import('../ui/menu.js').Action[]} */
+/**
+ * The menu entries that delete a state.
+ * @param {import('../shell/protocol.js').State} state
+ * @param {import('../notebook/page.js').Page} page
+ * @returns {import('../ui/menu.js').Action[]}
+ */
 export function deleteActions(state, page) {
     const below = countBelow(page.model, state.id, page.pendingDeletion);
     if (state.parent === null || page.pendingDeletion.has(state.id)) return [];

@@ -1,5 +1,5 @@
 // @ts-check
-// What the user wants to be called by the others; kept in this browser.
+// The user's display name, stored in this browser.
 
 const KEY = 'ratoon.called';
 
@@ -8,7 +8,7 @@ export const displayName = () => localStorage.getItem(KEY);
 
 /** @param {string} name an empty one: nothing */
 export function setDisplayName(name) {
-    // What cannot be seen is no name.
+    // A name of invisible characters counts as none.
     const seen = name.replace(/\p{C}/gu, '').trim();
     if (seen) localStorage.setItem(KEY, seen);
     else localStorage.removeItem(KEY);

@@ -1,19 +1,31 @@
 // @ts-check
-// Who else looks at the notebook, how they are shown, and telling them where we stand. Pure; time comes in as `later`.
+// The other people viewing the notebook, and telling them our position. Pure; timers come from
+// outside.
 
 import { PEOPLE_WORDS as WORDS } from './presence-words.js';
 
 /** @typedef {import('../shell/protocol.js').Person} Person */
-/** @typedef {Person & {called: string, initials: string, colour: number}} Other A person as they are shown; `colour`: which of `COLOURS`. */
+/**
+ * @typedef {Person & {called: string, initials: string, colour: number}} Other A person as they are
+ *   shown; `colour`: which of `COLOURS`.
+ */
 
-/** How long we stand somewhere before it is told, in milliseconds: who walks the graph by keys passes many states. */
+/**
+ * How long a position must last before it is sent, in milliseconds: keyboard navigation passes many
+ * states.
+ */
 const STAND_MS = 200;
-/** How many colours there are; presence.css has them. */
+/** The number of colours in presence.css. */
 export const COLOURS = 8;
 
-/** The people without ourselves, in the order in which they came. @param {Person[]} people @param {string | null} own @returns {Other[]} */
+/**
+ * Everyone but ourselves, in order of arrival.
+ * @param {Person[]} people
+ * @param {string | null} own
+ * @returns {Other[]}
+ */
 export function others(people, own) {
-    // Everybody counts the same guests, so that two who speak of “Guest 2” mean the same.
+    // Everyone numbers guests alike, so that “Guest 2” means the same person to all.
     let guests = 0;
     const shown = people.map((person) => {
         if (!person.name) guests += 1;
@@ -28,7 +40,7 @@ export function others(people, own) {
     return shown.filter(({ id }) => id !== own);
 }
 
-/** Of the first and the last word. @param {string} name @returns {string} */
+/** The first letters of the first and the last word. @param {string} name @returns {string} */
 export function initialsOf(name) {
     const words = name.trim().split(/\s+/);
     const letters = [words[0], words.length > 1 ? (words.at(-1) ?? '') : ''].map(
@@ -37,44 +49,46 @@ export function initialsOf(name) {
     return letters.join('').toLocaleUpperCase();
 }
 
-/** Who came one after the other has different colours. @param {string} id @returns {number} */
+/** Consecutive arrivals get different colours. @param {string} id @returns {number} */
 export const colourOf = (id) =>
     [...id].reduce((sum, letter) => (/\d/.test(letter) ? sum * 10 + Number(letter) : sum) % 1_000_000, 0) %
     COLOURS;
 
-/** Where somebody stands, in words. @param {import('../shell/model.js').Model} model @param {string} id */
+/** Describes a position. @param {import('../shell/model.js').Model} model @param {string} id */
 export function positionText(model, id) {
     const state = model.states.get(id);
     if (!state || state.parent === null) return WORDS.atStart;
     return state.label ?? WORDS.atCell(state.exec_count);
 }
 
-/** Tells where we stand: a moment after we went there, and after each new connection. */
+/** Sends our position shortly after each move, and after each reconnection. */
 export class Presence {
     /**
-     * @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host
-     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) => void}} time
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     * @param {{setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer: any) =>
+     *   void}} time
      */
     constructor(page, host, time) {
         this.page = page;
         this.host = host;
         this.time = time;
-        /** Which of the people we are. @type {string | null} */
+        /** Our own participant id. @type {string | null} */
         this.id = null;
-        /** What was told last on this connection. @type {string | null} */
+        /** The last position sent on this connection. @type {string | null} */
         this.lastSent = null;
         this.isTelling = false;
         /** @type {unknown} */
         this.timer = null;
     }
 
-    /** The line is up: to the server we are somebody new. */
+    /** To the server, a new connection is a new participant. */
     onConnected() {
         this.lastSent = null;
         this.onMoved();
     }
 
-    /** We may stand somewhere else, or be called something else. */
+    /** The position or the name may have changed. */
     onMoved() {
         this.timer ??= this.time.setTimer(() => {
             this.timer = null;
@@ -91,7 +105,7 @@ export class Presence {
         this.lastSent = said;
         const reply = await this.host.send({ do: 'stand', state: page.here, name });
         this.isTelling = false;
-        // What is refused is no news for anybody: the state has just gone, or the server does not know the word.
+        // A refusal is not reported: the state was just deleted, or the server is older.
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
             this.host.changed();

@@ -1,5 +1,5 @@
 // @ts-check
-// Share: a link that is made here, and the list of those that were, each with a way to take it back.
+// The share dialog: creates a link, lists existing links, and revokes them.
 
 import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
@@ -10,8 +10,13 @@ import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('./share-links.js').Link} Link */
-/** @typedef {{page: import('../notebook/page.js').Page, done: (answer: null) => void}} ShareProps */
-/** @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null, isCopied: boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}} ShareState */
+/**
+ * @typedef {{page: import('../notebook/page.js').Page, done: (answer: null) => void}} ShareProps
+ */
+/**
+ * @typedef {{scope: 'view' | 'run', lasts: string, note: string, made: string | null, isCopied:
+ *   boolean, isBusy: boolean, links: Link[] | null, said: string, trouble: string}} ShareState
+ */
 
 /** @param {import('../notebook/page.js').Page} page */
 export const showShare = (page) => show((done) => html`<${Share} page=${page} done=${done} />`);
@@ -29,7 +34,7 @@ class Share extends Component {
         said: '',
         trouble: '',
     });
-    /** Where it opens; who goes on meanwhile in another tab does not change what is being shared here. */
+    /** The state that the link opens. Later navigation does not change it. */
     at = this.props.page.here;
 
     componentDidMount() {
@@ -67,7 +72,10 @@ class Share extends Component {
         if (made) this.#list();
     }
 
-    /** Copies it; where the browser does not let us, it is selected, to be taken by hand. @param {HTMLInputElement | null} field */
+    /**
+     * Copies the link or, without clipboard access, selects it for copying by hand.
+     * @param {HTMLInputElement | null} field
+     */
     async #copy(field) {
         try {
             await navigator.clipboard.writeText(this.state.made ?? '');
@@ -114,7 +122,7 @@ class Share extends Component {
                         )
                     }
                 </fieldset>
-                <p class="where">${WORDS.opensAt(where)}</p>
+                <p class="residency-line">${WORDS.opensAt(where)}</p>
                 <div class="pair">
                     <label><span>${WORDS.lasts}</span><select class="field" value=${state.lasts} onChange=${(/** @type {any} */ event) => this.setState({ lasts: event.target.value })}>
                         ${WORDS.lastings.map(([value, text]) => html`<option value=${value} selected=${value === state.lasts}>${text}</option>`)}</select></label>

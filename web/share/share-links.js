@@ -1,12 +1,13 @@
 // @ts-check
-// What the page asks for over plain HTTP: share links, and notebooks that are not open yet.
+// HTTP requests about share links and about opening notebooks.
 
 import { WORDS } from '../shell/words.js';
 
 /**
- * Makes a link to a state.
+ * Creates a link to a state.
  * @param {string} notebook
- * @param {{scope: 'view' | 'run', state: string, lasts: number | null, note: string | null}} wish `lasts`: seconds until it ends
+ * @param {{scope: 'view' | 'run', state: string, lasts: number | null, note: string | null}} wish
+ *   `lasts`: seconds until it ends
  * @returns {Promise<string>}
  */
 export async function makeLink(notebook, { scope, state, lasts, note }) {
@@ -28,9 +29,12 @@ export async function makeLink(notebook, { scope, state, lasts, note }) {
     return url.href;
 }
 
-/** @typedef {{id: string, scope: 'view' | 'run', notebook: string, label: string | null, created_at: number, expires_at: number | null, last_used: number | null}} Link */
+/**
+ * @typedef {{id: string, scope: 'view' | 'run', notebook: string, label: string | null, created_at:
+ *   number, expires_at: number | null, last_used: number | null}} Link
+ */
 
-/** The links to a notebook that are good still. @param {string} notebook @returns {Promise<Link[]>} */
+/** The valid links to a notebook. @param {string} notebook @returns {Promise<Link[]>} */
 export async function linksTo(notebook) {
     const answer = await fetch('/api/links');
     if (!answer.ok) throw new Error(`${answer.status}`);
@@ -38,22 +42,23 @@ export async function linksTo(notebook) {
     return links.filter((/** @type {Link} */ link) => link.notebook === notebook);
 }
 
-/** Takes a link back: whoever came in by it is sent out. @param {string} id */
+/** Revokes a link and disconnects its users. @param {string} id */
 export async function takeBack(id) {
     const answer = await fetch(`/api/links/${encodeURIComponent(id)}`, { method: 'DELETE' });
-    // One that is gone already is gone.
+    // A link that no longer exists counts as revoked.
     if (!answer.ok && answer.status !== 404) throw new Error(`${answer.status}`);
 }
 
-/** Whether this browser may make notebooks and links. */
+/** Whether this browser may create notebooks and links. */
 export async function isOwner() {
     const answer = await fetch('/api/links');
     return answer.ok;
 }
 
 /**
- * Opens a notebook, a new one if there is none of this name.
- * @param {string} name @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} where it is, or why not
+ * Opens a notebook; creates it if there is none of this name.
+ * @param {string} name
+ * @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} where it is, or why not
  */
 export async function openNotebook(name) {
     const answer = await fetch('/api/notebooks', {

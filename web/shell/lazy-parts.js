@@ -1,6 +1,6 @@
 // @ts-check
-// Loads the parts of the page that showing a notebook and typing in it do not need: on demand, or ahead of that when
-// the page is idle. A loaded part is available synchronously from then on.
+// Loads the parts of the page that showing a notebook and typing in it do not need: on demand, or
+// ahead of that when the page is idle. A loaded part is available synchronously from then on.
 
 import { Component, h } from '../vendor/preact.js';
 import { WORDS } from './words.js';
@@ -24,7 +24,11 @@ export function registerParts(parts) {
     loaders = parts;
 }
 
-/** @template {keyof Parts} N @param {N} name @returns {Promise<Part<N>>} rejects without a connection; a later call may succeed */
+/**
+ * @template {keyof Parts} N
+ * @param {N} name
+ * @returns {Promise<Part<N>>} rejects without a connection; a later call may succeed
+ */
 export async function loadPart(name) {
     const part = loaded.get(name) ?? (await loaders[name]?.());
     loaded.set(name, part);
@@ -35,9 +39,12 @@ export async function loadPart(name) {
 const notifyMissing = (page) => page.notify(WORDS.partMissing, true);
 
 /**
- * Calls `act` with a part that takes the keyboard. Keys typed while it loads are meant for the part, not for a cell:
- * they are inserted into its input.
- * @template {keyof Parts} N @param {N} name @param {Page} page @param {(part: Part<N>) => any} act
+ * Calls `act` with a part that takes the keyboard. Keys typed while it loads are meant for the
+ * part, not for a cell: they are inserted into its input.
+ * @template {keyof Parts} N
+ * @param {N} name
+ * @param {Page} page
+ * @param {(part: Part<N>) => any} act
  */
 export async function withPart(name, page, act) {
     if (loaded.has(name)) return act(loaded.get(name));
@@ -91,9 +98,15 @@ export function preloadParts() {
     setTimeout(() => whenIdle(next), REST_MS);
 }
 
-/** @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, onFailed: () => void, [more: string]: any}} LazyProps */
+/**
+ * @typedef {{of: keyof Parts, view: (part: any) => any, page: Page, onFailed: () => void, [more:
+ *   string]: any}} LazyProps
+ */
 
-/** Renders a view of a part with all other props, or nothing until the part is loaded. @extends {Component<LazyProps, {}>} */
+/**
+ * Renders a view of a part with all other props, or nothing until the part is loaded.
+ * @extends {Component<LazyProps, {}>}
+ */
 export class LazyPart extends Component {
     isUnmounted = false;
 

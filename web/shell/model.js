@@ -1,8 +1,8 @@
 // @ts-check
-// The notebook as this page knows it: a snapshot with every later event folded in.
+// The notebook as this page knows it: a snapshot plus all later events.
 //
-// Pure: no DOM, no clock, no socket. It is changed in place, because a cell may print a hundred thousand lines; `rev`
-// numbers on runs and on the graph tell the views what to paint again.
+// Pure: no DOM, no clock, no socket. It changes in place, because a cell may print a hundred
+// thousand lines; `rev` numbers on runs and on the graph tell the views what to repaint.
 
 import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 
@@ -11,26 +11,29 @@ import { EVENTS, hasEnded, ROOT_STATE } from './protocol.js';
 /** @typedef {import('./protocol.js').Event} Event */
 
 /**
- * An output as the page keeps it. The text of a stream is a list of pieces: a view that has painted k of them paints
- * the rest, and nobody joins megabytes again for each new line.
- * @typedef {{key: number, output_type: 'stream', name: 'stdout' | 'stderr', pieces: string[]}
- *   | ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
+ * An output as the page keeps it. A stream's text is a list of pieces, so that a view paints only
+ * new pieces and nothing joins megabytes for each line.
+ * @typedef {{key: number, output_type: 'stream', name: 'stdout' | 'stderr', pieces: string[]} |
+ *   ({key: number} & Exclude<import('./protocol.js').Output, {output_type: 'stream'}>)} Item
  */
 
-/** @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number, clearPending: boolean}} Run */
+/**
+ * @typedef {Omit<import('./protocol.js').Run, 'outputs'> & {outputs: Item[], rev: number,
+ *   clearPending: boolean}} Run
+ */
 
 export class Model {
     constructor(name = '') {
         this.name = name;
-        /** The name that it has now, when it was renamed and its page has left. @type {string | null} */
+        /** The notebook's new name, after it was renamed and closed. @type {string | null} */
         this.movedTo = null;
         /** Changes with each event. */
         this.rev = 0;
         /** `rev` of the last change to the graph's shape. */
         this.graphRev = 0;
-        /** `rev` of the last change to its shape or to what its nodes show. */
+        /** `rev` of the last change to the graph's shape or to what its nodes show. */
         this.marksRev = 0;
-        /** `rev` of the last change after which something is gone, or all is new; else the maps have only grown. */
+        /** `rev` of the last removal or reload; since then the maps have only grown. */
         this.shrunkRev = 0;
         /** @type {Map<string, State>} in creation order */
         this.states = new Map();
@@ -44,19 +47,28 @@ export class Model {
         this.children = new Map();
         /** @type {Map<string, string>} the latest run of a draft */
         this.runOfDraft = new Map();
-        /** @type {Map<string, string>} the run that carries what a draft's cell printed before it came in a file */
+        /**
+         * @type {Map<string, string>} the run that carries what a draft's cell printed before it
+         *   came in a file
+         */
         this.importedOf = new Map();
-        /** States that come back by running their cells again. @type {Map<string, {done: number, total: number}>} */
+        /**
+         * The progress of running replays, by state.
+         * @type {Map<string, {done: number, total: number}>}
+         */
         this.replays = new Map();
         /** States that are not on disk yet. @type {Set<string>} */
         this.unsaved = new Set();
-        /** Why nothing can be written to disk now. @type {import('./protocol.js').Trouble | null} */
+        /**
+         * Why nothing can be written to disk now.
+         * @type {import('./protocol.js').Trouble | null}
+         */
         this.trouble = null;
-        /** Who looks at the notebook. @type {import('./protocol.js').Person[]} */
+        /** The people viewing the notebook. @type {import('./protocol.js').Person[]} */
         this.people = [];
     }
 
-    /** Becomes what the snapshot says. @param {import('./protocol.js').Snapshot} snapshot */
+    /** Replaces everything by a snapshot. @param {import('./protocol.js').Snapshot} snapshot */
     load(snapshot) {
         this.rev += 1;
         this.graphRev = this.marksRev = this.shrunkRev = this.rev;
@@ -81,7 +93,7 @@ export class Model {
         this.stateOfDraft = new Map(snapshot.drafts.map(({ id, on }) => [id, on]));
     }
 
-    /** Folds one event in. @param {Event} event */
+    /** Applies one event. @param {Event} event */
     fold(event) {
         this.rev += 1;
         const changes = EVENTS[event.event]?.graph;
@@ -169,22 +181,27 @@ export class Model {
         this.movedTo = to;
     }
 
-    /** A replay that this page asked for was answered. @param {string} state */
+    /** The replay that this page requested was answered. @param {string} state */
     replayEnded(state) {
         this.replays.delete(state);
     }
 
-    /** The drafts that hang on a state. @param {string} state @returns {Draft[]} */
+    /** The drafts of a state. @param {string} state @returns {Draft[]} */
     draftsOn(state) {
         return this.drafts.get(state) ?? [];
     }
 
-    /** The child of its state above whose cell a draft stands; null where it stands at the end of the line to its state. A child that is gone is none. @param {Draft} draft @returns {string | null} */
+    /**
+     * The child of a draft's state above whose cell the draft is shown; null at the end of the
+     * lineage, and if that child is gone.
+     * @param {Draft} draft
+     * @returns {string | null}
+     */
     childBelow({ on, before }) {
         return before && this.states.get(before)?.parent === on ? before : null;
     }
 
-    /** How many drafts with a text wait at the end of the line to a state. @param {string} state */
+    /** The number of non-empty drafts at the end of a state's lineage. @param {string} state */
     waitingAt(state) {
         return this.draftsOn(state).filter((draft) => draft.source.trim() && this.childBelow(draft) === null)
             .length;
@@ -195,7 +212,7 @@ export class Model {
         return this.draftsOn(this.stateOfDraft.get(id) ?? '').find((draft) => draft.id === id);
     }
 
-    /** The states that grew from a state, in creation order. @param {string} state @returns {State[]} */
+    /** The children of a state, in creation order. @param {string} state @returns {State[]} */
     childrenOf(state) {
         return (this.children.get(state) ?? []).flatMap((id) => this.states.get(id) ?? []);
     }
@@ -213,7 +230,11 @@ export class Model {
         return state.exec_id ? this.runs.get(state.exec_id) : undefined;
     }
 
-    /** The state that a run is run against, if it is known yet. @param {Run} run @returns {string | undefined} */
+    /**
+     * The state that a run starts from, if already known.
+     * @param {Run} run
+     * @returns {string | undefined}
+     */
     baseOf(run) {
         if ('state' in run.on) return run.on.state;
         return this.runs.get(run.on.run)?.state ?? undefined;
@@ -224,7 +245,10 @@ export class Model {
         return [...this.runs.values()].filter((run) => !hasEnded(run.status));
     }
 
-    /** The state from which the newest line goes on: the last that was made below (or at) a state. @param {string} from */
+    /**
+     * The newest state at or below a state, following the newest child at each step.
+     * @param {string} from
+     */
     newestBelow(from) {
         let newest = from;
         for (let next = this.childrenOf(newest).at(-1); next; next = this.childrenOf(newest).at(-1))
@@ -232,7 +256,7 @@ export class Model {
         return newest;
     }
 
-    /** The state that was made last and can still be run from. @returns {string} */
+    /** The newest state that is not deleted. @returns {string} */
     newest() {
         const alive = [...this.states.values()].filter((state) => state.living !== 'deleted');
         return (alive.at(-1) ?? [...this.states.values()][0])?.id ?? ROOT_STATE;
@@ -250,7 +274,10 @@ export class Model {
         if (state) Object.assign(state, values);
     }
 
-    /** @param {import('./protocol.js').Run} run @param {Item[]} [before] its outputs as they were known */
+    /**
+     * @param {import('./protocol.js').Run} run
+     * @param {Item[]} [before] its outputs as they were known
+     */
     #addRun(run, before = []) {
         /** @type {Run} */
         const own = { ...run, outputs: [], rev: this.rev, clearPending: false };
@@ -261,7 +288,9 @@ export class Model {
             (run.status === 'imported' ? this.importedOf : this.runOfDraft).set(run.draft, run.exec_id);
     }
 
-    /** @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event */
+    /**
+     * @param {{on: string, removed: string[], put: {draft: Draft, after: string | null}[]}} event
+     */
     #changeDrafts({ on, removed, put }) {
         const ids = [...removed, ...put.map(({ draft }) => draft.id)];
         const states = [...new Set([on, ...ids.flatMap((id) => this.stateOfDraft.get(id) ?? [])])];
@@ -277,7 +306,7 @@ export class Model {
             this.stateOfDraft.set(draft.id, on);
         }
         if (put.length) this.drafts.set(on, drafts);
-        // The graph shows how many wait, and is not painted for each letter.
+        // The graph shows the number of drafts, and must not repaint for each letter.
         if (states.some((state, i) => this.waitingAt(state) !== waited[i])) this.marksRev = this.rev;
     }
 
@@ -327,14 +356,23 @@ export class Model {
     }
 }
 
-/** @template T @param {Map<string, T[]>} lists @param {string} key @returns {T[]} the list under a key, made if need be */
+/**
+ * @template T
+ * @param {Map<string, T[]>} lists
+ * @param {string} key
+ * @returns {T[]} the list under a key, made if need be
+ */
 function listAt(lists, key) {
     const found = lists.get(key) ?? [];
     lists.set(key, found);
     return found;
 }
 
-/** Text of the same stream joins the last item, as on the server. @param {Run} run @param {import('./protocol.js').Output} output */
+/**
+ * Text of the same stream joins the last item, as on the server.
+ * @param {Run} run
+ * @param {import('./protocol.js').Output} output
+ */
 function addOutput(run, output) {
     if (run.clearPending) {
         run.outputs = [];
@@ -351,9 +389,11 @@ function addOutput(run, output) {
 }
 
 /**
- * What is shown already is kept as it is, so that a new snapshot of the same outputs paints nothing again: frames stay
- * loaded, and what is read stays where it is.
- * @param {Item} item @param {Item | undefined} known @returns {Item}
+ * Reuses the known item if the new one is equal, so that a snapshot of the same outputs repaints
+ * nothing: frames stay loaded and the scroll position holds.
+ * @param {Item} item
+ * @param {Item | undefined} known
+ * @returns {Item}
  */
 function sameOr(item, known) {
     if (!known || known.output_type !== item.output_type) return item;
@@ -366,5 +406,5 @@ function sameOr(item, known) {
 }
 
 let keys = 0;
-/** Tells items apart for the views; never the same twice, so that a cleared output is not taken for its successor. */
+/** Unique forever, so that a cleared output is never mistaken for its successor. */
 const nextKey = () => (keys += 1);

@@ -1,6 +1,6 @@
 // @ts-check
-// The parts of the notebook page that are loaded after the first paint; see lazy-parts.js. Only the entry imports
-// this table, so that a part may itself use lazy-parts.js without an import cycle.
+// The parts of the notebook page that are loaded after the first paint; see lazy-parts.js. Only the
+// entry imports this table, so that a part may itself use lazy-parts.js without an import cycle.
 
 export const PARTS = {
     compare: () => import('../compare/compare-view.js'),

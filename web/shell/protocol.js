@@ -1,20 +1,38 @@
 // @ts-check
-// All words that cross the socket, as types and as tables.
+// All messages of the WebSocket, as types and tables.
 //
-// The server's side of this file is src/notebook/{command,event,record,output}.rs; a test compares the two lists of
-// words. Nothing here does anything: socket.js carries these messages, model.js folds them.
+// The server's side is src/notebook/{command,event,record,output}.rs; a test compares both. Nothing
+// here acts: socket.js carries messages, model.js applies them.
 
 /** @typedef {{state: string} | {run: string}} Base What a run is run against. */
-/** @typedef {'freezing' | 'memory' | 'disk' | 'replay' | 'deleted'} Living Where a state can be run from. */
-/** @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed' | 'imported'} RunStatus `imported`: its outputs came in a file */
+/**
+ * @typedef {'freezing' | 'memory' | 'disk' | 'replay' | 'deleted'} Living Where a state can be run
+ *   from.
+ */
+/**
+ * @typedef {'queued' | 'running' | 'ok' | 'error' | 'interrupted' | 'crashed' | 'imported'}
+ *   RunStatus `imported`: its outputs came in a file
+ */
 /** @typedef {{ename: string, evalue: string, traceback: string[]}} RunError */
 /** @typedef {{text: string, password: boolean}} Prompt */
 /** @typedef {Record<string, unknown>} MimeBundle Representations of one object by mime type. */
 /** @typedef {'owner' | 'run' | 'view'} Scope What this browser may do. */
-/** @typedef {{name: string, type: string, reason: string}} Missing A name that a checkpoint could not hold. */
-/** @typedef {{now: 'idle'} | {now: 'waiting'} | {now: 'writing', percent: number} | {now: 'failed', why: string}} Saving */
-/** @typedef {{by: 'checkpoint', missing: Missing[]} | {by: 'replay'}} Revival How a process came to be, if not by running its cell. */
-/** @typedef {{what: string, why: string, how: string}} Trouble Why what happens cannot be written to disk now. */
+/**
+ * @typedef {{name: string, type: string, reason: string}} Missing A name that a checkpoint could
+ *   not hold.
+ */
+/**
+ * @typedef {{now: 'idle'} | {now: 'waiting'} | {now: 'writing', percent: number} | {now: 'failed',
+ *   why: string}} Saving
+ */
+/**
+ * @typedef {{by: 'checkpoint', missing: Missing[]} | {by: 'replay'}} Revival How a process came to
+ *   be, if not by running its cell.
+ */
+/**
+ * @typedef {{what: string, why: string, how: string}} Trouble Why what happens cannot be written to
+ *   disk now.
+ */
 
 /**
  * @typedef {object} Checkpoint A state's durable form; what of it the page shows.
@@ -36,7 +54,8 @@
  * @property {string | null} label
  * @property {string[]} prose markdown that stands before its code
  * @property {string[]} warnings what of it does not survive a branch
- * @property {boolean} forks whether a process of it may be forked; else branches come from its checkpoint
+ * @property {boolean} forks whether a process of it may be forked; else branches come from its
+ *   checkpoint
  * @property {boolean} [fork_anyway] whether it is forked all the same, as somebody has decided
  * @property {boolean} pinned
  * @property {Living} living
@@ -44,18 +63,25 @@
  * @property {Saving} saving
  * @property {Revival | null} revival
  * @property {number | null} memory_bytes what its process holds for itself alone
- * @property {Changes | null} changes what its cell did to the variables; null while that is not known
+ * @property {Changes | null} changes what its cell did to the variables; null while that is not
+ *   known
  * @property {true} [partial] its cell failed: it holds what the cell had set until then
  */
 
-/** @typedef {{added: string[], changed: string[], removed: string[], more: number}} Changes Names, sorted; `more` are not named. */
-/** @typedef {{id: string, name: string | null, scope: Scope, state: string}} Person Somebody who looks at the notebook: one tab. */
+/**
+ * @typedef {{added: string[], changed: string[], removed: string[], more: number}} Changes Names,
+ *   sorted; `more` are not named.
+ */
+/**
+ * @typedef {{id: string, name: string | null, scope: Scope, state: string}} Person Somebody who
+ *   looks at the notebook: one tab.
+ */
 
 /**
- * @typedef {{output_type: 'stream', name: 'stdout' | 'stderr', text: string}
- *   | {output_type: 'display_data', data: MimeBundle, metadata: MimeBundle, display_id?: string}
- *   | {output_type: 'execute_result', data: MimeBundle, metadata: MimeBundle, execution_count: number}
- *   | ({output_type: 'error'} & RunError)} Output
+ * @typedef {{output_type: 'stream', name: 'stdout' | 'stderr', text: string} | {output_type:
+ *   'display_data', data: MimeBundle, metadata: MimeBundle, display_id?: string} | {output_type:
+ *   'execute_result', data: MimeBundle, metadata: MimeBundle, execution_count: number} |
+ *   ({output_type: 'error'} & RunError)} Output
  */
 
 /**
@@ -76,10 +102,14 @@
  */
 
 /**
- * @typedef {{id: string, on: string, before?: string | null, kind: 'code' | 'markdown', source: string, version?: number}} Draft It stands
- * above the cell of the child `before` of its state; without one, at the end of the line to its state. The server counts its versions.
+ * @typedef {{id: string, on: string, before?: string | null, kind: 'code' | 'markdown', source:
+ *   string, version?: number}} Draft It stands above the cell of the child `before` of its state;
+ *   without one, at the end of the line to its state. The server counts its versions.
  */
-/** @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null, people: Person[]}} Snapshot */
+/**
+ * @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null,
+ *   people: Person[]}} Snapshot
+ */
 /**
  * @typedef {object} Variable
  * @property {string} name
@@ -88,89 +118,81 @@
  * @property {string | null} [size] shape or length
  * @property {number | null} [bytes] memory, as far as it is known cheaply
  * @property {string | null} [fingerprint] equal fingerprints, equal values
- * @property {boolean} [sampled] whether the fingerprint is of samples only: then equal ones promise nothing
+ * @property {boolean} [sampled] whether the fingerprint is of samples only: then equal ones promise
+ *   nothing
  * @property {Summary | null} [summary] of arrays, series and frames
  */
-/** @typedef {{min?: number | string | null, max?: number | string | null, mean?: number | null, nulls?: number}} Stats */
-/** @typedef {({kind: 'array', shape: number[], dtype: string} & Stats) | {kind: 'frame', rows: number, columns: Column[], more: number}} Summary */
-/** @typedef {{name: string, dtype: string, fingerprint: string | null, sampled?: boolean} & Stats} Column */
+/**
+ * @typedef {{min?: number | string | null, max?: number | string | null, mean?: number | null,
+ *   nulls?: number}} Stats
+ */
+/**
+ * @typedef {({kind: 'array', shape: number[], dtype: string} & Stats) | {kind: 'frame', rows:
+ *   number, columns: Column[], more: number}} Summary
+ */
+/**
+ * @typedef {{name: string, dtype: string, fingerprint: string | null, sampled?: boolean} & Stats}
+ *   Column
+ */
 /** @typedef {{text: string, kind: string, signature: string | null}} Completion */
 /** @typedef {{parameters: string[], returns: string | null, active: number | null}} Signature */
-/** @typedef {{name: string, type: string, repr: string | null, signature: Signature | null, doc: string | null, place: string | null}} Inspection */
-
 /**
- * @typedef {{event: 'run_added', run: Run}
- *   | {event: 'run_started', exec_id: string, on: Base, started_at: number}
- *   | {event: 'output_added', exec_id: string, output: Output}
- *   | {event: 'outputs_cleared', exec_id: string, wait: boolean}
- *   | {event: 'display_updated', exec_id: string, display_id: string, data: MimeBundle, metadata: MimeBundle}
- *   | {event: 'prompt_changed', exec_id: string, prompt: Prompt | null}
- *   | {event: 'run_warned', exec_id: string, warning: string}
- *   | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null, duration_ms: number | null,
- *      state: string | null}
- *   | {event: 'keepable_changed', exec_id: string, keepable: boolean}
- *   | {event: 'state_added', state: State}
- *   | {event: 'state_changed', state: State}
- *   | {event: 'removed', states: string[], runs: string[]}
- *   | {event: 'drafts_changed', on: string, removed: string[], put: {draft: Draft, after: string | null}[]}
- *   | {event: 'saving_changed', state: string, saving: Saving}
- *   | {event: 'memory_measured', state: string, memory_bytes: number}
- *   | {event: 'replaying', state: string, done: number, total: number}
- *   | {event: 'memory_measured', state: string, memory_bytes: number}
- *   | {event: 'state_saved', state: string}
- *   | {event: 'trouble_changed', trouble: Trouble | null}
- *   | {event: 'changes_found', state: string, changes: Changes}
- *   | {event: 'people_changed', people: Person[]}
- *   | {event: 'task_saved', checkpoint: object}
- *   | {event: 'reset', notebook: Snapshot}} Event
+ * @typedef {{name: string, type: string, repr: string | null, signature: Signature | null, doc:
+ *   string | null, place: string | null}} Inspection
  */
 
 /**
- * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?: {state: string, tip: string},
- *      replay?: boolean, on_error?: 'discard' | 'keep'}
- *   | {do: 'keep_partial', exec_id: string}
- *   | {do: 'interrupt', exec_id: string}
- *   | {do: 'answer_input', exec_id: string, text: string}
- *   | {do: 'put_draft', draft: Draft, after?: string | null, in_place?: boolean, base?: number}
- *   | {do: 'delete_draft', draft: string}
- *   | {do: 'put_prose', state: string, prose: string[]}
- *   | {do: 'label', state: string, label: string | null}
- *   | {do: 'delete_state', state: string, subtree?: boolean}
- *   | {do: 'drop_attempt', exec_id: string}
- *   | {do: 'reset'}
- *   | {do: 'pin', state: string, pinned: boolean}
- *   | {do: 'fork_anyway', state: string, anyway: boolean}
- *   | {do: 'checkpoint', state: string}
- *   | {do: 'replay', state: string}
- *   | {do: 'trust'}
- *   | {do: 'save_task', task_id: string}
- *   | {do: 'look_at_variables', state: string}
- *   | {do: 'digest', state: string}
- *   | {do: 'complete', state: string, code: string, cursor: number}
- *   | {do: 'inspect', state: string, code: string, cursor: number}
- *   | {do: 'stand', state: string, name?: string | null}} Command Cursors count Unicode code points.
+ * @typedef {{event: 'run_added', run: Run} | {event: 'run_started', exec_id: string, on: Base,
+ *   started_at: number} | {event: 'output_added', exec_id: string, output: Output} | {event:
+ *   'outputs_cleared', exec_id: string, wait: boolean} | {event: 'display_updated', exec_id:
+ *   string, display_id: string, data: MimeBundle, metadata: MimeBundle} | {event: 'prompt_changed',
+ *   exec_id: string, prompt: Prompt | null} | {event: 'run_warned', exec_id: string, warning:
+ *   string} | {event: 'run_ended', exec_id: string, status: RunStatus, error: RunError | null,
+ *   duration_ms: number | null, state: string | null} | {event: 'keepable_changed', exec_id:
+ *   string, keepable: boolean} | {event: 'state_added', state: State} | {event: 'state_changed',
+ *   state: State} | {event: 'removed', states: string[], runs: string[]} | {event:
+ *   'drafts_changed', on: string, removed: string[], put: {draft: Draft, after: string | null}[]} |
+ *   {event: 'saving_changed', state: string, saving: Saving} | {event: 'memory_measured', state:
+ *   string, memory_bytes: number} | {event: 'replaying', state: string, done: number, total:
+ *   number} | {event: 'memory_measured', state: string, memory_bytes: number} | {event:
+ *   'state_saved', state: string} | {event: 'trouble_changed', trouble: Trouble | null} | {event:
+ *   'changes_found', state: string, changes: Changes} | {event: 'people_changed', people: Person[]}
+ *   | {event: 'task_saved', checkpoint: object} | {event: 'reset', notebook: Snapshot}} Event
  */
 
 /**
- * @typedef {{kind: 'done'}
- *   | {kind: 'ended', exec_id: string, status: RunStatus, state: string | null, state_name: string | null,
- *      error: RunError | null, keepable?: boolean}
- *   | {kind: 'checkpointed', checkpoint: Checkpoint}
- *   | {kind: 'task_saved', checkpoint: object}
- *   | {kind: 'trusted', count: number}
- *   | {kind: 'interrupted', interrupted: boolean}
- *   | {kind: 'variables', variables: Variable[]}
- *   | {kind: 'digested', digests: object}
- *   | {kind: 'completions', from: number, to: number, items: Completion[]}
- *   | {kind: 'inspected', object: Inspection | null}
- *   | {kind: 'standing', id: string}
- *   | {kind: 'refused', code: string, what: string, why: string, how: string}} Reply
+ * @typedef {{do: 'run', exec_id: string, code: string, on: Base, draft?: string, instead_of?:
+ *   {state: string, tip: string}, replay?: boolean, on_error?: 'discard' | 'keep'} | {do:
+ *   'keep_partial', exec_id: string} | {do: 'interrupt', exec_id: string} | {do: 'answer_input',
+ *   exec_id: string, text: string} | {do: 'put_draft', draft: Draft, after?: string | null,
+ *   in_place?: boolean, base?: number} | {do: 'delete_draft', draft: string} | {do: 'put_prose',
+ *   state: string, prose: string[]} | {do: 'label', state: string, label: string | null} | {do:
+ *   'delete_state', state: string, subtree?: boolean} | {do: 'drop_attempt', exec_id: string} |
+ *   {do: 'reset'} | {do: 'pin', state: string, pinned: boolean} | {do: 'fork_anyway', state:
+ *   string, anyway: boolean} | {do: 'checkpoint', state: string} | {do: 'replay', state: string} |
+ *   {do: 'trust'} | {do: 'save_task', task_id: string} | {do: 'look_at_variables', state: string} |
+ *   {do: 'digest', state: string} | {do: 'complete', state: string, code: string, cursor: number} |
+ *   {do: 'inspect', state: string, code: string, cursor: number} | {do: 'stand', state: string,
+ *   name?: string | null}} Command Cursors count Unicode code points.
+ */
+
+/**
+ * @typedef {{kind: 'done'} | {kind: 'ended', exec_id: string, status: RunStatus, state: string |
+ *   null, state_name: string | null, error: RunError | null, keepable?: boolean} | {kind:
+ *   'checkpointed', checkpoint: Checkpoint} | {kind: 'task_saved', checkpoint: object} | {kind:
+ *   'trusted', count: number} | {kind: 'interrupted', interrupted: boolean} | {kind: 'variables',
+ *   variables: Variable[]} | {kind: 'digested', digests: object} | {kind: 'completions', from:
+ *   number, to: number, items: Completion[]} | {kind: 'inspected', object: Inspection | null} |
+ *   {kind: 'standing', id: string} | {kind: 'refused', code: string, what: string, why: string,
+ *   how: string}} Reply
  */
 
 /** The id of the state from which every notebook grows. */
 export const ROOT_STATE = 'initial';
 
-/** Every event, and what of the graph it changes: its shape, only how its nodes are marked, or nothing. */
+/**
+ * Every event, and what it changes in the graph: its shape, only the marks of nodes, or nothing.
+ */
 export const EVENTS = Object.freeze({
     run_added: { graph: 'shape' },
     run_started: { graph: 'shape' },
@@ -197,9 +219,9 @@ export const EVENTS = Object.freeze({
 });
 
 /**
- * Every command, and whether it may be sent again when the connection broke before its answer came. A run may, because
- * the server knows its `exec_id`; a reset may not, because something may have grown in between; nor a replay, because no code
- * runs again without being asked to.
+ * Every command, and whether it may be sent again after the connection broke before its reply. A
+ * run may, because the server knows its `exec_id`. A reset may not, because something may have been
+ * added in between; nor a replay, because code never runs again unasked.
  */
 export const COMMANDS = Object.freeze({
     run: { again: true },
@@ -226,7 +248,7 @@ export const COMMANDS = Object.freeze({
     stand: { again: true },
 });
 
-/** What a command can be answered. */
+/** The kinds of replies. */
 export const REPLIES = Object.freeze([
     'done',
     'ended',
@@ -242,11 +264,11 @@ export const REPLIES = Object.freeze([
     'refused',
 ]);
 
-/** Why the server closed the socket, where the page must know. */
+/** Why the server closed the socket, where the page must distinguish. */
 export const CLOSED = Object.freeze({ accessEnded: 4401, tooSlow: 4408, renamed: 4301, deleted: 4404 });
 
-/** Whether nothing more will come from a run. @param {RunStatus} status */
+/** Whether a run is over. @param {RunStatus} status */
 export const hasEnded = (status) => status !== 'queued' && status !== 'running';
 
-/** Whether a run may be started against a state. @param {Living} living */
+/** Whether a run can start from a state. @param {Living} living */
 export const canRun = (living) => living === 'freezing' || living === 'memory' || living === 'disk';

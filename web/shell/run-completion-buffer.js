@@ -1,15 +1,15 @@
 // @ts-check
-// Events that belong together. Pure.
+// Groups the events of a run's completion. Pure.
 
 /** @typedef {import('./protocol.js').Event} Event */
 
 /**
- * A run that leaves a state says so in several events: the state, the drafts that move on, the end. They are taken together, so
- * that no paint between them shows a draft in two places, or in none.
+ * A run that makes a state sends several events: the state, the drafts that move on, the end. They
+ * are applied together, so that no paint shows a draft twice or not at all.
  */
 export class RunCompletionBuffer {
     constructor() {
-        /** Events that wait for the end of a run. @type {Event[]} */
+        /** Events held until the run has ended. @type {Event[]} */
         this.held = [];
     }
 

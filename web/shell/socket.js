@@ -1,15 +1,19 @@
 // @ts-check
-// The only file that talks to the socket: commands up, events down, in order and without holes.
+// The only module that uses the WebSocket: commands up, events down, in order and without gaps.
 //
-// When the connection breaks it says so, keeps what was asked, and comes back with the position of the last event; the
-// server sends exactly what came since, or a snapshot. Nobody else notices but by `onStatus`.
+// After a lost connection it reconnects with the position of the last event; the server sends
+// exactly what came since, or a snapshot. Unanswered commands are kept. Others learn of it only
+// through `onStatus`.
 
 import { CLOSED, COMMANDS } from './protocol.js';
 
 /** @typedef {import('./protocol.js').Command} Command */
 /** @typedef {import('./protocol.js').Reply} Reply */
 
-/** The server says something at least every 15 s; after twice that and a bit, the line is dead even if TCP has not noticed. */
+/**
+ * The server sends something at least every 15 s. After a little more than twice that, the
+ * connection is dead even if TCP has not noticed.
+ */
 const SILENCE_MS = 40_000;
 const FIRST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 15_000;
@@ -20,8 +24,10 @@ const LONGEST_WAIT_MS = 15_000;
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(scope: import('./protocol.js').Scope) => void} onScope
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
- * @property {(to: string | null) => void} onLeft the notebook is not there any more under its name; its new one, if that is known
- * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could not read
+ * @property {(to: string | null) => void} onLeft the notebook is not there any more under its name;
+ *   its new one, if that is known
+ * @property {(reply: Reply) => void} onRefused a refusal of a message whose number the server could
+ *   not read
  */
 
 export class Socket {
@@ -35,11 +41,16 @@ export class Socket {
         this.socket = null;
         this.isOpen = false;
         this.wasOpen = false;
-        /** The server that is there now does not know us; whoever signs in again in another tab signs this one in, too. */
+        /**
+         * The current server does not know this browser. Signing in again in another tab signs this
+         * one in as well.
+         */
         this.isStranger = false;
         this.failures = 0;
         this.lastId = 0;
-        /** @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>} */
+        /**
+         * @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>}
+         */
         this.pendingReplies = new Map();
         addEventListener('online', () => this.#hurry());
         addEventListener('focus', () => this.#hurry());
@@ -47,7 +58,11 @@ export class Socket {
         this.#connect();
     }
 
-    /** Sends a command; the promise is kept when it was answered, over however many connections. @param {Command} command @returns {Promise<Reply>} */
+    /**
+     * Sends a command. The promise resolves with its reply, across reconnections.
+     * @param {Command} command
+     * @returns {Promise<Reply>}
+     */
     send(command) {
         return new Promise((answer) => {
             this.lastId += 1;
@@ -58,8 +73,8 @@ export class Socket {
     }
 
     /**
-     * The page is going, and what is on its way may go down with the line. What may be asked twice is asked again by requests
-     * that outlive the page.
+     * The page is closing and messages on their way may be lost. Repeatable commands are repeated
+     * as requests that outlive the page.
      */
     leave() {
         if (!this.isOpen) return;
@@ -92,7 +107,7 @@ export class Socket {
             if (this.socket === line) this.#onMessage(JSON.parse(data));
         };
         line.onmessage = hear;
-        // Who made us is to have us first.
+        // Deferred, so that the caller has assigned its reference first.
         queueMicrotask(() => early?.heard.forEach(hear));
         line.onclose = ({ code, reason }) => {
             if (this.socket === line) this.#onClosed(code, reason);
@@ -117,7 +132,7 @@ export class Socket {
     #onEvent(message) {
         const here = this.position;
         if (!here || message.epoch !== here.epoch || message.seq > here.seq + 1) {
-            // A hole. The server knows how to fill it.
+            // A gap: reconnecting lets the server fill it.
             this.socket?.close();
             return;
         }
@@ -137,7 +152,7 @@ export class Socket {
     /** @param {number} id @param {{command: Command, sent: boolean}} asked */
     #put(id, asked) {
         asked.sent = true;
-        // A line that is about to close takes nothing; what is asked goes over the next one.
+        // A closing socket accepts nothing; the command goes over the next one.
         if (this.socket && !(this.socket.readyState > WebSocket.OPEN))
             this.socket.send(JSON.stringify({ id, ...asked.command }));
     }
@@ -167,11 +182,15 @@ export class Socket {
         this.failures += 1;
         this.handlers.onStatus('waiting');
         const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.failures - 1));
-        // Jitter: after a restart of the server, its tabs do not all come at once.
+        // Jitter, so that not all tabs reconnect at once after a server restart.
         this.retry = setTimeout(() => this.#retry(neverOpened), longest * (0.5 + Math.random() / 2));
     }
 
-    /** A refused handshake looks like a lost line; the page's own address tells the two apart. @param {boolean} askFirst */
+    /**
+     * A refused handshake looks like a lost connection; a request to the page's own address
+     * distinguishes the two.
+     * @param {boolean} askFirst
+     */
     async #retry(askFirst) {
         this.retry = undefined;
         if (askFirst) {
@@ -183,7 +202,7 @@ export class Socket {
                 return;
             }
             if (answer && (answer.status === 401 || answer.status === 403)) {
-                // A server that was started anew knows nobody; one that goes on says so over the line.
+                // A restarted server knows no one; a running one explains over the socket.
                 this.isStranger = this.wasOpen;
                 this.handlers.onStatus(this.wasOpen ? 'gone' : 'ended');
                 return;
@@ -213,7 +232,7 @@ export class Socket {
         this.silence = setTimeout(() => {
             const line = this.socket;
             line?.close();
-            // A dead line may take minutes to say that it is closed.
+            // A dead connection may take minutes to report its close.
             if (line && this.socket === line) this.#onClosed(0);
         }, SILENCE_MS);
     }
@@ -230,9 +249,16 @@ export class Socket {
     }
 }
 
-/** @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what it has said so far. */
+/**
+ * @typedef {{line: WebSocket, heard: MessageEvent[]}} Early The line that early.js opened, and what
+ *   it has said so far.
+ */
 
-/** That line, once, if it leads where it should and is still good. @param {URL} url @returns {Early | null} */
+/**
+ * The socket that early.js opened, if it has the right address and is still usable. Given once.
+ * @param {URL} url
+ * @returns {Early | null}
+ */
 function takeEarlySocket(url) {
     const host = /** @type {{ratoonLine?: Early}} */ (globalThis);
     const early = host.ratoonLine;

@@ -1,14 +1,24 @@
 // @ts-check
-// How one text became another: lines that went and came, and within a line that changed the words that did. Pure.
+// How one text became another: lines that went and came, and within a line that changed the words
+// that did. Pure.
 //
-// Myers' greedy search for the shortest way from one list to the other, after what both begin and end with is cut off.
-// Two texts with hardly anything in common would take it long: past `MOST_EDITS` the rest is told as replaced, which is
-// what a reader would see anyway.
+// Myers' greedy search for the shortest way from one list to the other, after what both begin and
+// end with is cut off. Two texts with hardly anything in common would take it long: past
+// `MOST_EDITS` the rest is told as replaced, which is what a reader would see anyway.
 
 /** @typedef {'=' | '-' | '+'} Sign equal, only before, only after */
-/** @typedef {{sign: Sign, a: number, b: number}} Step indexes into both lists; where one has nothing, of what comes next there */
-/** @typedef {{text: string, isMarked: boolean}} Part a piece of a line; marked: it differs from the other line's */
-/** @typedef {{sign: Sign, a: number | null, b: number | null, parts: Part[]}} Row a line; `a` and `b` are line numbers, from 1 */
+/**
+ * @typedef {{sign: Sign, a: number, b: number}} Step indexes into both lists; where one has
+ *   nothing, of what comes next there
+ */
+/**
+ * @typedef {{text: string, isMarked: boolean}} Part a piece of a line; marked: it differs from the
+ *   other line's
+ */
+/**
+ * @typedef {{sign: Sign, a: number | null, b: number | null, parts: Part[]}} Row a line; `a` and
+ *   `b` are line numbers, from 1
+ */
 
 /** Steps that the search may need at most; its time and memory grow with their square. */
 const MOST_EDITS = 600;
@@ -41,8 +51,12 @@ function middle(a, b) {
 }
 
 /**
- * For each number of edits, how far along `a` one comes on each diagonal; null when it takes too many.
- * @template T @param {readonly T[]} a @param {readonly T[]} b @returns {Int32Array[] | null}
+ * For each number of edits, how far along `a` one comes on each diagonal; null when it takes too
+ * many.
+ * @template T
+ * @param {readonly T[]} a
+ * @param {readonly T[]} b
+ * @returns {Int32Array[] | null}
  */
 function search(a, b) {
     const most = Math.min(a.length + b.length, MOST_EDITS);
@@ -62,7 +76,13 @@ function search(a, b) {
     return null;
 }
 
-/** The way back from the end. @param {Int32Array[]} trace @param {number} x @param {number} y @returns {Step[]} */
+/**
+ * The way back from the end.
+ * @param {Int32Array[]} trace
+ * @param {number} x
+ * @param {number} y
+ * @returns {Step[]}
+ */
 function walk(trace, x, y) {
     /** @type {Step[]} */
     const steps = [];
@@ -88,7 +108,13 @@ const replaced = (a, b) => [
     ...Array.from({ length: b }, (_, i) => /** @type {Step} */ ({ sign: '+', a, b: i })),
 ];
 
-/** The lines of two texts, those that went before those that came, with the words marked that differ. @param {string} before @param {string} after @returns {Row[]} */
+/**
+ * The lines of two texts, those that went before those that came, with the words marked that
+ * differ.
+ * @param {string} before
+ * @param {string} after
+ * @returns {Row[]}
+ */
 export function diffLines(before, after) {
     const [a, b] = [linesOf(before), linesOf(after)];
     /** @type {Row[]} */
@@ -114,13 +140,20 @@ export function diffLines(before, after) {
     return rows;
 }
 
-/** A text without an end of line at its end has as many lines as one with it; an empty one has none. @param {string} text */
+/**
+ * A text without an end of line at its end has as many lines as one with it; an empty one has none.
+ * @param {string} text
+ */
 const linesOf = (text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
 
 /** @param {string} text @returns {Part[]} */
 const plain = (text) => [{ text, isMarked: false }];
 
-/** The first line that went is the first that came, changed; and so on. @param {Row[]} gone @param {Row[]} come */
+/**
+ * The first line that went is the first that came, changed; and so on.
+ * @param {Row[]} gone
+ * @param {Row[]} come
+ */
 function markPairs(gone, come) {
     for (let i = 0; i < Math.min(gone.length, come.length); i += 1) {
         const [before, after] = diffWords(gone[i].parts[0].text, come[i].parts[0].text);
@@ -129,7 +162,13 @@ function markPairs(gone, come) {
     }
 }
 
-/** One line as it was and as it is, with what differs marked; nothing is where hardly anything is common. @param {string} before @param {string} after @returns {[Part[], Part[]]} */
+/**
+ * One line as it was and as it is, with what differs marked; nothing is where hardly anything is
+ * common.
+ * @param {string} before
+ * @param {string} after
+ * @returns {[Part[], Part[]]}
+ */
 export function diffWords(before, after) {
     if (before.length > LONGEST_LINE || after.length > LONGEST_LINE) return [plain(before), plain(after)];
     const [a, b] = [wordsOf(before), wordsOf(after)];
@@ -153,7 +192,11 @@ export function diffWords(before, after) {
     ];
 }
 
-/** Words, numbers, runs of blanks, and each other sign by itself. @param {string} text @returns {string[]} */
+/**
+ * Words, numbers, runs of blanks, and each other sign by itself.
+ * @param {string} text
+ * @returns {string[]}
+ */
 const wordsOf = (text) => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 
 /** @param {Part[]} parts @returns {Part[]} neighbours of one kind are one */
@@ -170,7 +213,9 @@ function joined(parts) {
 
 /**
  * The rows around what changed; where many in between are equal there is their number instead.
- * @param {Row[]} rows @param {number} [host] equal rows that stay to each side @returns {(Row | {folded: Row[]})[]}
+ * @param {Row[]} rows
+ * @param {number} [host] equal rows that stay to each side
+ * @returns {(Row | {folded: Row[]})[]}
  */
 export function fold(rows, host = 3) {
     const isNear = rows.map(() => false);
@@ -191,7 +236,11 @@ export function fold(rows, host = 3) {
     return all.flatMap((one) => ('folded' in one && one.folded.length === 1 ? one.folded : [one]));
 }
 
-/** How much of two texts is the same, from 0 to 1, by their lines. @param {string} before @param {string} after */
+/**
+ * How much of two texts is the same, from 0 to 1, by their lines.
+ * @param {string} before
+ * @param {string} after
+ */
 export function likeness(before, after) {
     const [a, b] = [linesOf(before).map((line) => line.trim()), linesOf(after).map((line) => line.trim())];
     if (a.length === 1 && b.length === 1) return wordLikeness(a[0], b[0]);

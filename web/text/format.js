@@ -21,20 +21,30 @@ export function bytes(n) {
     return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[0]}`;
 }
 
-/** The first line of code that says something: a blank line or a bare cell marker does not. @param {string} code */
+/**
+ * The first meaningful line of code, skipping blank lines and cell markers.
+ * @param {string} code
+ */
 export function firstLine(code) {
     const lines = code.split('\n').map((line) => line.trim());
     return lines.find((line) => line && !/^#\s*%%\s*$/.test(line))?.slice(0, 120) ?? '';
 }
 
-/** A random id. `crypto.randomUUID` is not there on plain http, except on localhost. @returns {string} */
+/**
+ * A random id. `crypto.randomUUID` is missing on plain http, except on localhost.
+ * @returns {string}
+ */
 export function newId() {
     return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
         byte.toString(16).padStart(2, '0'),
     ).join('');
 }
 
-/** The smallest replacement that turns one text into another. @param {string} from @param {string} to */
+/**
+ * The smallest replacement that turns one text into another.
+ * @param {string} from
+ * @param {string} to
+ */
 export function difference(from, to) {
     let start = 0;
     const most = Math.min(from.length, to.length);
@@ -53,7 +63,11 @@ const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
     ['minute', 60],
 ]);
 
-/** @param {number} then @param {number} now both in milliseconds since the Unix epoch @returns {string} such as "just now", "5 minutes ago", "yesterday" */
+/**
+ * @param {number} then
+ * @param {number} now both in milliseconds since the Unix epoch
+ * @returns {string} such as "just now", "5 minutes ago", "yesterday"
+ */
 export function ago(then, now) {
     const seconds = (now - then) / 1000;
     const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? [];

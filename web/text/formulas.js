@@ -1,18 +1,21 @@
 // @ts-check
-// Where mathematics is in a text, as LaTeX writes it. Pure.
+// Finds LaTeX formulas in a text. Pure.
 
 /** @typedef {{tex: string, isDisplay: boolean}} Formula */
 
-/** Longer ones are text: nobody reads them, and the typesetter would take its time. In characters. */
+/** Longer ones count as text: rendering them would take too long. In characters. */
 const LONGEST = 20_000;
 
 /**
- * How deep a formula may be nested. The browser lays it out by recursion, each level as several elements: at some 150 levels the
- * tab is gone, again whenever the notebook is opened.
+ * The greatest nesting of a formula. Browsers lay it out by recursion with several elements per
+ * level: at some 150 levels the tab crashes, again each time the notebook is opened.
  */
 const DEEPEST = 50;
 
-/** Opening, closing, whether it stands by itself. The doubled backslash is how Jupyter's users write it in Markdown. */
+/**
+ * Opening, closing, whether it is a display formula. Jupyter users write the doubled backslash in
+ * Markdown.
+ */
 const PAIRS = /** @type {[string, string, boolean][]} */ ([
     ['$$', '$$', true],
     ['\\\\[', '\\\\]', true],
@@ -23,18 +26,28 @@ const PAIRS = /** @type {[string, string, boolean][]} */ ([
 const BEGIN = /\\begin\{([a-zA-Z]{1,40}\*?)\}/y;
 const END = /\\end\{([a-zA-Z]{1,40}\*?)\}/g;
 
-/** Where something stands in a text that is read from its beginning: each place is found once, however often it is asked for. */
+/**
+ * Finds strings in a text that is read from left to right. Each position is searched once, however
+ * often it is asked for.
+ */
 class Places {
     /** @param {string} text */
     constructor(text) {
         this.text = text;
-        /** The place that was found last, and from where on. @type {Map<string, {from: number, at: number}>} */
+        /**
+         * The last position found, and where that search began.
+         * @type {Map<string, {from: number, at: number}>}
+         */
         this.found = new Map();
-        /** Where environments end, by their names. @type {Map<string, number[]> | null} */
+        /** The ends of environments, by name. @type {Map<string, number[]> | null} */
         this.ends = null;
     }
 
-    /** @param {string} what @param {number} from @returns {number} the first place from there on, or -1 */
+    /**
+     * @param {string} what
+     * @param {number} from
+     * @returns {number} the first place from there on, or -1
+     */
     next(what, from) {
         const last = this.found.get(what);
         if (last && last.from <= from && (last.at < 0 || last.at >= from)) return last.at;
@@ -63,7 +76,12 @@ class Places {
         return all[low] ?? -1;
     }
 
-    /** Where what a dollar opened ends: at the next that is not escaped, at the paragraph's end, or at the text's. @param {number} from @returns {number} */
+    /**
+     * Where an opening dollar ends: at the next unescaped dollar, at the end of the paragraph, or
+     * of the text.
+     * @param {number} from
+     * @returns {number}
+     */
     dollar(from) {
         const last = this.found.get('$');
         if (last && last.from <= from && last.at >= from) return last.at;
@@ -76,7 +94,7 @@ class Places {
     }
 }
 
-/** Of the text that was looked at last. */
+/** For the last text. */
 let places = new Places('');
 
 /** @param {string} text */
@@ -86,8 +104,10 @@ function placesOf(text) {
 }
 
 /**
- * The formula that begins at a place of a text, and where it ends; null where there is none.
- * @param {string} text @param {number} at @returns {(Formula & {end: number}) | null}
+ * The formula that begins at an offset, and where it ends; null if there is none.
+ * @param {string} text
+ * @param {number} at
+ * @returns {(Formula & {end: number}) | null}
  */
 export function formulaAt(text, at) {
     const first = text[at];
@@ -112,7 +132,12 @@ export function formulaAt(text, at) {
     return first === '$' ? dollars(text, at, known) : null;
 }
 
-/** `$x$`, not `$5 and $6`: no space inside, no digit after. @param {string} text @param {number} at @param {Places} known */
+/**
+ * `$x$`, not `$5 and $6`: no space inside, no digit after.
+ * @param {string} text
+ * @param {number} at
+ * @param {Places} known
+ */
 function dollars(text, at, known) {
     if (/[\s$]/.test(text[at + 1] ?? ' ')) return null;
     const end = known.dollar(at + 1);
@@ -122,7 +147,7 @@ function dollars(text, at, known) {
         : { tex: text.slice(at + 1, end), isDisplay: false, end: end + 1 };
 }
 
-/** Whether a formula can be typeset: not too long, its braces and environments not nested too deep. @param {string} tex */
+/** Whether a formula can be rendered: not too long, and not nested too deep. @param {string} tex */
 export function canBeSet(tex) {
     if (tex.length > LONGEST) return false;
     let depth = 0;

@@ -1,25 +1,33 @@
 // @ts-check
-// How well what was typed fits a title: as a part of it, by whole words, or by the letters at which its words begin. Pure.
+// How well a query matches a title: as a substring, by whole words, or by the initial letters of
+// words. Pure.
 
-/** What fits by its words comes after what has them in its title as they were typed, and before mere first letters. */
+/** Matches by words rank after substrings of the title and before mere initials. */
 const BY_WORDS = 400;
 
 /**
- * Higher is better; null where it does not fit.
- * @param {string} typed @param {string} title @param {string} also what else it is called
+ * Higher is better; null for no match.
+ * @param {string} typed
+ * @param {string} title
+ * @param {string} also what else it is called
  */
 export function rank(typed, title, also) {
     const own = fit(typed, title);
     return own !== null && own > BY_WORDS ? own : (byWords(typed, title, also) ?? own);
 }
 
-/** Every word that was typed begins one of those that name it. @param {string} typed @param {string} title @param {string} also */
+/**
+ * Each word of the query begins one of the title's words.
+ * @param {string} typed
+ * @param {string} title
+ * @param {string} also
+ */
 function byWords(typed, title, also) {
     const names = wordsOf(`${title} ${also}`);
     const wanted = wordsOf(typed);
     if (wanted.length === 0 || !wanted.every((word) => names.some((name) => name.startsWith(word))))
         return null;
-    // A word said in full is meant.
+    // A complete word is a better match than its beginning.
     return BY_WORDS + wanted.filter((word) => names.includes(word)).length - title.length / 100;
 }
 
@@ -27,8 +35,11 @@ function byWords(typed, title, also) {
 const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
 /**
- * Letters count where they begin a word or follow the one before; scattered ones would fit anything.
- * @param {string} typed @param {string} title @returns {number | null}
+ * Letters match only at the beginning of a word or after the previous match; scattered ones would
+ * match anything.
+ * @param {string} typed
+ * @param {string} title
+ * @returns {number | null}
  */
 export function fit(typed, title) {
     const wanted = typed.toLowerCase().replace(/\s+/g, '');
@@ -40,7 +51,13 @@ export function fit(typed, title) {
     return score === null ? null : score - text.length / 100;
 }
 
-/** @param {string} wanted @param {string} text @param {number} from the letter that is looked for @param {number} at where the one before it was found @returns {number | null} */
+/**
+ * @param {string} wanted
+ * @param {string} text
+ * @param {number} from the letter that is looked for
+ * @param {number} at where the one before it was found
+ * @returns {number | null}
+ */
 function initials(wanted, text, from, at) {
     const letter = wanted[from];
     if (letter === undefined) return 0;

@@ -1,13 +1,21 @@
 // @ts-check
-// Changes of a text: found, laid together with those of others, and where a place in it is afterwards. Pure.
+// Changes of a text: found, laid together with those of others, and where a place in it is
+// afterwards. Pure.
 //
-// Two people who change one text both keep what they typed: what either has taken away is gone, and what both have put in
-// is there. Where both put something in at the same place, the text that was there first stands first, except that nobody's
-// own typing is torn apart: it goes on where it had come to.
+// Two people who change one text both keep what they typed: what either has taken away is gone, and
+// what both have put in is there. Where both put something in at the same place, the text that was
+// there first stands first, except that nobody's own typing is torn apart: it goes on where it had
+// come to.
 
-/** @typedef {{from: number, to: number, insert: string}} Edit A replacement, in places of the text before. */
+/**
+ * @typedef {{from: number, to: number, insert: string}} Edit A replacement, in places of the text
+ *   before.
+ */
 
-/** Words, gaps and single signs: by these two texts are compared first, and what differs between them sign by sign. */
+/**
+ * Words, gaps and single signs: by these two texts are compared first, and what differs between
+ * them sign by sign.
+ */
 const WORDS = /[\p{L}\p{N}_]+|[^\S\n]+|[^]/gu;
 const SIGNS = /[^]/gu;
 /** What differs in more units than this is not compared sign by sign. */
@@ -23,11 +31,21 @@ export function edits(before, after) {
     return words(before, after).flatMap((word) => pieces(word, before, SIGNS));
 }
 
-/** The same, as words that were put in the place of others. @param {string} before @param {string} after */
+/**
+ * The same, as words that were put in the place of others.
+ * @param {string} before
+ * @param {string} after
+ */
 const words = (before, after) =>
     pieces(trimmed({ from: 0, to: before.length, insert: after }, before), before, WORDS);
 
-/** A replacement as several smaller ones, between what stays. @param {Edit} edit @param {string} before @param {RegExp} kind @returns {Edit[]} */
+/**
+ * A replacement as several smaller ones, between what stays.
+ * @param {Edit} edit
+ * @param {string} before
+ * @param {RegExp} kind
+ * @returns {Edit[]}
+ */
 function pieces(edit, before, kind) {
     if (edit.from === edit.to || edit.insert === '')
         return edit.from === edit.to && edit.insert === '' ? [] : [edit];
@@ -56,8 +74,11 @@ function pieces(edit, before, kind) {
 
 /**
  * What a text reads after the changes of both.
- * @param {string} base what both began with @param {string} mine @param {string} theirs what is there already
- * @param {number} [held] the place in `base` where our typing had come to: it goes on there, before theirs
+ * @param {string} base what both began with
+ * @param {string} mine
+ * @param {string} theirs what is there already
+ * @param {number} [held] the place in `base` where our typing had come to: it goes on there, before
+ *   theirs
  * @returns {string}
  */
 export function merge(base, mine, theirs, held = -1) {
@@ -83,7 +104,12 @@ export function merge(base, mine, theirs, held = -1) {
     return text + base.slice(at);
 }
 
-/** Where a place of a text is after changes; what is put in right there stands behind it. @param {number} offset @param {Edit[]} changes @returns {number} */
+/**
+ * Where a place of a text is after changes; what is put in right there stands behind it.
+ * @param {number} offset
+ * @param {Edit[]} changes
+ * @returns {number}
+ */
 export function offsetAfter(offset, changes) {
     let moved = 0;
     for (const { from, to, insert } of changes) {
@@ -93,7 +119,12 @@ export function offsetAfter(offset, changes) {
     return offset + moved;
 }
 
-/** A replacement without what stays the same at its ends. @param {Edit} edit @param {string} before @returns {Edit} */
+/**
+ * A replacement without what stays the same at its ends.
+ * @param {Edit} edit
+ * @param {string} before
+ * @returns {Edit}
+ */
 function trimmed({ from, to, insert }, before) {
     let start = 0;
     const most = Math.min(to - from, insert.length);
@@ -105,7 +136,11 @@ function trimmed({ from, to, insert }, before) {
     return { from: from + start, to: to - end, insert: insert.slice(start, insert.length - end) };
 }
 
-/** Whether a place is in the middle of a character of two units. @param {string} text @param {number} offset */
+/**
+ * Whether a place is in the middle of a character of two units.
+ * @param {string} text
+ * @param {number} offset
+ */
 const isInsidePair = (text, offset) =>
     offset > 0 &&
     offset < text.length &&
@@ -113,8 +148,11 @@ const isInsidePair = (text, offset) =>
     /[\uDC00-\uDFFF]/.test(text[offset]);
 
 /**
- * The longest common sequence of two lists, as pairs of places (Myers' greedy algorithm); null when they differ too much.
- * @param {string[]} old @param {string[]} now @returns {[number, number][] | null}
+ * The longest common sequence of two lists, as pairs of places (Myers' greedy algorithm); null when
+ * they differ too much.
+ * @param {string[]} old
+ * @param {string[]} now
+ * @returns {[number, number][] | null}
  */
 function commonTokens(old, now) {
     const most = Math.min(old.length + now.length, MOST);
@@ -139,7 +177,12 @@ function commonTokens(old, now) {
     return null;
 }
 
-/** @param {Map<number, number>[]} rounds @param {string[]} old @param {string[]} now @returns {[number, number][]} */
+/**
+ * @param {Map<number, number>[]} rounds
+ * @param {string[]} old
+ * @param {string[]} now
+ * @returns {[number, number][]}
+ */
 function wayBack(rounds, old, now) {
     /** @type {[number, number][]} */
     const common = [];

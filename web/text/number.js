@@ -1,14 +1,18 @@
 // @ts-check
-// Numbers as Python shows them, and by how much two of them differ. Pure.
+// Numbers as Python shows them, and their differences. Pure.
 
 /** @typedef {number | bigint} Some */
 
 const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-/** What has a representation of this form, such as `np.float64(0.5)`, is a number, too. */
+/** Representations such as `np.float64(0.5)` are numbers as well. */
 const WRAPPED = /^(?:np\.)?\w+\((-?[\d.]+(?:e[+-]?\d+)?)\)$/i;
 
-/** The number that a variable is, if it is one. Integers stay exact. @param {{type: string, repr: string}} variable @returns {Some | null} */
+/**
+ * The number that a variable is, if any. Integers stay exact.
+ * @param {{type: string, repr: string}} variable
+ * @returns {Some | null}
+ */
 export function numberOf({ type, repr }) {
     const text = /^(?:u?int|float|longdouble|half)\d*$/.test(type)
         ? (repr.match(WRAPPED)?.[1] ?? repr)
@@ -18,7 +22,12 @@ export function numberOf({ type, repr }) {
     return NUMBER.test(text) ? Number(text) : null;
 }
 
-/** By how much the second is more than the first: "+2 (+50 %)", "−0.25". @param {Some} before @param {Some} after @returns {string} */
+/**
+ * The increase from the first to the second: "+2 (+50 %)", "−0.25".
+ * @param {Some} before
+ * @param {Some} after
+ * @returns {string}
+ */
 export function difference(before, after) {
     const [a, b] = [Number(before), Number(after)];
     const by = typeof before === 'bigint' && typeof after === 'bigint' ? after - before : b - a;
@@ -27,7 +36,11 @@ export function difference(before, after) {
     return `${signed(by)}${percent}`;
 }
 
-/** Three digits that count; more where fewer would say that it is all, or twice as much, and it is not. @param {number} share */
+/**
+ * Three significant digits; more where rounding would show 100 % or twice as much although it is
+ * not.
+ * @param {number} share
+ */
 function percentOf(share) {
     const size = Math.abs(share) * 100;
     let digits = 3;
@@ -35,27 +48,30 @@ function percentOf(share) {
     return `${share < 0 ? '−' : '+'}${grouped(Number(size.toPrecision(digits)))}`;
 }
 
-/** @param {Some} n @returns {string} with a sign, and without the noise that binary fractions end with */
+/**
+ * @param {Some} n
+ * @returns {string} with a sign, and without the noise that binary fractions end with
+ */
 function signed(n) {
     const size = n < 0 ? -n : n;
     return `${n < 0 ? '−' : '+'}${grouped(typeof size === 'bigint' ? size : rounded(size))}`;
 }
 
-/** Six digits that count, and never fewer than stand before the point. @param {number} n */
+/** Six significant digits, but all digits before the point. @param {number} n */
 function rounded(n) {
     const digits = Math.max(6, Math.floor(Math.log10(Math.abs(n))) + 1);
     return Number.isInteger(n) || digits > 100 ? n : Number(n.toPrecision(digits));
 }
 
-/** All digits of a number, those before the point in groups: "−1,501.5". @param {Some} n */
+/** All digits of a number, grouped: "−1,501.5". @param {Some} n */
 export function grouped(n) {
     const text = String(n).replace('-', '−');
     const [, sign, digits, rest] = text.match(/^(−?)(\d+)(.*)$/) ?? [];
-    // The minus of an exponent is Python's, and JavaScript's, too.
+    // The minus sign of an exponent stays ASCII, as in Python.
     return digits === undefined
         ? text
         : `${sign}${digits.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${rest.replace('−', '-')}`;
 }
 
-/** A number to be read, not to be reckoned with. @param {number | string | null | undefined} n */
+/** A number for reading, not for calculating. @param {number | string | null | undefined} n */
 export const shortly = (n) => (typeof n === 'number' ? grouped(rounded(n)) : (n ?? ''));

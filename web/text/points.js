@@ -1,14 +1,22 @@
 // @ts-check
-// Places in a text: the page counts UTF-16 units, as JavaScript does; the server counts Unicode code points. Pure.
+// Converts offsets: the page counts UTF-16 units, the server counts Unicode code points. Pure.
 
-/** How many code points stand before a place. @param {string} text @param {number} units the place, in UTF-16 units */
+/**
+ * The number of code points before an offset.
+ * @param {string} text
+ * @param {number} units the place, in UTF-16 units
+ */
 export function toPoints(text, units) {
     let points = 0;
     for (let at = 0; at < units; points += 1) at += width(text, at);
     return points;
 }
 
-/** Where the place behind so many code points is, in UTF-16 units; the text's end where it has fewer. @param {string} text @param {number} points */
+/**
+ * The UTF-16 offset behind a number of code points; at most the length of the text.
+ * @param {string} text
+ * @param {number} points
+ */
 export function toUnits(text, points) {
     let at = 0;
     for (let left = points; left > 0 && at < text.length; left -= 1) at += width(text, at);

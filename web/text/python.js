@@ -1,16 +1,23 @@
 // @ts-check
-// As much of Python's grammar as the editor has to know by itself: what is a string or a comment, which bracket is open, and
-// which lines are IPython's and not Python's. Pure.
+// As much of Python's grammar as the editor has to know by itself: what is a string or a comment,
+// which bracket is open, and which lines are IPython's and not Python's. Pure.
 
-/** @typedef {{from: number, argument: number, keyword: string | null}} Call `from`: of its bracket; which argument the cursor is in, and by which name. */
+/**
+ * @typedef {{from: number, argument: number, keyword: string | null}} Call `from`: of its bracket;
+ *   which argument the cursor is in, and by which name.
+ */
 
 /** A string's or comment's whole text, or a single character. */
 const PIECES = /[rbfut]{0,2}("""|'''|"|')|#[^\n]*|[()[\]{},\n]|\\\n/giy;
 
 /**
  * Walks through what is code: brackets, commas, line ends.
- * @param {string} text @param {number} end @param {(piece: string, at: number) => void} see
- * @param {(quote: string, end: number) => void} [seeString] strings that are closed: how, and where they end @returns {boolean} whether the end lies in code, not in a string or comment
+ * @param {string} text
+ * @param {number} end
+ * @param {(piece: string, at: number) => void} see
+ * @param {(quote: string, end: number) => void} [seeString] strings that are closed: how, and where
+ *   they end
+ * @returns {boolean} whether the end lies in code, not in a string or comment
  */
 function walk(text, end, see, seeString) {
     let at = 0;
@@ -37,7 +44,12 @@ function walk(text, end, see, seeString) {
     return true;
 }
 
-/** @param {string} text @param {number} from @param {string} quote @returns {number} behind its closing quote, or where it is given up */
+/**
+ * @param {string} text
+ * @param {number} from
+ * @param {string} quote
+ * @returns {number} behind its closing quote, or where it is given up
+ */
 function endOfString(text, from, quote) {
     for (let at = from; at < text.length; at += 1) {
         if (text[at] === '\\') at += 1;
@@ -51,7 +63,13 @@ function endOfString(text, from, quote) {
 const isClosed = (text, end, quote, from) =>
     end - quote.length >= from && text.startsWith(quote, end - quote.length);
 
-/** The call whose parentheses the cursor stands in; null outside of any, and in strings and comments. @param {string} text @param {number} cursor @returns {Call | null} */
+/**
+ * The call whose parentheses the cursor stands in; null outside of any, and in strings and
+ * comments.
+ * @param {string} text
+ * @param {number} cursor
+ * @returns {Call | null}
+ */
 export function callAt(text, cursor) {
     /** @type {{bracket: string, from: number, commas: number, last: number}[]} */
     const open = [];
@@ -67,7 +85,10 @@ export function callAt(text, cursor) {
     return { from: inner.from, argument: inner.commas, keyword };
 }
 
-/** Whether a parenthesis behind this text is that of a call, not of a definition or of a mere group. @param {string} before */
+/**
+ * Whether a parenthesis behind this text is that of a call, not of a definition or of a mere group.
+ * @param {string} before
+ */
 function isCalled(before) {
     const found = before.match(/(?:\b(def|class)\s+)?([\p{L}\p{N}_]+|[\])])$/u);
     return found !== null && !found[1] && !KEYWORDS.has(found[2]);
@@ -79,7 +100,11 @@ const KEYWORDS = new Set(
     ),
 );
 
-/** Lines that are IPython's own: magics, shell commands, questions; numbers from 0. @param {string} text @returns {number[]} */
+/**
+ * Lines that are IPython's own: magics, shell commands, questions; numbers from 0.
+ * @param {string} text
+ * @returns {number[]}
+ */
 export function magicLines(text) {
     const lines = text.split('\n');
     const first = lines.findIndex((line) => line.trim());
@@ -103,7 +128,12 @@ function statementStarts(text) {
     return starts;
 }
 
-/** Whether the statement that ends at a place leaves its block: what is written below it is indented less. @param {string} text @param {number} cursor */
+/**
+ * Whether the statement that ends at a place leaves its block: what is written below it is indented
+ * less.
+ * @param {string} text
+ * @param {number} cursor
+ */
 export function leavesBlock(text, cursor) {
     const from = text.lastIndexOf('\n', cursor - 1) + 1;
     if (!/^[ \t]+(return|pass|break|continue|raise)\b(?!.*\\$)/.test(text.slice(from, cursor))) return false;
@@ -116,7 +146,11 @@ export function leavesBlock(text, cursor) {
     return isCode && depth === 0 && isInCode(text, from);
 }
 
-/** Whether the sign at a place is one of the three quotes that close a string. @param {string} text @param {number} cursor */
+/**
+ * Whether the sign at a place is one of the three quotes that close a string.
+ * @param {string} text
+ * @param {number} cursor
+ */
 export function closesTriple(text, cursor) {
     const sign = text[cursor];
     if (sign !== '"' && sign !== "'") return false;
@@ -130,13 +164,24 @@ export function closesTriple(text, cursor) {
     return is;
 }
 
-/** Whether a place stands in code, not in a string or comment. @param {string} text @param {number} cursor */
+/**
+ * Whether a place stands in code, not in a string or comment.
+ * @param {string} text
+ * @param {number} cursor
+ */
 export const isInCode = (text, cursor) => walk(text, cursor, () => {});
 
-/** Whether the place stands in the blank beginning of its line. @param {string} line up to the cursor */
+/**
+ * Whether the place stands in the blank beginning of its line.
+ * @param {string} line up to the cursor
+ */
 export const isBlank = (line) => /^\s*$/.test(line);
 
-/** Whether it is worth asking for completions while this is being typed: behind a dot, and from two letters on. @param {string} line up to the cursor */
+/**
+ * Whether it is worth asking for completions while this is being typed: behind a dot, and from two
+ * letters on.
+ * @param {string} line up to the cursor
+ */
 export const asksByItself = (line) =>
     /(?:[\p{L}_][\p{L}\p{N}_]*|[\])"'])\.[\p{L}\p{N}_]*$/u.test(line) ||
     /(?:^|[^\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]+$/u.test(line);

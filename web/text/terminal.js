@@ -1,8 +1,8 @@
 // @ts-check
 // What a terminal would show for a stream of text: lines of styled pieces.
 //
-// Pure. Knows carriage return, backspace, colours and the few cursor movements that progress bars use; drops every
-// other control. Its output is data, never HTML.
+// Pure. Handles carriage return, backspace, colours and the cursor movements of progress bars;
+// drops all other controls. Its output is data, never HTML.
 
 /**
  * @typedef {object} Style
@@ -30,31 +30,35 @@ const PLAIN = Object.freeze({
     inverse: false,
 });
 
-/** An escape sequence that is longer than this is not one: nothing waits for its end. */
+/** A longer escape sequence is not one, so nothing waits for its end. */
 const LONGEST_ESCAPE = 256;
 
-/** How far right a cursor may be sent, so that one escape cannot ask for gigabytes of blanks. */
+/** The rightmost cursor column, so that one escape sequence cannot allocate gigabytes of blanks. */
 const WIDEST = 4096;
 
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/g;
 // CSI … final byte; OSC … BEL or ST; any other two-character escape.
 const ESCAPE = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]])/y;
 
-/** A line that was written over: each character with its style. @typedef {{chars: string[], styles: (Style | null)[], blank: number}} Cells `blank`: up to where it is known to be blank */
+/**
+ * A line that was overwritten: each character with its style.
+ * @typedef {{chars: string[], styles: (Style | null)[], blank: number}} Cells `blank`: up to where
+ *   it is known to be blank
+ */
 
 /**
- * Each character of the text, and each control, costs the same, however long the lines are: a line is a list of pieces while text is only
- * added to it, and becomes a list of characters when something is written over.
+ * Each character and control has constant cost, however long the lines are: a line is a list of
+ * pieces while text is only appended, and becomes a list of characters when it is overwritten.
  */
 export class Terminal {
     constructor() {
         /** @type {Piece[][]} */
         this.pieces = [[]];
-        /** How long each line is. */
+        /** The length of each line. */
         this.lengths = [0];
-        /** Lines that were written over. @type {Map<number, Cells>} */
+        /** Lines that were overwritten. @type {Map<number, Cells>} */
         this.cells = new Map();
-        /** Those of them whose pieces are to be made anew. @type {Set<number>} */
+        /** Those of them whose pieces are out of date. @type {Set<number>} */
         this.stale = new Set();
         this.row = 0;
         this.column = 0;
@@ -63,14 +67,18 @@ export class Terminal {
         this.waiting = '';
     }
 
-    /** The lines as they are to be painted. @returns {Piece[][]} */
+    /** The lines to paint. @returns {Piece[][]} */
     get lines() {
         for (const row of this.stale) this.pieces[row] = piecesOf(this.cells.get(row));
         this.stale.clear();
         return this.pieces;
     }
 
-    /** Takes more text; answers the first line that may look different now. @param {string} more @returns {number} */
+    /**
+     * Parses more text. Returns the first line that may have changed.
+     * @param {string} more
+     * @returns {number}
+     */
     feed(more) {
         const text = this.waiting + more;
         this.waiting = '';
@@ -156,7 +164,7 @@ export class Terminal {
         }
     }
 
-    /** Makes part of a line blank. @param {Cells} cells @param {number} from @param {number} to */
+    /** Blanks part of a line. @param {Cells} cells @param {number} from @param {number} to */
     #fill(cells, from, to) {
         for (let at = from; at < to; at += 1) {
             cells.chars[at] = ' ';
@@ -173,7 +181,7 @@ export class Terminal {
         this.#moveTo(0, 0);
     }
 
-    /** The line that the cursor is in, as characters. @returns {Cells} */
+    /** The line at the cursor, as characters. @returns {Cells} */
     #open() {
         const { row } = this;
         const cells = this.cells.get(row) ?? cellsOf(this.pieces[row]);
@@ -237,7 +245,11 @@ function piecesOf(cells) {
     return line;
 }
 
-/** @param {Style | null} before @param {string} parameters of an SGR sequence @returns {Style | null} */
+/**
+ * @param {Style | null} before
+ * @param {string} parameters of an SGR sequence
+ * @returns {Style | null}
+ */
 function restyle(before, parameters) {
     const style = { ...(before ?? PLAIN) };
     const codes = parameters.split(/[;:]/).map(Number);
@@ -254,12 +266,16 @@ function restyle(before, parameters) {
     return theOne(style);
 }
 
-/** Styles by what they are. @type {Map<string, Style | null>} */
+/** Interned styles. @type {Map<string, Style | null>} */
 const known = new Map();
-/** How many are known; a text may name millions of colours. */
+/** The most styles interned; a text may use millions of colours. */
 const MOST_KNOWN = 1000;
 
-/** The same object for the same style, so that text of one style is one piece; null for none. @param {Style} style @returns {Style | null} */
+/**
+ * The same object for equal styles, so that text of one style is one piece; null for the default.
+ * @param {Style} style
+ * @returns {Style | null}
+ */
 function theOne(style) {
     const name = Object.values(style).join();
     const one = known.get(name);
@@ -294,7 +310,12 @@ function setOne(style, code) {
     else if (code >= 100 && code <= 107) style.bg = code - 92;
 }
 
-/** The colour after 38 or 48, and how many numbers it took. @param {number[]} codes @param {number} at @returns {[string | number | null, number]} */
+/**
+ * The colour after 38 or 48, and how many parameters it used.
+ * @param {number[]} codes
+ * @param {number} at
+ * @returns {[string | number | null, number]}
+ */
 function wideColour(codes, at) {
     const byte = (/** @type {number} */ i) => Math.min(255, Math.max(0, codes[i] || 0));
     if (codes[at] === 2) return [`rgb(${byte(at + 1)} ${byte(at + 2)} ${byte(at + 3)})`, 4];

@@ -1,8 +1,12 @@
 // @ts-check
-// An error as Python's shell tells it, taken apart: what went wrong, and the frames that led there. Pure.
+// Parses an IPython traceback: what went wrong, and the frames that led there. Pure.
 
 /** @typedef {{cell: number, line: number} | null} Place `cell`: its number, the n of `In[n]` */
-/** @typedef {{place: Place, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else it is a word between two errors; `rest`: what its first line says after the place; `text`: its other lines, or all of them */
+/**
+ * @typedef {{place: Place, rest: string, text: string, isFrame: boolean}} Frame `isFrame`: else it
+ *   is a word between two errors; `rest`: what its first line says after the place; `text`: its
+ *   other lines, or all of them
+ */
 /** @typedef {{title: string, frames: Frame[], after: string}} Trace */
 
 // eslint-disable-next-line no-control-regex
@@ -12,13 +16,16 @@ const PLACES = [
     /^\s*(?:Cell|Input) In ?\[(\d+)\], line (\d+)/,
     /^\s*File <ipython-input-(\d+)-\w+>[:,]\s*(?:line )?(\d+)/,
 ];
-/** The line that only leads in: dashes, or the error's name and `Traceback (most recent call last)`. */
+/** A leading line: dashes, or the error's name and `Traceback (most recent call last)`. */
 const LEAD = /^-{20,}$|^\S+\s+Traceback \(most recent call last\)$/;
 
 /** @param {string} text */
 export const withoutColours = (text) => text.replace(COLOURS, '');
 
-/** Without the ends of lines after it. A pattern would look at each of them again from each. @param {string} text */
+/**
+ * Strips trailing line ends. A regular expression would take quadratic time.
+ * @param {string} text
+ */
 function withoutLastEnds(text) {
     let end = text.length;
     while (text[end - 1] === '\n') end -= 1;
@@ -31,28 +38,29 @@ export function taken({ ename, evalue, traceback }) {
     const items = traceback.map(withoutLastEnds).filter((item) => !LEAD.test(withoutColours(item).trim()));
     const last = items.length > 0 ? withoutColours(items[items.length - 1]) : '';
     let after = '';
-    // The last item says the title again; a note may follow it.
+    // The last item repeats the title; a note may follow it.
     if (last.trimStart().startsWith(ename) || last.trim() === title.trim()) {
         items.pop();
         if (last.trim() !== title.trim() && last.startsWith(title))
             after = last.slice(title.length).replace(evalue ? /^\n+/ : /^:?\s*/, '');
         else if (!last.startsWith(title)) after = last;
-        // An error without words is told as "KeyboardInterrupt: ".
+        // An error without a message is shown as "KeyboardInterrupt: ".
         if (!evalue) after = after.replace(/^:\s*/, '');
     }
     return { title, frames: items.map((item) => frame(withoutTitle(item, ename))), after };
 }
 
-/** From so many frames on, not all are shown at first. */
+/** From this number of frames on, some are hidden initially. */
 const MANY = 6;
-/** How many pieces are shown at the end of those. */
+/** The number of frames shown at the end. */
 const LAST = 3;
 
 /**
- * What is shown of an error at first: its end, the last frame of the cell itself and the last one of any cell, as these hold the user's
- * own lines. A number stands for so many pieces that are not shown.
- *
- * @param {Frame[]} frames @param {number | null} count the number of the cell that failed @returns {(Frame | number)[]}
+ * The frames shown initially: the last ones, the last frame of the cell itself, and the last one of
+ * any cell, because these are the user's own lines. A number stands for that many hidden frames.
+ * @param {Frame[]} frames
+ * @param {number | null} count the number of the cell that failed
+ * @returns {(Frame | number)[]}
  */
 export function shownAtFirst(frames, count) {
     if (frames.filter((one) => one.isFrame).length < MANY) return frames;
@@ -74,17 +82,26 @@ export function shownAtFirst(frames, count) {
     return shown;
 }
 
-/** What stands between an error and the one that it led to. */
+/** The text between an error and the one it caused. */
 const BETWEEN = /^(?:The above exception was|During handling of the above)/;
 
-/** The line of the cell at which it ended: where the last of several errors passed through it. @param {Frame[]} frames @param {number} count the cell's number @returns {number | undefined} */
+/**
+ * The line of the cell where it failed: where the last of chained errors passed through it.
+ * @param {Frame[]} frames
+ * @param {number} count the cell's number
+ * @returns {number | undefined}
+ */
 export function lineOfCell(frames, count) {
     const isOwn = (/** @type {Frame} */ { place }) => place?.cell === count;
     const last = frames.findLastIndex(({ text, isFrame }) => !isFrame && BETWEEN.test(withoutColours(text)));
     return (frames.slice(last + 1).find(isOwn) ?? frames.findLast(isOwn))?.place?.line;
 }
 
-/** A syntax error has its title in the same piece as its place. @param {string} item @param {string} ename */
+/**
+ * A syntax error has its title and location in one item.
+ * @param {string} item
+ * @param {string} ename
+ */
 function withoutTitle(item, ename) {
     const lines = item.split('\n');
     return lines.length > 1 && withoutColours(lines[lines.length - 1]).startsWith(`${ename}:`)

@@ -1,9 +1,13 @@
 // @ts-check
-// Addresses in printed text. Pure.
+// Finds URLs in printed text. Pure.
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\x00-\x1f\u202a-\u202e\u2066-\u2069]+/g;
 
-/** Text in pieces, those that are an address marked. @param {string} text @returns {{text: string, isLink: boolean}[]} */
+/**
+ * Splits a text at its URLs and marks them.
+ * @param {string} text
+ * @returns {{text: string, isLink: boolean}[]}
+ */
 export function withLinks(text) {
     if (!text.includes('://')) return [{ text, isLink: false }];
     const pieces = [];
@@ -18,13 +22,13 @@ export function withLinks(text) {
     return pieces;
 }
 
-/** Marks that end a sentence, and what closes a bracket around an address, with what opened it. */
+/** Punctuation that ends a sentence, and closing brackets with their opening ones. */
 const MARKS = '.,;:!?…';
 const BRACKETS = /** @type {Record<string, string>} */ ({ ')': '(', ']': '[', '}': '{' });
 
-/** Without the marks that end a sentence or a bracket around it. Each character is looked at once. @param {string} address */
+/** Strips trailing punctuation and brackets from a URL in linear time. @param {string} address */
 function trimmed(address) {
-    /** How often each bracket stands in what is left. @type {Record<string, number>} */
+    /** How often each bracket occurs in the remaining URL. @type {Record<string, number>} */
     const count = { '(': 0, ')': 0, '[': 0, ']': 0, '{': 0, '}': 0 };
     for (const one of address) if (one in count) count[one] += 1;
     let end = address.length;

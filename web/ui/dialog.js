@@ -1,5 +1,5 @@
 // @ts-check
-// Questions that need an answer before anything happens, as native dialogs.
+// Questions before an action, as native dialogs.
 
 import { h, html, render } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -16,9 +16,10 @@ import { WORDS } from '../shell/words.js';
  */
 
 /**
- * Asks; answers the text of the input ('' without one), or null when the user thought better of it. A button that destroys
- * something (`isBad`) never has the focus: Enter, pressed by habit, cancels.
- * @param {Question} question @returns {Promise<string | null>}
+ * Asks a question. Returns the text of the input ('' without one), or null if cancelled. A
+ * destructive button (`isBad`) never has the initial focus, so that a habitual Enter cancels.
+ * @param {Question} question
+ * @returns {Promise<string | null>}
  */
 export function ask({ title, why, act, isBad, input, longest = 120, other }) {
     return show((done) => {
@@ -26,7 +27,7 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
             /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
         const key = (/** @type {KeyboardEvent} */ event) => {
             if (event.key !== 'Enter' || event.isComposing) return;
-            // Else the same press would go to the button that gets the focus back.
+            // Otherwise the same key press would also activate the button that regains the focus.
             event.preventDefault();
             done(value());
         };
@@ -44,8 +45,9 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
 }
 
 /**
- * Asks before something is destroyed on purpose: its name has to be typed.
- * @param {{title: string, why: string, act: string, name: string}} question @returns {Promise<boolean>}
+ * Asks before something is destroyed: the user has to type its name.
+ * @param {{title: string, why: string, act: string, name: string}} question
+ * @returns {Promise<boolean>}
  */
 export async function confirmByName({ title, why, act, name }) {
     const label = WORDS.typeName(name);
@@ -76,7 +78,7 @@ export async function confirmByName({ title, why, act, name }) {
     return answer !== null;
 }
 
-/** Shows a text that the user has to copy by hand. @param {{title: string, why: string, text: string}} what */
+/** Shows a text for copying by hand. @param {{title: string, why: string, text: string}} what */
 export function tell({ title, why, text }) {
     return show(
         (done) => html`
@@ -87,7 +89,12 @@ export function tell({ title, why, text }) {
     );
 }
 
-/** Shows a dialog of any content, until it is done. @param {(done: (answer: string | null) => void) => any} content @param {string} [kind] how it looks @returns {Promise<string | null>} */
+/**
+ * Shows a dialog with any content until it is done.
+ * @param {(done: (answer: string | null) => void) => any} content
+ * @param {string} [kind] how it looks
+ * @returns {Promise<string | null>}
+ */
 export function show(content, kind = '') {
     const back = document.activeElement;
     const dialog = document.createElement('dialog');
@@ -95,7 +102,8 @@ export function show(content, kind = '') {
     document.body.append(dialog);
     return new Promise((answer) => {
         let isOver = false;
-        // At once: 'close' comes in a later task, and a key that is pressed before it would still go to where the focus was.
+        // At once: 'close' fires in a later task, and a key pressed before it would still go to the
+        // old focus.
         const done = (/** @type {string | null} */ said) => {
             if (isOver) return;
             isOver = true;

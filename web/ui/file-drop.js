@@ -1,20 +1,21 @@
 // @ts-check
-// What is dropped on a page. Files never get into code: an editor would take in their text. And the browser never leaves the
-// page to open what was dropped beside an editor.
+// Drops on the page. Files never get into code, where an editor would insert their text, and the
+// browser never navigates to a dropped file.
 
 import * as notebooks from '../home/notebooks-api.js';
 import { html } from '../vendor/preact.js';
 import { HOME_WORDS } from '../home/home-words.js';
 
-/** Where text or a link may be dropped: the editor, or the field, puts it at the place. */
+/** Where text or links may be dropped: editors and inputs. */
 const TAKES_TEXT = '.cm-content, input, textarea';
 
 /**
- * Takes what is dropped anywhere on the page, before anything on it does.
- * @param {(isOver: boolean) => void} hover files are dragged over the page, or no more @param {(files: File[]) => void} take
+ * Handles drops anywhere on the page, before any element does.
+ * @param {(isOver: boolean) => void} hover files are dragged over the page, or no more
+ * @param {(files: File[]) => void} take
  */
 export function watchDrops(hover, take) {
-    /** How many elements files are dragged over, each within the other. */
+    /** The number of nested elements that files are dragged over. */
     let depth = 0;
     const heard = (/** @type {DragEvent} */ event) => {
         const { type, dataTransfer, target } = event;
@@ -33,11 +34,18 @@ export function watchDrops(hover, take) {
         addEventListener(kind, heard, { capture: true });
 }
 
-/** Lies over the page while files are over it; frames of outputs would have them otherwise. @param {{hint: string}} props */
+/**
+ * Covers the page during a drag; output frames would receive the drop otherwise.
+ * @param {{hint: string}} props
+ */
 export const DropOverlay = ({ hint }) =>
-    html`<div class="over"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
+    html`<div class="drop-overlay"><div><b>${HOME_WORDS.drop}</b><span>${hint}</span></div></div>`;
 
-/** Files were dropped on a notebook. @param {import('../notebook/page.js').Page} page @param {File[]} files */
+/**
+ * Files were dropped on a notebook.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {File[]} files
+ */
 export function offerImport(page, files) {
     const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
     const [first] = fitting;

@@ -1,5 +1,5 @@
 // @ts-check
-// The few pictures of the page, drawn with one pen.
+// The icons of the page, in one line style.
 
 import { html } from '../vendor/preact.js';
 

@@ -1,11 +1,11 @@
 // @ts-check
-// What an on-screen keyboard leaves of the window: the page takes just that, so that no cell that is typed into lies
-// behind the keyboard.
+// Shrinks the page to the height that an on-screen keyboard leaves, so that the keyboard never
+// covers the focused cell.
 
-/** A page that was zoomed into is not a smaller page. */
+/** A zoomed page is not a smaller page. */
 const ZOOMED = 1.05;
 
-/** Follows the visible part of the window from now on. */
+/** Follows the visual viewport. */
 export function trackKeyboardInset() {
     const visible = window.visualViewport;
     if (!visible) return;
@@ -13,7 +13,7 @@ export function trackKeyboardInset() {
         const isCovered = visible.scale < ZOOMED && visible.height < innerHeight - 1;
         if (isCovered) document.documentElement.style.setProperty('--height', `${visible.height}px`);
         else document.documentElement.style.removeProperty('--height');
-        // Some browsers move the whole page up instead.
+        // Some browsers scroll the whole page up instead.
         if (isCovered) scrollTo(0, 0);
         const at = document.activeElement;
         if (at?.closest('main'))

@@ -1,14 +1,23 @@
 // @ts-check
-// A button that opens a small list of actions. Arrow keys walk it, Esc and leaving close it.
+// A button that opens a list of actions. Arrow keys move through it; Esc or leaving closes it.
 
 import { Component, html } from '../vendor/preact.js';
 
-/** @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action */
+/**
+ * @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action
+ */
 
-/** Those of a list that can be done now. @param {Action[]} actions @returns {Exclude<Action, null | false>[]} */
+/**
+ * The available actions of a list.
+ * @param {Action[]} actions
+ * @returns {Exclude<Action, null | false>[]}
+ */
 export const availableActions = (actions) => actions.filter((action) => action !== null && action !== false);
 
-/** The list itself. @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}, {}>} */
+/**
+ * @extends {Component<{label: string, actions: Action[], close: (takesFocus: boolean) => void,
+ *   alignEnd?: boolean, at?: {x: number, y: number}}, {}>}
+ */
 export class List extends Component {
     /** @type {HTMLElement | null} */
     element = null;
@@ -18,7 +27,7 @@ export class List extends Component {
         this.#items()[0]?.focus();
     }
 
-    /** Where it was opened at a point, it may not reach over the window's edge. */
+    /** A list opened at a point must stay inside the window. */
     #stayInside() {
         const { element, props } = this;
         if (!element || !props.at) return;
@@ -46,7 +55,10 @@ export class List extends Component {
         event.stopPropagation();
     }
 
-    /** @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?: boolean, at?: {x: number, y: number}}} props */
+    /**
+     * @param {{label: string, actions: Action[], close: (takesFocus: boolean) => void, alignEnd?:
+     *   boolean, at?: {x: number, y: number}}} props
+     */
     render({ label, actions, close, alignEnd, at }) {
         const choose = (/** @type {() => void} */ act) => () => {
             close(true);
@@ -65,7 +77,10 @@ export class List extends Component {
     }
 }
 
-/** @extends {Component<{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}, {isOpen: boolean}>} */
+/**
+ * @extends {Component<{label: string, face: any, actions: () => Action[], className?: string,
+ *   alignEnd?: boolean}, {isOpen: boolean}>}
+ */
 export class Menu extends Component {
     state = { isOpen: false };
     /** @type {HTMLElement | null} */
@@ -85,7 +100,10 @@ export class Menu extends Component {
         if (!this.element?.contains(/** @type {Node | null} */ (event.relatedTarget))) this.close();
     }
 
-    /** @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?: boolean}} props */
+    /**
+     * @param {{label: string, face: any, actions: () => Action[], className?: string, alignEnd?:
+     *   boolean}} props
+     */
     render({ label, face, actions, className, alignEnd }) {
         const { isOpen } = this.state;
         return html`

@@ -1,5 +1,5 @@
 // @ts-check
-// Does something when an element comes near the visible part of the page, and when it goes away from it.
+// Reports when an element comes near the viewport, and when it goes away.
 
 /** @type {WeakMap<Element, (isNear: boolean) => void>} */
 const watching = new WeakMap();
@@ -11,7 +11,7 @@ const observer = new IntersectionObserver(
     { rootMargin: '800px' },
 );
 
-/** Once, when it comes near. @param {Element} element @param {() => void} what */
+/** Calls once, when the element comes near. @param {Element} element @param {() => void} what */
 export function whenNear(element, what) {
     watchNear(element, (isNear) => {
         if (!isNear) return;
@@ -20,7 +20,7 @@ export function whenNear(element, what) {
     });
 }
 
-/** Each time. @param {Element} element @param {(isNear: boolean) => void} what */
+/** Calls on each change. @param {Element} element @param {(isNear: boolean) => void} what */
 export function watchNear(element, what) {
     watching.set(element, what);
     observer.observe(element);

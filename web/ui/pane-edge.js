@@ -1,12 +1,13 @@
 // @ts-check
-// The edge of a pane at the right: drawn with the pointer or moved with the arrow keys, and kept in this browser.
+// The edge of the right pane: resizes it with the pointer or the arrow keys. This browser remembers
+// the width.
 
 import { Component, html } from '../vendor/preact.js';
 
 /** In px. */
 const LEAST = 240;
 const STEP = 24;
-/** The part of the window that a pane may take. */
+/** The greatest share of the window for a pane. */
 const SHARE = 0.7;
 
 /** @extends {Component<{name: string, label: string}, {width: number}>} */
@@ -18,7 +19,7 @@ export class PaneEdge extends Component {
 
     componentDidMount() {
         this.componentDidUpdate();
-        // The value that is read out is the width that is there.
+        // Announces the actual width.
         if (!this.state.width && this.edge?.parentElement)
             this.edge.setAttribute('aria-valuenow', String(Math.round(this.edge.parentElement.offsetWidth)));
     }

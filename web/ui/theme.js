@@ -1,5 +1,6 @@
 // @ts-check
-// Light, dark or as the system says; kept in this browser. early.js applies it before the first paint.
+// Light, dark or system theme, remembered in this browser. early.js applies it before the first
+// paint.
 
 const KEY = 'ratoon.theme';
 const ORDER = ['auto', 'light', 'dark'];
@@ -7,17 +8,17 @@ const system = matchMedia('(prefers-color-scheme: dark)');
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
-/** What was chosen. @returns {string} */
+/** The chosen theme. @returns {string} */
 export const chosenTheme = () => localStorage.getItem(KEY) ?? 'auto';
 
-/** What is shown. @returns {'light' | 'dark'} */
+/** The theme in effect. @returns {'light' | 'dark'} */
 export function shownTheme() {
     const chosen = chosenTheme();
     if (chosen === 'light' || chosen === 'dark') return chosen;
     return system.matches ? 'dark' : 'light';
 }
 
-/** Goes to the next of the three. */
+/** Switches to the next of the three. */
 export function nextTheme() {
     const next = ORDER[(ORDER.indexOf(chosenTheme()) + 1) % ORDER.length];
     if (next === 'auto') {
@@ -30,7 +31,10 @@ export function nextTheme() {
     for (const listener of listeners) listener();
 }
 
-/** @param {() => void} listener called when what is shown may have changed @returns {() => void} ends it */
+/**
+ * @param {() => void} listener called when what is shown may have changed
+ * @returns {() => void} ends it
+ */
 export function onTheme(listener) {
     listeners.add(listener);
     return () => listeners.delete(listener);

@@ -1,5 +1,5 @@
 // @ts-check
-// The pane of variables: those of the state we stand at, sorted and filtered as one likes; a click shows the whole value.
+// The pane of variables of the current state: sortable, filterable; a click shows a whole value.
 
 import { bytes } from '../text/format.js';
 import { shortly } from '../text/number.js';
@@ -15,9 +15,9 @@ import { PaneEdge } from '../ui/pane-edge.js';
 /** @typedef {import('./variables.js').Column} Column */
 /** @typedef {import('../notebook/page.js').Page} Page */
 
-/** Rows that are painted at once; more on demand. */
+/** Rows rendered at once; more on request. */
 const PAINTED = 300;
-/** Columns of a frame that are listed. */
+/** Columns of a data frame that are listed. */
 const LISTED = 100;
 const COLUMNS = /** @type {Column[]} */ (['name', 'type', 'shape', 'bytes', 'cell', 'value']);
 
@@ -43,7 +43,7 @@ export class VariablesPane extends Component {
         });
     }
 
-    /** Up, then down, then as it came. @param {Column} by */
+    /** Ascending, then descending, then the original order. @param {Column} by */
     #sort(by) {
         const { order } = this.state;
         const next = order?.by !== by ? { by, isDown: false } : order.isDown ? null : { by, isDown: true };
@@ -84,7 +84,7 @@ export class VariablesPane extends Component {
             </aside>`;
     }
 
-    /** Why there is nothing to be seen. @param {Page} page */
+    /** Why there is nothing to show. @param {Page} page */
     #why(page) {
         const { here } = page.variables;
         const { living } = page.model.states.get(page.here) ?? {};
@@ -97,7 +97,7 @@ export class VariablesPane extends Component {
     /** @param {Page} page @param {Variable[]} found @param {State[]} lineage */
     #table(page, found, lineage) {
         const { order, open, most, text } = this.state;
-        // The page is painted with every line that a cell prints; a long table only when it differs.
+        // Cached: the page paints with every printed line, a long table only when it differs.
         const stamp = JSON.stringify([
             page.variables.shown?.state,
             page.variables.known.size,
@@ -131,7 +131,12 @@ export class VariablesPane extends Component {
             <button onClick=${() => this.#sort(by)}>${SAY.columns[by]}<span aria-hidden="true">${way === 'none' ? '' : way === 'ascending' ? ' ↑' : ' ↓'}</span></button></th>`;
     }
 
-    /** @param {Page} page @param {Variable} variable @param {State | undefined} cell @param {boolean} isOpen */
+    /**
+     * @param {Page} page
+     * @param {Variable} variable
+     * @param {State | undefined} cell
+     * @param {boolean} isOpen
+     */
     #row(page, variable, cell, isOpen) {
         const { name, type, size, repr } = variable;
         return [
@@ -147,7 +152,10 @@ export class VariablesPane extends Component {
     }
 }
 
-/** All that is known of a variable. @param {{page: Page, variable: Variable, cell: State | undefined}} props */
+/**
+ * All facts known of a variable.
+ * @param {{page: Page, variable: Variable, cell: State | undefined}} props
+ */
 function Whole({ page, variable: { name, type, size, repr, summary, bytes: memory }, cell }) {
     const facts =
         summary?.kind === 'array'
@@ -166,7 +174,11 @@ function Whole({ page, variable: { name, type, size, repr, summary, bytes: memor
         </p>`;
 }
 
-/** @param {Extract<import('../shell/protocol.js').Summary, {kind: 'array'}>} summary @param {number | null | undefined} memory @returns {[string, any][]} */
+/**
+ * @param {Extract<import('../shell/protocol.js').Summary, {kind: 'array'}>} summary
+ * @param {number | null | undefined} memory
+ * @returns {[string, any][]}
+ */
 const factsOf = ({ dtype, min, max, mean, nulls }, memory) =>
     /** @type {[string, any][]} */ ([
         [SAY.stats.dtype, dtype],
@@ -185,7 +197,11 @@ const FrameColumns = ({ name, columns, more }) => html`
     </table></div>
     ${columns.length + more > LISTED && html`<p class="hint">${SAY.moreColumns(columns.length + more - Math.min(columns.length, LISTED))}</p>`}`;
 
-/** Leads to the cell of a state in the notebook: the line stays, as the state lies on it. @param {Page} page @param {State} state */
+/**
+ * Scrolls to the cell of a state on the current lineage.
+ * @param {Page} page
+ * @param {State} state
+ */
 function goToCell(page, state) {
     page.comparison.close();
     page.host.now();
@@ -197,7 +213,7 @@ function goToCell(page, state) {
     element?.focus({ preventScroll: true });
 }
 
-/** A value in one line: the first of several. @param {string} repr */
+/** The first line of a value. @param {string} repr */
 function lineOf(repr) {
     const lines = repr.split('\n').filter((line) => line.trim());
     return lines.length > 1 ? `${lines[0].trim().replace(/\s+/g, ' ')} …` : repr;

@@ -1,5 +1,5 @@
 // @ts-check
-// The variables of states, above all of the one we stand at. They never change, so they are asked for once per state.
+// The variables of states. They never change, so each state is asked once.
 
 import { missingOf } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
@@ -11,9 +11,9 @@ import { VARIABLES_WORDS as SAY } from './variables-words.js';
 /** @typedef {'name' | 'type' | 'shape' | 'bytes' | 'cell' | 'value'} Column */
 /** @typedef {{by: Column, isDown: boolean}} Order */
 
-/** How many states' variables are kept. */
+/** The number of states whose variables are cached. */
 const KEPT = 50;
-/** What is there because it was imported or defined, not worked out: it stands behind the data. */
+/** Types of imports and definitions, which are listed after data. */
 const TOOLS = new Set([
     'module',
     'function',
@@ -25,25 +25,38 @@ const TOOLS = new Set([
 ]);
 
 export class Variables {
-    /** @param {import('../notebook/page.js').Page} page @param {import('../notebook/page.js').Host} host */
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
     constructor(page, host) {
         this.page = page;
         this.host = host;
         this.isShown = host.recall('showsVariables') === true;
-        /** By state; null while they are on their way, a text where they cannot be had. @type {Map<string, Variable[] | string | null>} */
+        /**
+         * By state; null while loading, a text if unavailable.
+         * @type {Map<string, Variable[] | string | null>}
+         */
         this.known = new Map();
-        /** The last that were there to be seen, and whose: they stay in sight while others are on their way. @type {{state: string, list: Variable[]} | null} */
+        /**
+         * The last variables shown, kept visible while others load.
+         * @type {{state: string, list: Variable[]} | null}
+         */
         this.last = null;
-        /** The state at which we looked last. @type {string | null} */
+        /** The state at the last fetch. @type {string | null} */
         this.lastPosition = null;
     }
 
-    /** Those of the state we stand at, data first. */
+    /** Those of the current state, data first. */
     get here() {
         return this.known.get(this.page.here);
     }
 
-    /** What the pane shows: those of the state we stand at or, while they are on their way, those that it showed before. @returns {{state: string, list: Variable[], isOld: boolean} | null} */
+    /**
+     * What the pane shows: the variables of the current state or, while they load, those shown
+     * before.
+     * @returns {{state: string, list: Variable[], isOld: boolean} | null}
+     */
     get shown() {
         const { here } = this;
         if (Array.isArray(here)) this.last = { state: this.page.here, list: here };
@@ -51,7 +64,7 @@ export class Variables {
         return this.last && (Array.isArray(here) || isComing) ? { ...this.last, isOld: isComing } : null;
     }
 
-    /** Whether a cell runs that may leave others. */
+    /** Whether a running cell may change them. */
     get mayChange() {
         const { model, here, ownRuns } = this.page;
         return model.openRuns().some((run) => ownRuns.has(run.exec_id) || model.baseOf(run) === here);
@@ -66,7 +79,7 @@ export class Variables {
         this.host.changed();
     }
 
-    /** Looks once more where it failed. */
+    /** Fetches again after a failure. */
     retry() {
         this.lastPosition = null;
         this.onPageMoved();
@@ -77,13 +90,16 @@ export class Variables {
         this.known.clear();
     }
 
-    /** A state is about to change: if it came back, other variables may be there. @param {State} now */
+    /** A state that was restored may have other variables. @param {State} now */
     onStateChanged(now) {
         const before = this.page.model.states.get(now.id);
         if (before && isOther(before, now)) this.known.delete(now.id);
     }
 
-    /** We stand somewhere: looks there, if anyone wants to see it. What failed is tried again by whoever comes again: the machine may have been busy. */
+    /**
+     * The page moved: fetches what is shown. A failure is retried on each visit, because the
+     * machine may have been busy.
+     */
     onPageMoved() {
         const { here } = this.page;
         if (this.lastPosition !== here && typeof this.here === 'string') this.known.delete(here);
@@ -92,7 +108,10 @@ export class Variables {
         this.page.comparison?.fetchVariables();
     }
 
-    /** Asks for the variables of a state, once, if they can be had. @param {string} state */
+    /**
+     * Fetches the variables of a state once, if it has a process or a checkpoint.
+     * @param {string} state
+     */
     async fetchVariables(state) {
         const { living } = this.page.model.states.get(state) ?? {};
         if (this.known.has(state) || !living || !canRun(living)) return;
@@ -113,15 +132,21 @@ const dataFirst = (all) => [
 ];
 
 /**
- * Whether a state came back, or with more or fewer variables.
- * @param {State} before @param {State} now
+ * Whether a state was restored, or with more or fewer variables.
+ * @param {State} before
+ * @param {State} now
  */
 const isOther = (before, now) =>
     (before.living === 'replay') !== (now.living === 'replay') ||
     before.revival?.by !== now.revival?.by ||
     missingOf(before).length !== missingOf(now).length;
 
-/** Those in whose name, type or value a text stands, whatever its case. @param {Variable[]} all @param {string} text @returns {Variable[]} */
+/**
+ * Those whose name, type or value contains a text, ignoring case.
+ * @param {Variable[]} all
+ * @param {string} text
+ * @returns {Variable[]}
+ */
 export function filtered(all, text) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return all;
@@ -131,8 +156,12 @@ export function filtered(all, text) {
 }
 
 /**
- * In the order that was asked for; what has nothing to be sorted by stands last either way, equals stay as they were.
- * @param {Variable[]} all @param {Order | null} order @param {Map<string, State>} cells @returns {Variable[]}
+ * Sorted by a column. Variables without a value there come last in either direction; ties keep
+ * their order.
+ * @param {Variable[]} all
+ * @param {Order | null} order
+ * @param {Map<string, State>} cells
+ * @returns {Variable[]}
  */
 export function sorted(all, order, cells) {
     if (!order) return all;
@@ -153,7 +182,12 @@ export function sorted(all, order, cells) {
     return keyed.map(({ variable }) => variable);
 }
 
-/** @param {Variable} variable @param {Column} by @param {Map<string, State>} cells @returns {number | string | null} */
+/**
+ * @param {Variable} variable
+ * @param {Column} by
+ * @param {Map<string, State>} cells
+ * @returns {number | string | null}
+ */
 function keyOf(variable, by, cells) {
     if (by === 'name' || by === 'type') return variable[by];
     if (by === 'bytes') return variable.bytes ?? null;
@@ -167,9 +201,10 @@ function keyOf(variable, by, cells) {
 }
 
 /**
- * The cell of a lineage that changed each variable last, by name, as far as that is known: behind a cell of which it is
- * not known what it changed, only what was changed later is told.
- * @param {State[]} lineage from the root on @returns {Map<string, State>}
+ * The cell of a lineage that last changed each variable, by name. Behind a cell whose changes are
+ * unknown, only later changes count.
+ * @param {State[]} lineage from the root on
+ * @returns {Map<string, State>}
  */
 export function changedBy(lineage) {
     /** @type {Map<string, State>} */

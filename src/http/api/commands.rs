@@ -85,6 +85,6 @@ pub(crate) async fn variables(
 ) -> Result<HttpResponse, Problem> {
     let state = StateId::new(route.param(1));
     let session = AppState::notebook(&app, route.param(0)).await?;
-    let reply = app.ask(&session, caller.access()?, Command::ListVariables { state }).await?;
+    let reply = app.ask(&session, caller.access()?, Command::ListVariables { state: state.into() }).await?;
     Ok(HttpResponse::Ok().json(reply))
 }

@@ -121,7 +121,7 @@ pub(crate) async fn import(
     .await?;
     upload.write(piece.freeze()).await?;
     match detached(take_in(session, upload, permit)).await? {
-        reply @ Reply::Ended { .. } => Ok(HttpResponse::Ok().json(reply)),
+        reply @ Reply::Ended(_) => Ok(HttpResponse::Ok().json(reply)),
         other => Err(unexpected(other)),
     }
 }

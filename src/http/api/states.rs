@@ -1,15 +1,15 @@
 //! The REST API about the start notebook's states: where they live, their checkpoints, and a namespace that begins anew.
 
 use crate::http::app_state::AppState;
-use crate::http::command::{find_state, unexpected};
+use crate::http::command::{find_state, send_then, unexpected};
 use crate::http::compat::{self, Executed};
 use crate::http::error::ErrorBody;
 use crate::http::request::Caller;
 use crate::http::request::{Json, MaybeJson, NoBody};
 use crate::http::route::MatchedRoute;
 use crate::notebook::{
-    Base, Checkpoint, Command, ExecId, Form, Notebook, OnError, Reply, Residency, RestoredFrom, Saving,
-    State, StateId,
+    Base, Checkpoint, Command, ExecId, Form, Notebook, Reply, Residency, RestoredFrom, RunSpec, Saving,
+    State, StateId, StateRef,
 };
 use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
@@ -221,7 +221,7 @@ pub(crate) async fn save(
     route: MatchedRoute,
     MaybeJson(wish): MaybeJson<CheckpointWish>,
 ) -> Result<HttpResponse, Problem> {
-    let state = find_state(&app.start, route.param(0)).await?.id;
+    let state = StateRef::name(route.param(0));
     let CheckpointWish { label, form, metadata } = wish;
     let command = Command::Checkpoint { state, form, label, metadata };
     match app.ask(&app.start, caller.access()?, command).await? {
@@ -326,18 +326,17 @@ async fn changed(
     app: &AppState,
     caller: &Caller,
     route: &MatchedRoute,
-    command: impl FnOnce(StateId) -> Command,
+    command: impl FnOnce(StateRef) -> Command,
 ) -> Result<HttpResponse, Problem> {
-    let state = find_state(&app.start, route.param(0)).await?.id;
-    match app.ask(&app.start, caller.access()?, command(state.clone())).await? {
-        Reply::Done => {
-            let look = move |notebook: &Notebook| {
-                notebook.state(&state).map(|state| StateSummary::of(notebook, state))
-            };
-            let gone = || Problem::not_found("find the state", "it was deleted meanwhile");
-            Ok(HttpResponse::Ok().json(app.start.read(look).await?.ok_or_else(gone)?))
-        }
-        other => Err(unexpected(other)),
+    let name = route.param(0).to_owned();
+    let command = app.authorize(caller.access()?, command(StateRef::name(&name)))?;
+    let read = move |notebook: &Notebook, reply| {
+        (reply, notebook.find(&name).map(|state| StateSummary::of(notebook, state)))
+    };
+    match send_then(&app.start, command, read).await? {
+        (Reply::Done, Some(state)) => Ok(HttpResponse::Ok().json(state)),
+        (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted meanwhile")),
+        (other, _) => Err(unexpected(other)),
     }
 }
 
@@ -360,22 +359,13 @@ pub(crate) async fn clear_namespace(
     let exec_id =
         ExecId::new(wish.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
     let state = find_state(&app.start, name).await?.id;
-    let run = Command::Run {
-        exec_id,
-        code: FORGET.to_owned(),
-        on: Base::State(state),
+    let run = RunSpec {
         new_state_name: wish.new_state_name,
-        draft: None,
-        instead_of: None,
-        timeout: None,
-        run_memory: None,
-        allow_stdin: false,
         replay: wish.replay,
-        on_error: OnError::Discard,
         with_outputs: true,
-        reads: None,
+        ..RunSpec::new(exec_id, FORGET, Base::State(state))
     };
-    compat::executed(&app, caller.access()?, run, name.to_owned(), Vec::new()).await
+    compat::executed(&app, caller.access()?, run, Vec::new()).await
 }
 
 /// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.

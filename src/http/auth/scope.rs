@@ -21,7 +21,7 @@ impl Scope {
     pub(crate) fn needed_for(command: &Command) -> Self {
         match command {
             Command::ListVariables { .. } | Command::Stand { .. } => Self::View,
-            Command::Run { .. }
+            Command::Run(_)
             | Command::KeepPartial { .. }
             | Command::Interrupt { .. }
             | Command::AnswerInput { .. }
@@ -33,6 +33,7 @@ impl Scope {
             | Command::ForkAnyway { .. }
             | Command::Checkpoint { .. }
             | Command::Replay { .. }
+            | Command::Load { .. }
             | Command::Complete { .. }
             | Command::Inspect { .. }
             | Command::Digest { .. }

@@ -1,7 +1,7 @@
 //! The shapes of the answers, and how a run is folded into one.
 
 use super::clock;
-use crate::notebook::{Output, Outputs, RunError, RunStatus, Symbols, Variable};
+use crate::notebook::{Ended, Output, Outputs, RunError, RunStatus, Symbols, Variable};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use utoipa::ToSchema;
@@ -33,14 +33,8 @@ const TAKEN_BACK: &str = "what the cell had set until it failed was taken back; 
 
 impl Executed {
     /// `state_name` beside an error is that of a partial state. With `keepable` the cell had set something.
-    pub(super) fn new(
-        status: RunStatus,
-        state_name: Option<String>,
-        error: Option<RunError>,
-        symbols: Option<Symbols>,
-        keepable: bool,
-        outputs: Outputs,
-    ) -> Self {
+    pub(super) fn new(ended: Ended) -> Self {
+        let Ended { status, state_name, error, symbols, keepable, outputs, .. } = ended;
         let mut output = Shown { outputs, last: None };
         let Symbols { accessed, modified, deleted } = symbols.unwrap_or_default();
         let warnings = if keepable { vec![TAKEN_BACK.to_owned()] } else { Vec::new() };
@@ -70,7 +64,15 @@ impl Executed {
     /// A run that could not begin, because of the state it was to be run against.
     pub(super) fn not_begun(ename: &str, evalue: String) -> Self {
         let error = Some(RunError::new(ename, evalue));
-        Self { error, ..Self::new(RunStatus::Ok, None, None, None, false, Outputs::default()) }
+        Self {
+            output: Shown { outputs: Outputs::default(), last: None },
+            state_name: None,
+            error,
+            accessed_symbols: Vec::new(),
+            modified_symbols: Vec::new(),
+            deleted_symbols: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// The same, and what else the caller should know.
@@ -190,7 +192,7 @@ pub(crate) struct Interrupted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notebook::{MimeBundle, StreamName};
+    use crate::notebook::{ExecId, MimeBundle, StreamName};
     use serde_json::{Value, json};
 
     fn bundle(mime: &str, text: String) -> MimeBundle {
@@ -201,6 +203,20 @@ mod tests {
         let mut outputs = Outputs::default();
         outputs.push(item);
         outputs
+    }
+
+    fn ended(status: RunStatus, error: Option<RunError>, outputs: Outputs) -> Ended {
+        Ended {
+            exec_id: ExecId::new("run"),
+            status,
+            state: None,
+            state_name: None,
+            error,
+            symbols: None,
+            warnings: Vec::new(),
+            keepable: false,
+            outputs,
+        }
     }
 
     #[test]
@@ -220,7 +236,7 @@ mod tests {
     fn a_failed_run_keeps_its_output_and_ends_in_its_error() {
         let error = RunError::new("ValueError", "no");
         let printed = outputs(Output::stream(StreamName::Stdout, "before\n"));
-        let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, printed);
+        let failed = Executed::new(ended(RunStatus::Error, Some(error), printed));
         let exception = json!({"ename": "ValueError", "evalue": "no", "traceback": []});
         let last = json!({"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []});
         let stream = json!({"output_type": "stream", "name": "stdout", "text": "before\n"});
@@ -238,7 +254,7 @@ mod tests {
         let mut error = RunError::new("ValueError", "no");
         error.traceback = vec!["Traceback".into(), "line 1\n".into(), "ValueError: no".into()];
         let shown = outputs(Output::Error(error.clone()));
-        let failed = Executed::new(RunStatus::Error, None, Some(error), None, false, shown);
+        let failed = Executed::new(ended(RunStatus::Error, Some(error), shown));
         let whole = "Traceback\nline 1\nValueError: no\n";
         let parts: String = failed.error.iter().flat_map(|error| error.traceback.clone()).collect();
         assert_eq!(parts, whole);
@@ -250,14 +266,8 @@ mod tests {
     #[test]
     fn an_error_item_that_is_there_is_not_doubled() {
         let error = RunError::new("KeyboardInterrupt", "");
-        let ended = Executed::new(
-            RunStatus::Interrupted,
-            None,
-            Some(error.clone()),
-            None,
-            false,
-            outputs(Output::Error(error)),
-        );
+        let ended =
+            Executed::new(ended(RunStatus::Interrupted, Some(error.clone()), outputs(Output::Error(error))));
         let shown = serde_json::to_value(&ended).expect("JSON");
         assert_eq!(shown["output"].as_array().map(Vec::len), Some(1));
     }

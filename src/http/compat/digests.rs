@@ -104,7 +104,7 @@ pub(super) async fn groups(app: &AppState, caller: &Caller, state: &StateId) -> 
 }
 
 async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Digests, Problem> {
-    match app.ask(&app.start, caller.access()?, Command::Digest { state: state.clone() }).await? {
+    match app.ask(&app.start, caller.access()?, Command::Digest { state: state.clone().into() }).await? {
         Reply::Digested { digests } => Ok(digests),
         other => Err(unexpected(other)),
     }

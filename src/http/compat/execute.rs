@@ -3,10 +3,10 @@
 use super::answer::{Executed, Interrupted};
 use crate::http::app_state::AppState;
 use crate::http::auth::Access;
-use crate::http::command::{send, unexpected};
+use crate::http::command::{send_then, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
-use crate::notebook::{Base, Command, ExecId, Notebook, OnError, Reply, RunStatus};
+use crate::notebook::{Base, Command, Ended, ExecId, Notebook, OnError, Reply, RunSpec, RunStatus, StateRef};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer};
@@ -68,74 +68,71 @@ pub(crate) async fn execute(
     let exec_id = ExecId::new(wish.exec_id);
     let warnings = if wish.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
     let code = wish.code.unwrap_or_default();
-    let Some(on) = base(&app, &exec_id, &code, &wish.state_name).await? else {
-        return Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", wish.state_name)));
-    };
-    let run = Command::Run {
-        exec_id,
-        code,
-        on,
+    let on = Base::Name(wish.state_name);
+    let run = RunSpec {
         new_state_name: wish.new_state_name,
-        draft: None,
-        instead_of: None,
         timeout: wish.timeout,
         run_memory: wish.run_memory,
-        // Nobody is there to be asked.
-        allow_stdin: false,
         replay: wish.replay,
         on_error: wish.on_error,
         with_outputs: true,
-        reads: None,
+        ..RunSpec::new(exec_id, code, on)
     };
-    executed(&app, caller.access()?, run, wish.state_name, warnings).await
+    executed(&app, caller.access()?, run, warnings).await
 }
 
 /// Runs, and answers what a client of this API expects when the run has ended.
 pub(crate) async fn executed(
     app: &AppState,
     access: &Access,
-    run: Command,
-    state_name: String,
+    run: RunSpec,
     warnings: Vec<String>,
 ) -> Result<HttpResponse, Problem> {
-    let keeps = matches!(run, Command::Run { on_error: OnError::Keep, .. });
-    match send(&app.start, app.authorize(access, run)?).await? {
-        Reply::Ended { exec_id, error: Some(error), .. } if error.is_fork_refused() => {
+    let keeps = run.on_error == OnError::Keep;
+    let named = named_by(&run);
+    let command = app.authorize(access, Command::Run(run))?;
+    // The first name that means no state, as it was when the run was refused.
+    let unknown = move |notebook: &Notebook| named.into_iter().find(|name| notebook.find(name).is_none());
+    let read = move |notebook: &Notebook, reply| match reply {
+        Reply::Refused(refused) if refused.kind == Kind::NotFound => {
+            (Reply::Refused(refused), unknown(notebook))
+        }
+        reply => (reply, None),
+    };
+    match send_then(&app.start, command, read).await? {
+        (Reply::Ended(Ended { exec_id, error: Some(error), .. }), _) if error.is_fork_refused() => {
             let how = "end other programs or cells, wait, and send it again";
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
-        Reply::Ended { status, state_name, error, symbols, keepable, outputs, warnings: seen, .. } => {
+        (Reply::Ended(mut ended), _) => {
             // A client that did not ask for a partial state is told of none, even where one was kept since.
-            let state_name = state_name.filter(|_| keeps || status == RunStatus::Ok);
-            let ended = Executed::new(status, state_name, error, symbols, keepable, outputs);
-            Ok(HttpResponse::Ok().json(ended.with_warnings([warnings, seen].concat())))
+            ended.state_name = ended.state_name.filter(|_| keeps || ended.status == RunStatus::Ok);
+            let warnings = [warnings, std::mem::take(&mut ended.warnings)].concat();
+            Ok(HttpResponse::Ok().json(Executed::new(ended).with_warnings(warnings)))
         }
-        // The state was there a moment ago, and is what the request named.
-        Reply::Refused(refused) if refused.kind == Kind::NotFound => {
-            Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", state_name)))
+        (Reply::Refused(refused), unknown) if refused.kind == Kind::NotFound => {
+            let name = unknown.unwrap_or_default();
+            Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", name)))
         }
-        Reply::Refused(refused) if refused.kind == Kind::Lost => {
+        (Reply::Refused(refused), _) if refused.kind == Kind::Lost => {
             let why = format!("{}; {}", refused.why, refused.how);
             Ok(HttpResponse::Ok().json(Executed::not_begun("StateLost", why)))
         }
-        other => Err(unexpected(other)),
+        (other, _) => Err(unexpected(other)),
     }
 }
 
-/// What a request is to be run against. A repeat of an earlier request means what it meant then, even if the name has
-/// been bound to another state since: often to the one that the first request made.
-async fn base(
-    app: &AppState,
-    exec_id: &ExecId,
-    code: &str,
-    state_name: &str,
-) -> Result<Option<Base>, Problem> {
-    let (exec_id, code, state_name) = (exec_id.clone(), code.to_owned(), state_name.to_owned());
-    let look = move |notebook: &Notebook| {
-        let earlier = notebook.run(&exec_id).filter(|run| run.code == code).map(|run| run.on.clone());
-        earlier.or_else(|| notebook.find(&state_name).map(|state| Base::State(state.id.clone())))
+/// The states that a run names, in the order in which a client expects the unknown ones.
+fn named_by(run: &RunSpec) -> Vec<String> {
+    let on = match &run.on {
+        Base::Name(name) => Some(name.clone()),
+        Base::State(_) | Base::Run(_) => None,
     };
-    app.start.read(look).await
+    let read = run.reads.iter().flatten().filter_map(|reading| match &reading.state {
+        StateRef::Name(name) => Some(name.clone()),
+        StateRef::Id(_) => None,
+    });
+    on.into_iter().chain(read).collect()
 }
 
 /// The body of `POST /interrupt`.

@@ -5,12 +5,11 @@ use super::execute::executed;
 use crate::http::app_state::AppState;
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
-use crate::notebook::{Base, Command, ExecId, OnError, Reading, StateId};
+use crate::notebook::{Base, ExecId, Reading, RunSpec, StateId, StateRef};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use serde_json::Map;
-use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// How many states one piece of code may read: a process of each sends what is read of it.
@@ -27,7 +26,7 @@ pub(crate) struct MultistateExecute {
     /// The caller's id for the run, by which it is interrupted. It is free again when the run has ended.
     exec_id: String,
     /// States by the names that the code has for them: `a.x` is the variable `x` of the state called `a`.
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     state_mapping: Map<String, serde_json::Value>,
     /// The state whose variables the code has as its own.
     #[serde(default)]
@@ -58,20 +57,11 @@ pub(crate) async fn multistate_execute(
     Json(wish): Json<MultistateExecute>,
 ) -> Result<HttpResponse, Problem> {
     let mut reads = Vec::new();
-    let not_found =
-        |name: &str| Ok(HttpResponse::Ok().json(Executed::not_begun("StateNotFound", name.to_owned())));
-    let default = wish.default_state.as_deref();
-    let on = match default {
-        Some(name) => match id_of(&app, name).await? {
-            Some(id) => id,
-            None => return not_found(name),
-        },
-        None => StateId::root(),
-    };
+    let on = wish.default_state.map_or(Base::State(StateId::root()), Base::Name);
     for (alias, name) in &wish.state_mapping {
         let name =
             name.as_str().ok_or_else(|| bad(format!("read a state as {alias:?}"), "its name is no text"))?;
-        let Some(state) = id_of(&app, name).await? else { return not_found(name) };
+        let state = StateRef::name(name);
         reads.push(Reading { alias: alias.clone(), state, is_named: names(&wish.code, alias) });
     }
     let named = reads.iter().filter(|reading| reading.is_named).count();
@@ -82,27 +72,15 @@ pub(crate) async fn multistate_execute(
         );
         return Err(bad("read several states".into(), &why));
     }
-    let run = Command::Run {
-        exec_id: ExecId::new(wish.exec_id),
-        code: wish.code,
-        on: Base::State(on),
-        new_state_name: None,
-        draft: None,
-        instead_of: None,
+    let run = RunSpec {
         timeout: wish.timeout,
         run_memory: wish.run_memory,
-        allow_stdin: false,
         replay: wish.replay,
-        on_error: OnError::Discard,
         with_outputs: true,
         reads: Some(reads),
+        ..RunSpec::new(ExecId::new(wish.exec_id), wish.code, on)
     };
-    executed(&app, caller.access()?, run, wish.default_state.unwrap_or_default(), Vec::new()).await
-}
-
-async fn id_of(app: &AppState, name: &str) -> Result<Option<StateId>, Problem> {
-    let name = name.to_owned();
-    app.start.read(move |notebook| notebook.find(&name).map(|state| state.id.clone())).await
+    executed(&app, caller.access()?, run, Vec::new()).await
 }
 
 /// Whether code has a name in it.

@@ -5,7 +5,7 @@ use crate::http::app_state::AppState;
 use crate::http::command::{find_state, send, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
-use crate::notebook::{Base, Command, ExecId, OnError, Rebuild, Reply, Residency, RunStatus, State};
+use crate::notebook::{Base, Command, Ended, ExecId, Rebuild, Reply, Residency, RunSpec, RunStatus, State};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -72,28 +72,22 @@ pub(crate) async fn rebuild_state(
     keep.retain(|name| take.binary_search(name).is_err());
     let code = Rebuild { from: source.id, take, keep }.code();
     let exec_id = ExecId::new(format!("rebuild-{}", uuid::Uuid::new_v4().simple()));
-    let run = Command::Run {
-        exec_id: exec_id.clone(),
-        code,
-        on: Base::State(input.id),
+    let run = Command::Run(RunSpec {
         new_state_name: wish.new_state_name,
-        draft: None,
-        instead_of: None,
-        timeout: None,
-        run_memory: None,
-        allow_stdin: false,
-        replay: false,
-        on_error: OnError::Discard,
-        with_outputs: false,
-        reads: None,
-    };
+        ..RunSpec::new(exec_id.clone(), code, Base::State(input.id))
+    });
     let access = caller.access()?;
     match send(&app.start, app.authorize(access, run)?).await? {
-        Reply::Ended { status: RunStatus::Ok, state: Some(state), state_name: Some(state_name), .. } => {
+        Reply::Ended(Ended {
+            status: RunStatus::Ok,
+            state: Some(state),
+            state_name: Some(state_name),
+            ..
+        }) => {
             let Groups { groups, fingerprints } = groups(&app, &caller, &state).await?;
             Ok(HttpResponse::Ok().json(Rebuilt { state_name, groups, fingerprints }))
         }
-        Reply::Ended { status, error, .. } => {
+        Reply::Ended(Ended { status, error, .. }) => {
             // Nothing of it is to be seen.
             app.start.ask(Command::DropAttempt { exec_id }).await;
             let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };

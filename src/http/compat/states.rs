@@ -2,11 +2,11 @@
 
 use super::answer::{Deleted, StateNames, StateView, Status};
 use crate::http::app_state::AppState;
-use crate::http::command::{find_state, send, unexpected};
+use crate::http::command::{send, send_then, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, NoBody};
 use crate::http::route::MatchedRoute;
-use crate::notebook::{Command, Reply, State};
+use crate::notebook::{Command, Notebook, Reply, StateRef};
 use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 
@@ -28,12 +28,14 @@ pub(crate) async fn state(
     route: MatchedRoute,
 ) -> Result<HttpResponse, Problem> {
     let name = route.param(0).to_owned();
-    let State { id: state, created_at, .. } = find_state(&app.start, &name).await?;
-    match app.ask(&app.start, caller.access()?, Command::ListVariables { state }).await? {
-        Reply::Variables { variables } => {
+    let command = app.authorize(caller.access()?, Command::ListVariables { state: StateRef::name(&name) })?;
+    let wanted = name.clone();
+    let read = move |notebook: &Notebook, reply| (reply, notebook.find(&wanted).map(|s| s.created_at));
+    match send_then(&app.start, command, read).await? {
+        (Reply::Variables { variables }, Some(created_at)) => {
             Ok(HttpResponse::Ok().json(StateView::new(name, created_at, variables)))
         }
-        other => Err(unexpected(other)),
+        (other, _) => Err(unexpected(other)),
     }
 }
 
@@ -49,8 +51,8 @@ pub(crate) async fn delete_state(
     _: NoBody,
 ) -> Result<HttpResponse, Problem> {
     let name = route.param(0).to_owned();
-    let state = find_state(&app.start, &name).await?.id;
-    match send(&app.start, app.authorize_deletion(caller.access()?, state)?).await? {
+    let command = app.authorize_deletion(caller.access()?, StateRef::name(&name))?;
+    match send(&app.start, command).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
         other => Err(unexpected(other)),
     }

@@ -49,7 +49,7 @@ mod tests {
     fn who_says_again_and_again_where_it_stands_holds_up_nobody() {
         let flying = InFlight::default();
         let stand = Command::Stand { state: StateId::root(), name: None };
-        let look = Command::ListVariables { state: StateId::root() };
+        let look = Command::ListVariables { state: StateId::root().into() };
         for _ in 0..MAX_STANDING {
             assert_eq!(flying.full(&stand), None);
             flying.begin(true);

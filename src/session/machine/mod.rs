@@ -36,7 +36,7 @@ mod tests;
 
 use crate::kernel::{Cell, Exit, Hung, IntrospectKind, Load, ProcId, Report, Role, Seen, Wanted};
 use crate::notebook::{
-    Checkpoint, Command, DiskStatus, Event, ExecId, Fact, Notebook, Output, Reply, StateId,
+    Checkpoint, Command, DiskStatus, Event, ExecId, Fact, Notebook, Output, Reply, StateId, StateRef,
 };
 use crate::problem::{Kind, Problem};
 pub use budget::Budget;
@@ -237,6 +237,8 @@ pub(super) struct Machine {
     backlog: VecDeque<ExecId>,
     /// States that are being loaded from their checkpoints.
     loads: BTreeMap<ProcId, StateId>,
+    /// Commands to answer when such a state is there.
+    load_tickets: BTreeMap<StateId, Vec<Ticket>>,
     /// Runs that wait for such a state.
     late_runs: BTreeMap<StateId, Vec<ExecId>>,
     saver: Saver,
@@ -278,6 +280,7 @@ impl Machine {
             open: notebook.runs().filter(|r| !r.status.has_ended()).map(|r| r.exec_id.clone()).collect(),
             backlog: VecDeque::new(),
             loads: BTreeMap::new(),
+            load_tickets: BTreeMap::new(),
             late_runs: BTreeMap::new(),
             saver: Saver::new(saves),
             replays: BTreeMap::new(),
@@ -327,10 +330,40 @@ impl Machine {
     }
 
     fn command(&mut self, ticket: Ticket, command: Command) {
-        let answer = match command {
-            Command::Run { .. } => self.ask_run(ticket, command),
-            Command::ListVariables { state } => self.list_variables(ticket, &state, Role::ListVariables),
-            Command::Digest { state } => self.digest(ticket, &state),
+        let answer = self.carry_out(ticket, command).unwrap_or_else(|refused| Some(Reply::Refused(refused)));
+        if let Some(reply) = answer {
+            self.answer(ticket, reply);
+        }
+    }
+
+    /// The state that a request refers to.
+    fn resolve_state(&self, state: StateRef) -> Result<StateId, Problem> {
+        match state {
+            StateRef::Id(id) => Ok(id),
+            StateRef::Name(name) => match self.notebook.find(&name) {
+                Some(state) => Ok(state.id.clone()),
+                None => Err(Problem::new(
+                    Kind::NotFound,
+                    format!("find state {name:?}"),
+                    "no state has this name or id",
+                    "see GET /states for the states that there are",
+                )),
+            },
+        }
+    }
+
+    /// Answers at once, or has noted the ticket to answer it later.
+    fn carry_out(&mut self, ticket: Ticket, command: Command) -> Result<Option<Reply>, Problem> {
+        Ok(match command {
+            Command::Run(spec) => self.ask_run(ticket, spec)?,
+            Command::ListVariables { state } => {
+                let state = self.resolve_state(state)?;
+                self.list_variables(ticket, &state, Role::ListVariables)
+            }
+            Command::Digest { state } => {
+                let state = self.resolve_state(state)?;
+                self.digest(ticket, &state)
+            }
             Command::Interrupt { exec_id } => {
                 let interrupted = self.interrupt(&exec_id);
                 Some(Reply::Interrupted { interrupted })
@@ -341,20 +374,37 @@ impl Machine {
             }
             Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),
-            Command::Label { state, label } => Some(self.change_state(&state, |s| s.label = label)),
-            Command::DeleteState { state, subtree: false } => Some(self.delete_state(&state)),
-            Command::DeleteState { state, subtree: true } => Some(self.delete_subtree(&state)),
+            Command::Label { state, label } => {
+                let state = self.resolve_state(state)?;
+                Some(self.change_state(&state, |s| s.label = label))
+            }
+            Command::DeleteState { state, subtree } => {
+                let state = self.resolve_state(state)?;
+                Some(if subtree { self.delete_subtree(&state) } else { self.delete_state(&state) })
+            }
             Command::KeepPartial { exec_id } => Some(self.keep_partial(&exec_id)),
             Command::DropAttempt { exec_id } => Some(self.drop_attempt(exec_id)),
             Command::Reset => Some(self.reset()),
-            Command::Pin { state, pinned } => Some(self.change_state(&state, |s| s.pinned = pinned)),
+            Command::Pin { state, pinned } => {
+                let state = self.resolve_state(state)?;
+                Some(self.change_state(&state, |s| s.pinned = pinned))
+            }
             Command::ForkAnyway { state, anyway } => {
+                let state = self.resolve_state(state)?;
                 Some(self.change_state(&state, |s| s.fork_anyway = anyway))
             }
             Command::Checkpoint { state, form, label, metadata } => {
+                let state = self.resolve_state(state)?;
                 self.ask_checkpoint(ticket, &state, form, label, metadata)
             }
-            Command::Replay { state } => self.ask_replay(ticket, &state),
+            Command::Replay { state } => {
+                let state = self.resolve_state(state)?;
+                self.ask_replay(ticket, &state)
+            }
+            Command::Load { state, replay } => {
+                let state = self.resolve_state(state)?;
+                self.ask_load(ticket, &state, replay)?
+            }
             Command::Trust => {
                 self.trusting.push(ticket);
                 self.effects.push(Effect::Trust);
@@ -370,10 +420,7 @@ impl Machine {
                 self.ask(ticket, &state, IntrospectKind::Object, code, cursor)
             }
             Command::Stand { .. } => Some(Reply::Refused(presence::needs_a_socket())),
-        };
-        if let Some(reply) = answer {
-            self.answer(ticket, reply);
-        }
+        })
     }
 
     fn reported(&mut self, process: ProcId, report: Report) {

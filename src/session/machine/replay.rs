@@ -55,7 +55,7 @@ impl Machine {
     /// A run that wishes so begins only at a state that has everything: what its checkpoint does not give is brought back
     /// first. Answers whether the run waits for that.
     pub(super) fn waits_to_be_whole(&mut self, exec_id: &ExecId, id: &StateId) -> bool {
-        let wishes = self.requests.get(exec_id).is_some_and(|r| r.replay && !r.is_replayed);
+        let wishes = self.requests.get(exec_id).is_some_and(|r| r.spec.replay && !r.is_replayed);
         let Some(state) = self.notebook.state(id).filter(|s| wishes && !s.id.is_root()) else { return false };
         if is_partial(state) || state.residency == Residency::Disk && !self.is_whole(state) {
             self.run_after_replay(exec_id, id);

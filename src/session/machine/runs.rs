@@ -9,8 +9,8 @@ use super::watch::Watch;
 use super::{Alarm, Effect, Machine, Serial, Ticket, not_found};
 use crate::kernel::{How, ProcId, Remains};
 use crate::notebook::{
-    Asked, Base, Command, DraftId, ExecId, Fact, Line, OnError, Output, Outputs, Reading, Reply, Run,
-    RunError, RunStatus, StateId, Symbols,
+    Asked, Base, DraftId, Ended, ExecId, Fact, OnError, Output, Outputs, Reply, Run, RunError, RunSpec,
+    RunStatus, StateId, StateRef, Symbols,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;
@@ -19,29 +19,40 @@ use std::time::Duration;
 /// How many runs may be queued or running in one notebook.
 const MAX_OPEN_RUNS: usize = 1000;
 
-/// What was asked for with a run, beyond what the notebook keeps of it.
+/// A run that was asked for, as long as the notebook knows it.
 #[derive(Debug)]
 pub(super) struct Request {
-    instead_of: Option<Line>,
+    /// As it was asked for.
+    pub(super) spec: RunSpec,
     pub(super) timeout: Option<Duration>,
     pub(super) weighing: Option<Weighing>,
-    allow_stdin: bool,
-    /// Whether a state that has not everything, or can only come back by running its cells again, is brought back so.
-    pub(super) replay: bool,
-    /// Whether that has been done.
+    /// Whether its state has been replayed for it.
     pub(super) is_replayed: bool,
-    on_error: OnError,
-    pub(super) with_outputs: bool,
-    /// Other states whose variables it reads: then it leaves nothing behind.
-    pub(super) reads: Option<Vec<Reading>>,
     waiting: Vec<Ticket>,
-    /// Whether it was begun again, as the process that it was to come from died. That is done once.
+    /// Whether it was begun again because its source died. That is done once.
     is_begun_again: bool,
     pub(super) stop: Option<Stop>,
     /// Why what it had set is not held, once that is known.
     pub(super) not_held: Option<NotHeld>,
     pub(super) watch: Watch,
     pub(super) serial: Serial,
+}
+
+impl Request {
+    fn new(spec: RunSpec, ticket: Ticket) -> Self {
+        Self {
+            timeout: spec.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            weighing: spec.run_memory.map(Weighing::new),
+            spec,
+            is_replayed: false,
+            waiting: vec![ticket],
+            is_begun_again: false,
+            stop: None,
+            not_held: None,
+            watch: Watch::default(),
+            serial: Serial(0),
+        }
+    }
 }
 
 /// The requests of all runs that the notebook knows.
@@ -91,73 +102,34 @@ impl Requests {
 
 impl Machine {
     /// A run is asked for. Answers at once only when there is nothing to wait for.
-    pub(super) fn ask_run(&mut self, ticket: Ticket, command: Command) -> Option<Reply> {
-        let Command::Run {
-            exec_id,
-            code,
-            on,
-            new_state_name,
-            draft,
-            instead_of,
-            timeout,
-            run_memory,
-            allow_stdin,
-            replay,
-            on_error,
-            with_outputs,
-            reads,
-        } = command
-        else {
-            return None;
-        };
-        if self.was_refused(&exec_id, &code, &on, new_state_name.as_deref()) {
+    pub(super) fn ask_run(&mut self, ticket: Ticket, spec: RunSpec) -> Result<Option<Reply>, Problem> {
+        let spec = self.resolve_names(spec)?;
+        let exec_id = spec.exec_id.clone();
+        if self.was_refused(&spec) {
             // It never began: the same request is a new one.
-            self.drop_attempt(exec_id.clone());
+            self.drop_attempt(exec_id);
         }
-        if self.notebook.run(&exec_id).is_some() {
-            let asked = (code.as_str(), &on, new_state_name.as_deref());
-            return Some(self.ask_again(&exec_id, asked, reads.is_some(), with_outputs));
+        if self.notebook.run(&spec.exec_id).is_some() {
+            return self.ask_again(&spec).map(Some);
         }
-        let timeout = timeout.and_then(|s| Duration::try_from_secs_f64(s).ok());
-        let request = Request {
-            instead_of,
-            timeout,
-            weighing: run_memory.map(Weighing::new),
-            allow_stdin,
-            replay,
-            is_replayed: false,
-            on_error,
-            with_outputs,
-            reads,
-            waiting: vec![ticket],
-            is_begun_again: false,
-            stop: None,
-            not_held: None,
-            watch: Watch::default(),
-            serial: Serial(0),
-        };
-        let asked = Asked { on: on.clone(), new_state_name };
         self.saver.note_asked(self.now_ms);
         self.comparer.note_run(self.now_ms);
-        let leaves_nothing = request.reads.is_some();
-        let on = match self.resolve(on.clone(), replay) {
+        let leaves_nothing = spec.reads.is_some();
+        let on = match self.resolve(spec.on.clone(), spec.replay) {
             Ok(on) => on,
-            // An empty namespace is there, whatever became of the state that is one.
-            Err(_) if leaves_nothing && on == Base::State(StateId::root()) => on,
-            Err(refused) => return Some(Reply::Refused(refused)),
+            // An empty namespace is always there, whatever became of the root state.
+            Err(_) if leaves_nothing && spec.on == Base::State(StateId::root()) => spec.on.clone(),
+            Err(refused) => return Err(refused),
         };
+        let exec_id = spec.exec_id.clone();
         if self.open.len() >= MAX_OPEN_RUNS {
             let why = format!("{MAX_OPEN_RUNS} runs are waiting or running already");
-            return Some(Reply::Refused(Problem::new(
-                Kind::Busy,
-                format!("run {exec_id}"),
-                why,
-                "wait, or interrupt some",
-            )));
+            return Err(Problem::new(Kind::Busy, format!("run {exec_id}"), why, "wait, or interrupt some"));
         }
-        self.requests.add(exec_id.clone(), request);
+        let asked = Asked { on: spec.on.clone(), new_state_name: spec.new_state_name.clone() };
+        let run = new_run(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
+        self.requests.add(exec_id.clone(), Request::new(spec, ticket));
         self.open.insert(exec_id.clone());
-        let run = new_run(exec_id.clone(), on.clone(), code, draft, asked);
         if leaves_nothing {
             self.notebook.add_passing(run);
         } else {
@@ -167,7 +139,23 @@ impl Machine {
         if let Base::State(state) = on {
             self.begin(&exec_id, &state);
         }
-        None
+        Ok(None)
+    }
+
+    /// Replaces the names of states by their ids. A repeat of an earlier request means what it meant then, even if
+    /// the name has been bound to another state since: often to the one that the first request made.
+    fn resolve_names(&self, mut spec: RunSpec) -> Result<RunSpec, Problem> {
+        if let Base::Name(name) = spec.on {
+            let earlier = self.notebook.run(&spec.exec_id).filter(|run| run.code == spec.code);
+            spec.on = match earlier {
+                Some(run) => run.on.clone(),
+                None => Base::State(self.resolve_state(StateRef::Name(name))?),
+            };
+        }
+        for reading in spec.reads.iter_mut().flatten() {
+            reading.state = StateRef::Id(self.resolve_state(reading.state.clone())?);
+        }
+        Ok(spec)
     }
 
     /// The runs that have not ended.
@@ -176,48 +164,35 @@ impl Machine {
     }
 
     /// Whether this request was made before, and the system had no room for its process.
-    fn was_refused(&self, exec_id: &ExecId, code: &str, on: &Base, name: Option<&str>) -> bool {
-        self.notebook.run(exec_id).is_some_and(|run| {
+    fn was_refused(&self, spec: &RunSpec) -> bool {
+        self.notebook.run(&spec.exec_id).is_some_and(|run| {
             run.started_at.is_none()
                 && run.error.as_ref().is_some_and(RunError::is_fork_refused)
-                && (run.code.as_str(), &run.asked.on, run.asked.new_state_name.as_deref()) == (code, on, name)
+                && is_same(run, spec)
         })
     }
 
-    /// The same id once more: never run twice. A run that is there was a cell's, if it has ended: it is no answer to a request
-    /// that leaves nothing.
-    fn ask_again(
-        &mut self,
-        exec_id: &ExecId,
-        asked: (&str, &Base, Option<&str>),
-        leaves_nothing: bool,
-        with_outputs: bool,
-    ) -> Reply {
-        let what = format!("run {exec_id}");
-        let Some(run) = self.notebook.run(exec_id) else {
-            return Reply::Refused(not_found("run", exec_id));
-        };
+    /// The same id once more: never run twice. A known run was a cell's, if it has ended: it is no answer to a
+    /// request that leaves nothing.
+    fn ask_again(&self, spec: &RunSpec) -> Result<Reply, Problem> {
+        let exec_id = &spec.exec_id;
+        let run = self.notebook.run(exec_id).ok_or_else(|| not_found("run", exec_id))?;
+        let conflict = |why, how| Err(Problem::new(Kind::Conflict, format!("run {exec_id}"), why, how));
         if !run.status.has_ended() {
-            let why = "a run with this exec_id has not ended yet";
-            return Reply::Refused(Problem::new(
-                Kind::Conflict,
-                what,
-                why,
-                "wait for it, interrupt it, or use another exec_id",
-            ));
+            let how = "wait for it, interrupt it, or use another exec_id";
+            return conflict("a run with this exec_id has not ended yet", how);
         }
-        let earlier = (run.code.as_str(), &run.asked.on, run.asked.new_state_name.as_deref());
-        if earlier != asked || leaves_nothing {
-            let why = "another request used this exec_id before";
-            return Reply::Refused(Problem::new(Kind::Conflict, what, why, "use a new exec_id for each run"));
+        if !is_same(run, spec) || spec.reads.is_some() {
+            return conflict("another request used this exec_id before", "use a new exec_id for each run");
         }
-        self.ended_reply(run, with_outputs)
+        Ok(self.ended_reply(run, spec.with_outputs))
     }
 
     /// What a run is to be run against: a state that can be run against, or a run whose end is awaited.
     fn resolve(&self, on: Base, replay: bool) -> Result<Base, Problem> {
         let state = match on {
             Base::State(state) => state,
+            Base::Name(name) => self.resolve_state(StateRef::Name(name))?,
             Base::Run(earlier) => {
                 let run = self.notebook.run(&earlier).ok_or_else(|| not_found("run", &earlier))?;
                 match (&run.state, run.status.has_ended()) {
@@ -271,7 +246,7 @@ impl Machine {
             None if self.has_to_wait_until_loaded(state) => return self.wait_until_loaded(exec_id, state),
             None => match self.branch(state, Doing::Begin(exec_id.clone())) {
                 Some(head) => head,
-                None if self.requests.get(exec_id).is_some_and(|r| r.replay) => {
+                None if self.requests.get(exec_id).is_some_and(|r| r.spec.replay) => {
                     return self.run_after_replay(exec_id, state);
                 }
                 None if self.heads.hold(state) => {
@@ -285,7 +260,7 @@ impl Machine {
                 }
             },
         };
-        let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.allow_stdin);
+        let allow_stdin = self.requests.get(exec_id).is_some_and(|r| r.spec.allow_stdin);
         if self.is_loading(head) {
             self.limit_waiting(exec_id);
         }
@@ -323,7 +298,7 @@ impl Machine {
     /// Lets a run begin that has waited, if its state can still be run against.
     pub(super) fn begin_if_possible(&mut self, exec_id: &ExecId) {
         let Some(Base::State(state)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
-        let replay = self.requests.get(exec_id).is_some_and(|r| r.replay);
+        let replay = self.requests.get(exec_id).is_some_and(|r| r.spec.replay);
         match self.resolve(Base::State(state.clone()), replay) {
             Ok(_) => self.begin(exec_id, &state),
             Err(refused) => self.end(exec_id, RunStatus::Interrupted, Some(aborted(&refused.why))),
@@ -401,7 +376,7 @@ impl Machine {
             }
             How::Error(error) => {
                 let (status, error) = self.judge(&exec_id, error);
-                let keeps = self.requests.get(&exec_id).is_some_and(|r| r.on_error == OnError::Keep);
+                let keeps = self.requests.get(&exec_id).is_some_and(|r| r.spec.on_error == OnError::Keep);
                 // A run that leaves nothing behind leaves no partial state either.
                 let remains = if self.notebook.is_passing(&exec_id) { Remains::Nothing } else { remains };
                 match remains {
@@ -460,7 +435,7 @@ impl Machine {
     ) -> Option<StateId> {
         let Some(Base::State(parent)) = self.notebook.run(exec_id).map(|r| r.on.clone()) else { return None };
         let name = self.notebook.run(exec_id).and_then(|r| r.asked.new_state_name.clone());
-        let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.instead_of.take());
+        let instead_of = self.requests.get_mut(exec_id).and_then(|r| r.spec.instead_of.take());
         if let Some(head) = self.heads.get_mut(head) {
             head.is_needed = hazards.is_alone;
         }
@@ -513,7 +488,7 @@ impl Machine {
         let (duration_ms, state, on) = (run.duration_ms, run.state.clone(), run.on.clone());
         let symbols = run.symbols.clone();
         let has_state = state.is_some();
-        let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.with_outputs);
+        let with_outputs = self.requests.get(exec_id).is_some_and(|r| r.spec.with_outputs);
         let reply = self.notebook.run(exec_id).map(|r| self.ended_reply(r, with_outputs));
         for output in last {
             self.publish(Fact::OutputAdded { exec_id: exec_id.clone(), output });
@@ -550,7 +525,7 @@ impl Machine {
             .state
             .as_ref()
             .map(|id| run.asked.new_state_name.clone().unwrap_or_else(|| id.as_str().to_owned()));
-        Reply::Ended {
+        Reply::Ended(Ended {
             exec_id: run.exec_id.clone(),
             status: run.status,
             state: run.state.clone(),
@@ -560,7 +535,7 @@ impl Machine {
             warnings: run.warnings.clone(),
             keepable: run.keepable,
             outputs: if with_outputs { run.outputs.clone() } else { Outputs::default() },
-        }
+        })
     }
 
     /// A process could not be made, or did not come to be in time.
@@ -584,6 +559,11 @@ impl Machine {
         }
         self.requests.forget_all();
     }
+}
+
+/// Whether a request asks for what a run was asked for with.
+fn is_same(run: &Run, spec: &RunSpec) -> bool {
+    (&run.code, &run.asked.on, &run.asked.new_state_name) == (&spec.code, &spec.on, &spec.new_state_name)
 }
 
 /// A run that was asked for and has not begun.

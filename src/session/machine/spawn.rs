@@ -4,10 +4,10 @@
 use super::hangs::{READY_TIMEOUT, START_TIMEOUT};
 use super::heads::{Doing, Head};
 use super::states::is_new;
-use super::{Alarm, Effect, Machine, Ticket};
+use super::{Alarm, Effect, Machine, Ticket, not_found};
 use crate::kernel::{Exit, Load, ProcId, Role};
-use crate::notebook::{ExecId, Form, Residency, RunError, RunStatus, Saving, StateId};
-use crate::problem::Kind;
+use crate::notebook::{ExecId, Form, Reply, Residency, RunError, RunStatus, Saving, StateId};
+use crate::problem::{Kind, Problem};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -126,6 +126,40 @@ impl Machine {
         }
     }
 
+    /// A process is wanted for a state. Answers at once only when there is nothing to wait for.
+    pub(super) fn ask_load(
+        &mut self,
+        ticket: Ticket,
+        id: &StateId,
+        replay: bool,
+    ) -> Result<Option<Reply>, Problem> {
+        let state = self.notebook.state(id).filter(|s| s.residency != Residency::Deleted);
+        let state = state.ok_or_else(|| not_found("state", id))?;
+        match state.residency {
+            Residency::Replay if !id.is_root() && replay => return Ok(self.ask_replay(ticket, id)),
+            Residency::Replay if !id.is_root() => {
+                let why = "it has neither a process nor a checkpoint, only its code";
+                let how = "ask with replay=true: its cells run again";
+                return Err(Problem::new(Kind::Lost, format!("load state {id}"), why, how));
+            }
+            Residency::Disk => {
+                self.load(id);
+            }
+            _ => {}
+        }
+        if !self.loads.values().any(|loading| loading == id) {
+            return Ok(Some(Reply::Done));
+        }
+        self.load_tickets.entry(id.clone()).or_default().push(ticket);
+        Ok(None)
+    }
+
+    /// Answers those who wait until a state is loaded.
+    pub(super) fn answer_loads(&mut self, state: &StateId, reply: &Reply) {
+        let tickets = self.load_tickets.remove(state).unwrap_or_default();
+        self.answer_all(tickets, reply);
+    }
+
     /// Begins the runs that have waited until a state is loaded, or cannot be any more.
     pub(super) fn begin_late_runs(&mut self, state: &StateId) {
         for run in self.late_runs.remove(state).unwrap_or_default() {
@@ -152,7 +186,7 @@ impl Machine {
         };
         self.effects.push(Effect::Kill(process));
         let late = self.late_runs.remove(&state).unwrap_or_default().into_iter();
-        let may_replay = |run: &ExecId| self.requests.get(run).is_some_and(|r| r.replay);
+        let may_replay = |run: &ExecId| self.requests.get(run).is_some_and(|r| r.spec.replay);
         let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(may_replay);
         for run in others {
             self.end(&run, RunStatus::Error, Some(RunError::new("RestoreFailed", why)));
@@ -176,6 +210,13 @@ impl Machine {
             self.fork_failed(look, why);
         }
         self.end_answers(&state, Kind::Kernel, why);
+        let refused = Problem::new(
+            Kind::Kernel,
+            format!("load state {state}"),
+            why,
+            "save the state again, or replay it",
+        );
+        self.answer_loads(&state, &Reply::Refused(refused));
         self.end_senders_at(&state);
         if self.saver.is_at(&state) {
             self.stop_saving(&state);

@@ -135,6 +135,7 @@ impl Machine {
             }
             self.note_whether_kept(&state, true);
             self.set_residency(&state, Residency::Memory);
+            self.answer_loads(&state, &Reply::Done);
             self.begin_late_runs(&state);
             self.compare_soon(&state);
             self.let_idle_heads_go();
@@ -344,6 +345,8 @@ impl Machine {
         }
         let (what, why) = (format!("look at state {state}"), "the process that was to be it has died");
         self.end_looks(state, &Problem::new(Kind::Kernel, what, why, "try again"));
+        let refused = Problem::new(Kind::Kernel, format!("load state {state}"), why, "try again");
+        self.answer_loads(state, &Reply::Refused(refused));
         self.end_answers(state, Kind::Kernel, why);
         self.note_whether_kept(state, state.is_root() || !self.heads.hold(state));
         self.set_residency(state, Residency::Freezing);
@@ -524,6 +527,7 @@ impl Machine {
         self.requests.forget(&runs);
         self.stop_saving(id);
         self.end_looks(id, &not_found("state", id));
+        self.answer_loads(id, &Reply::Refused(not_found("state", id)));
         self.end_answers(id, Kind::NotFound, "the state was deleted");
         self.comparer.forget(&states);
         states.iter().for_each(|state| self.digesters.forget(state));
@@ -590,6 +594,9 @@ impl Machine {
         }
         for (process, (tickets, state)) in std::mem::take(&mut self.looks) {
             self.effects.push(Effect::Kill(process));
+            self.answer_all(tickets, &Reply::Refused(not_found("state", state)));
+        }
+        for (state, tickets) in std::mem::take(&mut self.load_tickets) {
             self.answer_all(tickets, &Reply::Refused(not_found("state", state)));
         }
         self.end_all_answers();

@@ -3,8 +3,8 @@
 use super::runs::new_run;
 use super::{Adopted, Effect, Machine, Ticket, not_found};
 use crate::notebook::{
-    Asked, Base, DiskStatus, ExecId, Fact, Outputs, Reply, Residency, RunStatus, Saving, State, StateId,
-    TaskCheckpoint,
+    Asked, Base, DiskStatus, Ended, ExecId, Fact, Outputs, Reply, Residency, RunStatus, Saving, State,
+    StateId, TaskCheckpoint,
 };
 use crate::problem::{Kind, Problem};
 
@@ -67,7 +67,7 @@ impl Machine {
         self.publish(Fact::StateAdded { state });
         let (parent, about) = (Some(StateId::root()), Box::new(adopted.about));
         self.effects.push(Effect::Keep { state: id.clone(), parent, about });
-        let reply = Reply::Ended {
+        let reply = Reply::Ended(Ended {
             exec_id,
             status: RunStatus::Ok,
             state_name: Some(id.as_str().to_owned()),
@@ -77,7 +77,7 @@ impl Machine {
             warnings: Vec::new(),
             keepable: false,
             outputs: Outputs::default(),
-        };
+        });
         self.adopting.insert(id, (ticket, reply));
     }
 

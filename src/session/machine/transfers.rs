@@ -5,7 +5,7 @@
 
 use super::{Alarm, Effect, Machine};
 use crate::kernel::{Cell, Delivery, ProcId, Wanted};
-use crate::notebook::{ExecId, Rebuild, StateId};
+use crate::notebook::{ExecId, Reading, Rebuild, StateId, StateRef};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Machine {
     pub(super) fn run_on(&mut self, head: ProcId, exec_id: ExecId, code: String, allow_stdin: bool) {
         let request = self.requests.get(&exec_id);
         let (weighs, tells_symbols) =
-            request.map_or((false, false), |r| (r.weighing.is_some(), r.with_outputs));
+            request.map_or((false, false), |r| (r.weighing.is_some(), r.spec.with_outputs));
         let deliveries = self.deliveries(&exec_id, &code);
         let cell = Cell { exec_id, code, allow_stdin, weighs, tells_symbols, deliveries };
         self.effects.push(Effect::Run { head, cell });
@@ -49,15 +49,15 @@ impl Machine {
 
     fn deliveries(&mut self, exec_id: &ExecId, code: &str) -> Vec<(Delivery, Option<ProcId>)> {
         self.end_senders(exec_id);
-        let reads = self.requests.get(exec_id).and_then(|request| request.reads.clone());
+        let reads = self.requests.get(exec_id).and_then(|request| request.spec.reads.clone());
         if let Some(reads) = reads {
-            let deliver = |reading: crate::notebook::Reading| {
-                let wanted = Wanted::For { alias: reading.alias.clone(), code: code.to_owned() };
-                let sender =
-                    if reading.is_named { self.send_from(&reading.state, exec_id, wanted) } else { None };
-                (delivery(reading.alias, &reading.state, reading.is_named), sender)
+            let deliver = |Reading { alias, state, is_named }| {
+                let StateRef::Id(state) = state else { return None };
+                let wanted = Wanted::For { alias: alias.clone(), code: code.to_owned() };
+                let sender = if is_named { self.send_from(&state, exec_id, wanted) } else { None };
+                Some((delivery(alias, &state, is_named), sender))
             };
-            return reads.into_iter().map(deliver).collect();
+            return reads.into_iter().filter_map(deliver).collect();
         }
         let Some(Rebuild { from, take, .. }) = Rebuild::read(code) else { return Vec::new() };
         // Without it the cell says that the other state is not there.

@@ -81,7 +81,7 @@ impl Machine {
     fn suspects(&self, run: &ExecId, libraries: &[String]) -> Option<String> {
         let state = self.notebook.run(run).and_then(|run| match &run.on {
             Base::State(state) => self.notebook.state(state),
-            Base::Run(_) => None,
+            Base::Run(_) | Base::Name(_) => None,
         });
         let mut suspects = state.map(|state| state.warnings.clone()).unwrap_or_default();
         if !libraries.is_empty() {

@@ -5,12 +5,14 @@
 mod literal;
 
 use crate::http::app_state::AppState;
-use crate::http::command::{find_state, unexpected};
+use crate::http::command::{find_state, send_then, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, query_value};
 use crate::http::request::{Json, NoBody};
 use crate::http::route::MatchedRoute;
-use crate::notebook::{Base, Command, ExecId, OnError, Reply, Residency, State, StateId, TaskCheckpoint};
+use crate::notebook::{
+    Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, State, StateId, TaskCheckpoint,
+};
 use crate::problem::{Kind, Problem};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::de::IgnoredAny;
@@ -181,7 +183,7 @@ pub(crate) async fn restore(
 async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result<TaskCheckpoint, Problem> {
     let number = version.map(|v| v.parse::<u64>().ok());
     let wanted = task_id.to_owned();
-    let look = move |notebook: &crate::notebook::Notebook| {
+    let look = move |notebook: &Notebook| {
         let all = notebook.task(&wanted).unwrap_or_default();
         let one = match number {
             None => all.last(),
@@ -204,50 +206,28 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
 
 /// Makes sure that a state can be run against.
 async fn bring_back(app: &AppState, caller: &Caller, id: &StateId, replay: bool) -> Result<State, Problem> {
-    let lost = |why: &str, how: &str| Problem::new(Kind::Lost, format!("restore state {id}"), why, how);
+    let command = app.authorize(caller.access()?, Command::Load { state: id.clone().into(), replay })?;
     let wanted = id.clone();
-    let state = app.start.read(move |notebook| notebook.state(&wanted).cloned()).await?;
-    let state = state.filter(|s| s.residency != Residency::Deleted);
-    let state = state.ok_or_else(|| lost("it was deleted", "restore another version"))?;
-    let access = caller.access()?;
-    match state.residency {
-        Residency::Disk => {
-            // Looking at it makes a process of its checkpoint. What its variables are is not asked for here.
-            app.ask(&app.start, access, Command::ListVariables { state: id.clone() }).await?;
+    let read = move |notebook: &Notebook, reply| (reply, notebook.state(&wanted).cloned());
+    match send_then(&app.start, command, read).await? {
+        (Reply::Done, Some(state)) => Ok(state),
+        (Reply::Refused(refused), _) if refused.kind == Kind::NotFound => {
+            let (why, how) = ("it was deleted", "restore another version");
+            Err(Problem::new(Kind::Lost, format!("restore state {id}"), why, how))
         }
-        Residency::Replay if !state.id.is_root() && !replay => {
-            let why = "it has neither a process nor a checkpoint, only its code";
-            return Err(lost(why, "ask with ?replay=true: its cells run again"));
-        }
-        Residency::Replay if !state.id.is_root() => {
-            app.ask(&app.start, access, Command::Replay { state: id.clone() }).await?;
-        }
-        _ => {}
+        (other, _) => Err(unexpected(other)),
     }
-    find_state(&app.start, id.as_str()).await
 }
 
 /// Grows a state from the root in which the values are variables.
 async fn grow(app: &AppState, caller: &Caller, checkpoint: &TaskCheckpoint) -> Result<State, Problem> {
     let heading = format!("# Task {:?}, checkpoint {}\n", checkpoint.task_id, checkpoint.version);
-    let run = Command::Run {
-        exec_id: ExecId::new(format!("task-{}", uuid::Uuid::new_v4().simple())),
-        code: heading + &literal::assignments(&checkpoint.values),
-        on: Base::State(StateId::root()),
-        new_state_name: None,
-        draft: None,
-        instead_of: None,
-        timeout: None,
-        run_memory: None,
-        allow_stdin: false,
-        replay: false,
-        on_error: OnError::Discard,
-        with_outputs: false,
-        reads: None,
-    };
+    let exec_id = ExecId::new(format!("task-{}", uuid::Uuid::new_v4().simple()));
+    let code = heading + &literal::assignments(&checkpoint.values);
+    let run = Command::Run(RunSpec::new(exec_id, code, Base::State(StateId::root())));
     match app.ask(&app.start, caller.access()?, run).await? {
-        Reply::Ended { state: Some(state), .. } => find_state(&app.start, state.as_str()).await,
-        Reply::Ended { error, .. } => {
+        Reply::Ended(Ended { state: Some(state), .. }) => find_state(&app.start, state.as_str()).await,
+        Reply::Ended(Ended { error, .. }) => {
             let why = error.map_or("its run left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
             Err(Problem::new(Kind::Kernel, what, why, "read its values, and set them yourself"))

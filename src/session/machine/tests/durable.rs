@@ -1,8 +1,8 @@
 //! Stories of checkpoints, of states that come back, and of a budget that is too small.
 
 use super::{
-    Base, Budget, Contents, Effect, How, Input, Reply, Report, StateId, Ticket, machine_with, run, state,
-    told, told_within,
+    Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, run,
+    state, told, told_within,
 };
 use expect_test::expect;
 
@@ -1163,7 +1163,7 @@ fn new_runs_wait_for_states_that_have_to_be_on_disk_before_they_can_be_let_go() 
                     inputs.push_back(Input::Reported(head, ended()));
                 }
                 Effect::Kill(process) => drop(alive.remove(&process)),
-                Effect::Answer(_, reply) if matches!(*reply, Reply::Ended { state: Some(_), .. }) => {
+                Effect::Answer(_, reply) if matches!(*reply, Reply::Ended(Ended { state: Some(_), .. })) => {
                     states += 1;
                     if states < 300 {
                         inputs.push_back(ask(states));
@@ -1195,4 +1195,41 @@ fn ended() -> Report {
         is_alone: false,
         remains: Default::default(),
     }
+}
+
+#[test]
+fn a_load_is_answered_when_a_process_holds_the_state() {
+    let story = told_within(
+        1,
+        true,
+        "open
+         p1 ready
+         run a on initial
+         p2 ready
+         p2 began
+         p2 ok
+         p3 ready
+         load s1",
+    );
+    assert!(story.contains("answer 8: done"), "{story}");
+    let story = told("open\n p1 ready\n load nowhere\n load initial");
+    assert!(story.contains("answer 3: refused, not_found: find state \"nowhere\""), "{story}");
+    assert!(story.contains("answer 4: done"), "{story}");
+}
+
+#[test]
+fn a_repeated_request_by_name_is_answered_by_the_run_that_the_first_one_made() {
+    let story = told(
+        "open
+         p1 ready
+         run a named initial as initial
+         p2 ready
+         p2 began
+         p2 ok
+         p3 ready
+         run a named initial as initial
+         run b named gone",
+    );
+    assert!(story.contains("answer 8: a Ok s1 named initial"), "{story}");
+    assert!(story.contains("answer 9: refused, not_found: find state \"gone\""), "{story}");
 }

@@ -19,9 +19,9 @@ use crate::kernel::{
     Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Seen, Weight,
 };
 use crate::notebook::{
-    Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Event, ExecId, Fact, Form,
-    Line, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency, RunError,
-    StateId, StreamName,
+    Base, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event, ExecId, Fact,
+    Form, Line, Live, Missing, Notebook, OnError, Output, PlacedDraft, Prompt, Reading, Reply, Residency,
+    RunError, RunSpec, StateId, StateRef, StreamName,
 };
 use std::fmt::Write;
 use std::time::Duration;
@@ -93,56 +93,29 @@ fn exec(word: &str) -> ExecId {
 
 /// A run against a state, as most tests want it.
 pub(super) fn run(id: &str, on: Base) -> Command {
-    Command::Run {
-        exec_id: exec(id),
-        code: format!("code of {id}"),
-        on,
-        new_state_name: None,
-        draft: None,
-        instead_of: None,
-        timeout: None,
-        run_memory: None,
-        allow_stdin: true,
-        replay: false,
-        on_error: OnError::Discard,
-        with_outputs: false,
-        reads: None,
-    }
+    let spec = RunSpec::new(exec(id), format!("code of {id}"), on);
+    Command::Run(RunSpec { allow_stdin: true, ..spec })
 }
 
 fn parse_run(words: &[&str]) -> Command {
     let mut command = run(words[0], Base::State(StateId::root()));
-    let Command::Run {
-        on,
-        new_state_name,
-        draft,
-        instead_of,
-        timeout,
-        run_memory,
-        code,
-        replay,
-        on_error,
-        reads,
-        ..
-    } = &mut command
-    else {
-        unreachable!()
-    };
+    let Command::Run(spec) = &mut command else { unreachable!() };
     for pair in words[1..].chunks(2) {
         match *pair {
-            ["on", id] => *on = Base::State(state(id)),
-            ["after", id] => *on = Base::Run(exec(id)),
-            ["as", name] => *new_state_name = Some(name.into()),
-            ["draft", id] => *draft = Some(DraftId::new(id)),
-            ["memory", bytes] => *run_memory = bytes.parse().ok(),
-            ["limit", seconds] => *timeout = seconds.parse().ok(),
-            ["code", text] => *code = text.into(),
-            ["replay", _] => *replay = true,
-            ["reads", pairs] => *reads = Some(pairs.split(',').map(parse_reading).collect()),
-            ["on_error", "keep"] => *on_error = OnError::Keep,
+            ["on", id] => spec.on = Base::State(state(id)),
+            ["after", id] => spec.on = Base::Run(exec(id)),
+            ["named", name] => spec.on = Base::Name(name.into()),
+            ["as", name] => spec.new_state_name = Some(name.into()),
+            ["draft", id] => spec.draft = Some(DraftId::new(id)),
+            ["memory", bytes] => spec.run_memory = bytes.parse().ok(),
+            ["limit", seconds] => spec.timeout = seconds.parse().ok(),
+            ["code", text] => spec.code = text.into(),
+            ["replay", _] => spec.replay = true,
+            ["reads", pairs] => spec.reads = Some(pairs.split(',').map(parse_reading).collect()),
+            ["on_error", "keep"] => spec.on_error = OnError::Keep,
             ["instead", line] => {
                 let (from, tip) = line.split_once("..").expect("a line");
-                *instead_of = Some(Line { state: state(from), tip: state(tip) });
+                spec.instead_of = Some(Line { state: state(from), tip: state(tip) });
             }
             _ => panic!("what is {pair:?}?"),
         }
@@ -153,7 +126,7 @@ fn parse_run(words: &[&str]) -> Command {
 /// `a=s1` is read by its name; `a!s1` is a state that the code does not name.
 fn parse_reading(text: &str) -> Reading {
     let (alias, id) = text.split_once(['=', '!']).expect("a reading");
-    Reading { alias: alias.into(), state: state(id), is_named: text.contains('=') }
+    Reading { alias: alias.into(), state: state(id).into(), is_named: text.contains('=') }
 }
 
 fn parse_draft(words: &[&str]) -> Command {
@@ -186,9 +159,11 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         ["answer", id, text] => command(Command::AnswerInput { exec_id: exec(id), text: (*text).into() }),
         ["draft", rest @ ..] => command(parse_draft(rest)),
         ["undraft", id] => command(Command::DeleteDraft { draft: DraftId::new(*id) }),
-        ["label", id, label] => command(Command::Label { state: state(id), label: Some((*label).into()) }),
-        ["delete", id] => command(Command::DeleteState { state: state(id), subtree: false }),
-        ["delete", "subtree", id] => command(Command::DeleteState { state: state(id), subtree: true }),
+        ["label", id, label] => {
+            command(Command::Label { state: state(id).into(), label: Some((*label).into()) })
+        }
+        ["delete", id] => command(Command::DeleteState { state: state(id).into(), subtree: false }),
+        ["delete", "subtree", id] => command(Command::DeleteState { state: state(id).into(), subtree: true }),
         ["stand", at] => command(Command::Stand { state: state(at), name: None }),
         [who, "stands", at] => {
             let standing = Standing { scope: "run", state: state(at), name: None };
@@ -196,17 +171,19 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         [who, "leaves"] => Input::Left(visitor(who)),
         ["drop", id] => command(Command::DropAttempt { exec_id: exec(id) }),
-        ["look", id] => command(Command::ListVariables { state: state(id) }),
-        ["digest", id] => command(Command::Digest { state: state(id) }),
+        ["look", id] => command(Command::ListVariables { state: state(id).into() }),
+        ["digest", id] => command(Command::Digest { state: state(id).into() }),
         ["complete", id] => command(Command::Complete { state: state(id), code: "x.".into(), cursor: 2 }),
         ["inspect", id] => command(Command::Inspect { state: state(id), code: "x".into(), cursor: 1 }),
         ["reset"] => command(Command::Reset),
-        ["pin", id] => command(Command::Pin { state: state(id), pinned: true }),
-        ["fork", id, "anyway"] => command(Command::ForkAnyway { state: state(id), anyway: true }),
-        ["replay", id] => command(Command::Replay { state: state(id) }),
+        ["pin", id] => command(Command::Pin { state: state(id).into(), pinned: true }),
+        ["fork", id, "anyway"] => command(Command::ForkAnyway { state: state(id).into(), anyway: true }),
+        ["replay", id] => command(Command::Replay { state: state(id).into() }),
+        ["load", id] => command(Command::Load { state: StateRef::name(*id), replay: false }),
+        ["load", id, "or", "replay"] => command(Command::Load { state: state(id).into(), replay: true }),
         ["trust"] => command(Command::Trust),
         ["checkpoint", id, rest @ ..] => command(Command::Checkpoint {
-            state: state(id),
+            state: state(id).into(),
             form: Form::Environment,
             label: rest.first().map(|label| (*label).to_owned()),
             metadata: serde_json::Map::new(),
@@ -509,7 +486,7 @@ fn effect_text(effect: &Effect) -> Option<String> {
 fn reply_text(reply: &Reply) -> String {
     match reply {
         Reply::Done => "done".into(),
-        Reply::Ended { exec_id, status, state, state_name, error, .. } => {
+        Reply::Ended(Ended { exec_id, status, state, state_name, error, .. }) => {
             let state = state.as_ref().map_or(String::new(), |s| format!(" {s}"));
             let name = state_name.as_ref().filter(|n| !state.ends_with(n.as_str()));
             let name = name.map_or(String::new(), |n| format!(" named {n}"));

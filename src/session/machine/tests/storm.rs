@@ -6,7 +6,8 @@
 use super::{Alarm, Budget, Effect, Input, Machine, Ticket, exec, machine, machine_with, picture, run};
 use crate::kernel::{Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Remains, Report, Role};
 use crate::notebook::{
-    Base, Checkpoint, Command, Event, Fact, Form, OnError, Reply, Residency, RunError, RunStatus, StateId,
+    Base, Checkpoint, Command, Ended, Event, Fact, Form, OnError, Reply, Residency, RunError, RunStatus,
+    StateId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +115,7 @@ impl World {
 
     fn check(&self, effect: &Effect) {
         if let Effect::Answer(_, reply) = effect
-            && let Reply::Ended { status, state, error, .. } = &**reply
+            && let Reply::Ended(Ended { status, state, error, .. }) = &**reply
         {
             assert_eq!(error.is_none(), *status == RunStatus::Ok, "a run that fails says why");
             let partial = state.as_ref().and_then(|id| self.machine.notebook().state(id)).map(|s| s.partial);
@@ -163,21 +164,21 @@ impl World {
             26..=28 => Command::KeepPartial { exec_id: exec(&some_run) },
             24..=25 => Command::Complete { state, code: String::new(), cursor: 0 },
             20 => Command::Checkpoint {
-                state,
+                state: state.into(),
                 form: if chance.below(4) == 0 { Form::Data } else { Form::Environment },
                 label: None,
                 metadata: serde_json::Map::new(),
             },
-            21 => Command::Replay { state },
-            22 => Command::Pin { state, pinned: chance.below(2) == 0 },
+            21 => Command::Replay { state: state.into() },
+            22 => Command::Pin { state: state.into(), pinned: chance.below(2) == 0 },
             23 => Command::Trust,
             0..=9 => {
                 self.last_run += 1;
                 let mut run = run(&format!("r{}", self.last_run), Base::State(state));
-                if let Command::Run { on_error, .. } = &mut run
+                if let Command::Run(spec) = &mut run
                     && chance.below(3) == 0
                 {
-                    *on_error = OnError::Keep;
+                    spec.on_error = OnError::Keep;
                 }
                 run
             }
@@ -187,9 +188,9 @@ impl World {
             }
             11..=13 => Command::Interrupt { exec_id: exec(&some_run) },
             14 => run(&some_run, Base::State(state)),
-            15..=16 => Command::ListVariables { state },
+            15..=16 => Command::ListVariables { state: state.into() },
             17 => Command::DropAttempt { exec_id: exec(&some_run) },
-            18 => Command::DeleteState { state, subtree: chance.below(3) == 0 },
+            18 => Command::DeleteState { state: state.into(), subtree: chance.below(3) == 0 },
             _ if chance.below(20) == 0 => Command::Reset,
             _ => Command::AnswerInput { exec_id: exec(&some_run), text: String::new() },
         };

@@ -1,0 +1,118 @@
+// Nothing moves under the pointer: outputs get their room before their content is there, or the notebook scrolls along.
+
+import assert from 'node:assert/strict';
+import { becomes } from './browser.mjs';
+import { page, ran, run, test, texts } from './harness.mjs';
+
+const real = { skip: !process.env.RATOON_BIN };
+const HTML = (text) => `from IPython.display import HTML\nHTML(${JSON.stringify(text)})`;
+
+/** From now on frames load only once this is called. */
+async function holdFrames(on = page) {
+    let release;
+    const held = new Promise((done) => (release = done));
+    await on.route('**/frame/v1', async (route) => (await held, route.continue().catch(() => {})));
+    return release;
+}
+
+const heights = (on = page) => on.$$eval('.frame-place', (all) => all.map((one) => one.offsetHeight));
+const tops = (on = page) =>
+    on.$$eval('.cell', (all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+const shown = (count, on = page) =>
+    on.waitForFunction((n) => document.querySelectorAll('.frame-place[data-ready]').length === n, count);
+
+/** The pointer goes to the middle of an element. Answers what is under it at any later time. */
+async function pointAt(selector, on = page) {
+    const { x, y, width, height } = await on.locator(selector).boundingBox();
+    const at = [x + width / 2, y + height / 2];
+    await on.mouse.move(...at);
+    return () =>
+        on.evaluate(
+            ([left, top, what]) => document.elementFromPoint(left, top)?.closest(what) != null,
+            [...at, selector],
+        );
+}
+
+const FRESH = '.cell[data-fresh] .editor';
+
+for (const [what, before] of [
+    ['in a short notebook', ''],
+    ['in a notebook that scrolls', 'print("line\\n" * 60)'],
+]) {
+    test(
+        `a frame that gets its height late does not move the cell under the pointer, ${what}`,
+        real,
+        async () => {
+            if (before) {
+                await run(before);
+                await ran(1);
+            }
+            const release = await holdFrames();
+            await run(HTML('<div style="height: 180px">a plot</div>'));
+            await ran(before ? 2 : 1);
+            const isFresh = await pointAt(FRESH);
+            release();
+            await shown(1);
+            await becomes(async () => (await heights())[0] > 180, true);
+            assert.equal(await isFresh(), true);
+            await page.mouse.down();
+            await page.mouse.up();
+            await page.keyboard.insertText('typed here');
+            await becomes(
+                () => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-content'),
+                ['typed here'],
+            );
+        },
+    );
+}
+
+test('a table has its room before its frame has loaded', real, async () => {
+    const release = await holdFrames();
+    await run('import pandas as pd\npd.DataFrame({"city": ["Lisbon", "Porto"] * 3, "area": range(6)})');
+    await ran(1);
+    const reserved = await heights();
+    assert.ok(reserved[0] > 100, `${reserved} px`);
+    const before = await tops();
+    release();
+    await shown(1);
+    assert.deepEqual(await heights(), reserved);
+    assert.deepEqual(await tops(), before);
+});
+
+test('after a reload, and when we come back to a state, every frame is as high as it was', real, async () => {
+    await run(HTML('<div style="height: 120px"></div>'));
+    await ran(1);
+    await run(HTML('<p>one</p><p>two</p>'));
+    await ran(2);
+    await run('print("below")');
+    await ran(3);
+    await shown(2);
+    const [high, low] = await heights();
+    assert.ok(high > 120 && low > 20 && low < 100, `${high}, ${low}`);
+    // A height is remembered once the content rests.
+    await becomes(
+        () => page.evaluate(() => JSON.stringify({ ...sessionStorage }).match(/height /g)?.length),
+        2,
+    );
+    const before = await tops();
+
+    const release = await holdFrames();
+    await page.reload();
+    await ran(3);
+    assert.deepEqual(await heights(), [high, low]);
+    await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
+    const loaded = await tops();
+    release();
+    await shown(2);
+    assert.deepEqual(await tops(), loaded);
+    assert.deepEqual(
+        loaded.map((top) => top - loaded[0]),
+        before.map((top) => top - before[0]),
+    );
+
+    await page.locator('.row').nth(0).click();
+    await ran(0);
+    await page.locator('.row').nth(3).click();
+    await page.locator('.stream', { hasText: 'below' }).waitFor();
+    assert.deepEqual(await heights(), [high, low]);
+});

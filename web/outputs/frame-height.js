@@ -1,0 +1,41 @@
+// @ts-check
+// How much room a frame gets before its content has told its height. Pure, but for what the tab
+// remembers.
+
+import { keep, recall } from './output-settings.js';
+
+/** Heights in px that frame.html gives to a table of pandas and to what stands around it. */
+const ROW = 27.5;
+const RULE = 1;
+const LINE_ABOVE = 21;
+const LINE_BELOW = 24;
+const EDGE = 2;
+
+/**
+ * Heights depend on the width at which they were measured.
+ * @param {string} id
+ * @param {number} width
+ */
+const keyOf = (id, width) => `height ${id} at ${width}`;
+
+/**
+ * The height in px that the output had at this width, else an estimate, else 0.
+ *
+ * @param {string} id @param {number} width @param {string} content
+ */
+export function reservedHeight(id, width, content) {
+    const known = recall(keyOf(id, width));
+    return typeof known === 'number' ? known : estimatedHeight(content);
+}
+
+/** @param {string} id @param {number} width @param {number} height */
+export const rememberHeight = (id, width, height) => keep(keyOf(id, width), height);
+
+/** The height in px of a table of pandas or polars; 0 for anything else. @param {string} content */
+export function estimatedHeight(content) {
+    const count = (/** @type {RegExp} */ pattern) => content.match(pattern)?.length ?? 0;
+    const tables = count(/<table\b[^>]*\bclass="dataframe"/g);
+    if (tables === 0 || count(/<(?:table|script|img|svg|iframe)\b/g) !== tables) return 0;
+    const lines = LINE_ABOVE * count(/<small\b/g) + LINE_BELOW * count(/<\/table>\s*<p\b/g);
+    return Math.ceil(ROW * count(/<tr\b/g) + RULE * tables + lines + EDGE);
+}
