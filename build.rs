@@ -1,5 +1,6 @@
-//! Tells the linker where this build's libpython lives, so that `cargo run` needs no `LD_LIBRARY_PATH`; hands the program
-//! the interpreter it was built with, the default of `--python`; and packs the page's files for the way to the browser.
+//! Tells the linker where this build's libpython lives, so that `cargo run` needs no
+//! `LD_LIBRARY_PATH`; hands the program the interpreter it was built with, the default of
+//! `--python`; and packs the page's files for the way to the browser.
 
 // The server uses more of it.
 #[allow(dead_code)]
@@ -26,9 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     pack_page(&PathBuf::from(std::env::var("OUT_DIR")?))
 }
 
-/// Writes `packed.rs`: a table from the SHA-256 of a file to the file packed: of those that are joined out of others, and of
-/// those that are not ours. At this quality it takes a second, so it is not done when a browser asks; and a file that was changed since is
-/// not in the table, so it goes out as it is.
+/// Writes `packed.rs`: a table from the SHA-256 of a file to the file packed: of those that are
+/// joined out of others, and of those that are not ours. At this quality it takes a second, so it
+/// is not done when a browser asks; and a file that was changed since is not in the table, so it
+/// goes out as it is.
 fn pack_page(out: &Path) -> Result<(), Box<dyn Error>> {
     let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
     let mut texts: Vec<Vec<u8>> = bundle::all(&read)?.into_values().map(String::into_bytes).collect();

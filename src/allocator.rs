@@ -1,33 +1,34 @@
-//! How the server's allocator gives memory back to the system.
+//! Makes the server's allocator return freed memory to the system.
 
 #![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long small blocks that were freed wait for others: those of a moment, and those of what takes a while, as when a store
-/// writes a whole notebook anew.
+/// Delays before freed small blocks are returned: one for short work, one for long work such as a
+/// store rewriting a whole notebook.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
-/// Whether small blocks are about to be given back.
+/// Whether returning small blocks is scheduled.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
 
-/// Blocks from this size on are had from the system and given back when they are freed, in bytes.
+/// Blocks of at least this many bytes are mapped separately, and returned when they are freed.
 const LARGE: i32 = 256 * 1024;
 
-/// Lets freed outputs and messages go back to the system. By itself glibc raises the size from which it does so to that of
-/// the largest block that was freed (mallopt(3), `M_MMAP_THRESHOLD`), and keeps up to 32 MiB of holes for each thread.
+/// Returns freed outputs and messages to the system. By default glibc raises the threshold to the
+/// size of the largest freed block (mallopt(3), `M_MMAP_THRESHOLD`), and keeps up to 32 MiB of
+/// holes per thread.
 pub(crate) fn give_large_blocks_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: sets a number in the allocator, which is there from the beginning.
+    // SAFETY: sets a parameter of the allocator.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
     }
 }
 
-/// Gives small blocks that were freed back to the system, a moment later: who frees them may not be done yet. By itself glibc
-/// gives back only what is at the end of a heap, so one item that is kept would hold all that was before it. Must be called
-/// inside a tokio runtime.
+/// Returns freed small blocks to the system after a moment, when more of them may have been freed.
+/// By default glibc returns only the end of a heap, so one kept item would hold all memory before
+/// it. Must be called inside a tokio runtime.
 pub(crate) fn give_small_blocks_back_soon() {
     if IS_DUE.swap(true, Ordering::Relaxed) {
         return;

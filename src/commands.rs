@@ -1,4 +1,5 @@
-//! `ratoon check`, `gc`, `trust`, `export`, `import`: what is done to a notebook that no server has open.
+//! `ratoon check`, `gc`, `trust`, `export` and `import`: commands for notebooks that no server has
+//! open.
 
 use crate::formats::{Document, Format};
 use crate::http::check_notebook_name;
@@ -13,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Does what was asked for. 0: all is well; 1: something is damaged, or it could not be done.
+/// Runs a command. Exit code 0: success; 1: damage was found, or the command failed.
 pub fn run(care: &Care, options: &Options) -> ExitCode {
     match perform(care, options) {
         Ok((lines, code)) => {
             let mut out = io::stdout().lock();
-            // Whoever asked may not listen; the exit code says it too.
+            // stdout may be closed; the exit code says it too.
             let _ = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
             code
         }
@@ -58,7 +59,7 @@ fn perform(care: &Care, options: &Options) -> Result<(Vec<String>, ExitCode), Pr
     }
 }
 
-/// How many names of a list are shown.
+/// Most names shown of a list.
 const MAX_LISTED: usize = 12;
 
 /// Shows what a notebook's checkpoints hold, asks, and signs them.
@@ -75,7 +76,7 @@ fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCo
                 .into(),
         );
         let mut out = io::stdout().lock();
-        // Whoever asked may not listen.
+        // stdout may be closed.
         let _ = lines.iter().try_for_each(|line| writeln!(out, "{line}"));
     }
     if count > 0 && !yes && !is_agreed()? {
@@ -85,7 +86,8 @@ fn trust(dir: &Path, key: &InstallKey, yes: bool) -> Result<(Vec<String>, ExitCo
     Ok((vec![format!("{count} checkpoints are trusted now that were not")], ExitCode::SUCCESS))
 }
 
-/// A checkpoint that is to be trusted. What it says of itself comes from elsewhere, and is shown as plain text.
+/// Describes a checkpoint before it is trusted. Its text comes from elsewhere and is shown as plain
+/// text.
 fn in_lines(one: &store::Untrusted) -> Vec<String> {
     let id = if one.name == one.id { String::new() } else { format!(" ({})", plain(&one.id)) };
     let signed =
@@ -117,7 +119,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// A text that tells a terminal to do nothing.
+/// Replaces control characters, so that the terminal cannot be controlled.
 fn plain(text: &str) -> String {
     const MAX_CHARS: usize = 200;
     let is_shown = |c: char| {
@@ -139,7 +141,7 @@ fn is_agreed() -> Result<bool, Problem> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Writes a line of a notebook to a file.
+/// Writes a lineage of a notebook to a file.
 fn export(
     notebook: &Path,
     state: Option<&str>,
@@ -170,7 +172,7 @@ fn export(
     };
     let text = Document::of(&read, &state).write(format);
     if output.is_some_and(|path| path.as_os_str() == "-") {
-        // Whoever reads it may have enough.
+        // The reader of a pipe may have closed it.
         let _ = io::stdout().lock().write_all(text.as_bytes());
         return Ok(Vec::new());
     }
@@ -183,13 +185,13 @@ fn export(
         };
         Problem::new(Kind::Disk, format!("write {}", path.display()), error.to_string(), how)
     };
-    // One that was named is replaced; one that was not is not.
+    // Replaces a file only if the user named it.
     let file = if output.is_some() { File::create(path) } else { File::create_new(path) };
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
     Ok(vec![path.display().to_string()])
 }
 
-/// The state that is meant: by name or id, else the newest.
+/// Finds a state by name or id, or else the newest.
 fn wanted(notebook: &Notebook, state: Option<&str>) -> Option<StateId> {
     let newest = || notebook.states().rfind(|state| state.residency != Residency::Deleted);
     let found: Option<&State> = match state {
@@ -205,14 +207,15 @@ fn elsewhere(error: Problem, dir: &Path, name: &str, format: Format) -> Problem 
     if store::is_open(dir) {
         let name = crate::http::percent_encoded(name);
         refused.how = format!(
-            "take it from there: GET /api/notebooks/{name}/states/STATE/document?as={}, or the menu of its page; or stop it first",
+            "take it from there: GET /api/notebooks/{name}/states/STATE/document?as={}, \
+             or the menu of its page; or stop it first",
             format.word()
         );
     }
     refused
 }
 
-/// Makes a notebook of a file.
+/// Creates a notebook from a file.
 fn import(file: &Path, name: Option<&str>) -> Result<Vec<String>, Problem> {
     let what = || format!("take in {}", file.display());
     let format = match file.extension().and_then(OsStr::to_str) {

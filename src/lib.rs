@@ -1,18 +1,18 @@
 //! Ratoon: a Python notebook that can grow again from any cell it ever ran.
 //!
-//! Each cell that succeeds leaves an immutable state: a frozen, forked Python process. Any cell can be run against any
-//! state, so branches grow. The road of a click:
+//! Each cell that succeeds leaves an immutable state: a frozen, forked Python process. Any cell
+//! can run against any state, so branches grow. The road of a click:
 //!
 //! ```text
 //! view.js ─ socket.js ─▶ http/socket ─Command▶ session/task ─▶ machine.step ─▶ [Effect…]
-//!                                                               ├ kernel: run on a head, or fork one from the state
-//!                                                               └ publish(Event) ─▶ http/socket ─▶ model.js ─▶ view
+//!         ├ kernel: run on a head, or fork one from the state
+//!         └ publish(Event) ─▶ session/log ─▶ http/socket ─▶ model.js ─▶ view
 //! head ─ Output… Ended, Ready ─▶ kernel/tree ─Input▶ session/task ─▶ machine.step ─▶ …
 //! ```
 //!
-//! One task owns one notebook and all decisions are in one pure function; nobody waits for a reply. The modules below
-//! stand in reading order, and each uses only those before it (`http` uses `session` and `formats`, `session` uses
-//! `kernel` and `store`, all use `notebook`).
+//! One task owns one notebook, and one pure function makes all decisions without waiting for replies.
+//! The modules below are in reading order; each uses only those before it (`http` uses `session` and
+//! `formats`, `session` uses `kernel` and `store`, all use `notebook`).
 
 pub mod problem;
 pub mod notebook;

@@ -1,10 +1,10 @@
-//! `ratoon` serves notebooks; `ratoon kernel` is the process in which their cells run.
+//! `ratoon` serves notebooks; `ratoon kernel` is a process that runs their cells.
 
 use ratoon::{commands, kernel, options, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before any thread exists: a kernel forks, and has one thread for all its life.
+    // Before any thread starts: a kernel forks, and stays single-threaded for all its life.
     if options::is_kernel() {
         return kernel::child_main();
     }

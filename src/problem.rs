@@ -1,10 +1,11 @@
 //! Why something was not done: the one shape of every error that reaches a user or a client.
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use utoipa::ToSchema;
 
-/// What was to be done, why it cannot be done, and what to do about it. Programs branch on `kind`; people read the rest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, ToSchema)]
+/// What was to be done, why it cannot be done, and what to do about it. Programs branch on `kind`;
+/// people read the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, JsonSchema)]
 #[error("{what}: {why}")]
 pub struct Problem {
     /// On the wire it is called `code`.
@@ -19,7 +20,7 @@ pub struct Problem {
 }
 
 /// What sort of problem it is. `http/error` gives each kind its HTTP status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The request makes no sense.

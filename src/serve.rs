@@ -22,9 +22,10 @@ const CLOSING: Duration = Duration::from_millis(5500);
 /// How long the connections may take after that to hear it and to end.
 const HANGING_UP: Duration = Duration::from_millis(1000);
 
-/// The shortest token that is taken. Wrong ones are answered 20 times a second at most (`http/auth/throttle`), so that
-/// trying all of seven random letters and digits takes a century. Programs make longer ones: plainbook's have 32 characters;
-/// the tests of snapshot-kernel have seven.
+/// The shortest token that is taken. Wrong ones are answered 20 times a second at most
+/// (`http/auth/throttle`), so that trying all of seven random letters and digits takes a century.
+/// Programs make longer ones: plainbook's have 32 characters; the tests of snapshot-kernel have
+/// seven.
 const MIN_TOKEN_CHARS: usize = 7;
 
 /// How long a port may be taken by a server that has just ended.
@@ -94,7 +95,8 @@ async fn serve(
 
     stop.wait().await;
     let close = async {
-        // The notebooks first: their clients see them end, and no process of ours outlives the server.
+        // The notebooks first: their clients see them end, and no process of ours outlives the
+        // server.
         let _ = tokio::time::timeout(CLOSING, sessions.close_all()).await;
         let _ = tokio::time::timeout(HANGING_UP, handle.stop(true)).await;
     };
@@ -130,7 +132,8 @@ fn keeping(options: &Options, launch: &Launch) -> Result<NotebookConfig, Problem
         return Err(Problem::new(Kind::BadRequest, "find a place for its key", why, "set HOME"));
     };
     let own = Budget::of_this_machine();
-    // Each state has a socket. A third of the descriptors is for connections, and some are for heads.
+    // Each state has a socket. A third of the descriptors is for connections, and some are for
+    // heads.
     let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
     let sockets = usize::try_from(descriptors / 3).unwrap_or(usize::MAX);
     let budget = Budget {
@@ -229,8 +232,9 @@ fn listen(options: &Options) -> Result<TcpListener, Problem> {
     })
 }
 
-/// A server that was killed while it started a process leaves its socket to that one, until it is what it was started for: so
-/// a port that is taken is tried again for a moment, as the lock of a notebook is.
+/// A server that was killed while it started a process leaves its socket to that one, until it is
+/// what it was started for: so a port that is taken is tried again for a moment, as the lock of a
+/// notebook is.
 fn bind(address: &SocketAddr, mut pause: impl FnMut()) -> io::Result<TcpListener> {
     let began = Instant::now();
     loop {
@@ -251,8 +255,8 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Each state of a notebook holds descriptors, so the server takes as many as it may have. No core file is written: it
-/// would hold the tokens.
+/// Each state of a notebook holds descriptors, so the server takes as many as it may have. No core
+/// file is written: it would hold the tokens.
 fn set_limits() {
     // If either fails the server works all the same, with less room.
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)

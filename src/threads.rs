@@ -1,7 +1,8 @@
-//! Threads for work that waits for the disk or for other processes. All are made when the server starts.
+//! Threads for work that waits for the disk or for other processes. The server starts all of them
+//! at once.
 //!
-//! Where the processes of a user are limited (`ulimit -u`), a cell can take the last one. A thread that is made when
-//! it is needed could then not be made, and tokio's own pool panics in the task that asked for it.
+//! Where a user's processes are limited (`ulimit -u`), a cell can take the last one. A thread could
+//! then not be started on demand, and tokio's own pool panics in that case.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,13 +10,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// How many there are. Files that come and go hold four at most (`http/app_state`), the rest is short work.
+/// Number of threads. Imports and exports hold at most four (`http/app_state`); the rest is short
+/// work.
 const COUNT: usize = 8;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The threads. Cheap to clone; they end with the last clone. What waits for one is bounded by those who wait: each
-/// request and each run has at most one piece of work here.
+/// A handle on the threads, cheap to clone. They end with the last clone. The queue is bounded
+/// because each request and each run has at most one piece of work in it.
 #[derive(Clone, Debug)]
 pub struct Threads {
     queue: Sender<Work>,
@@ -30,7 +32,7 @@ impl Threads {
     /// Makes the threads.
     ///
     /// # Errors
-    /// The operating system's, when it has no room for them.
+    /// The operating system's, when it cannot start them.
     pub fn start() -> io::Result<Self> {
         let (queue, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -42,19 +44,20 @@ impl Threads {
         Ok(Self { queue })
     }
 
-    /// Does work on one of the threads, as soon as one is free.
+    /// Runs work on one of the threads.
     pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
-        // The threads live as long as there is somebody who can send.
+        // The threads live as long as a sender exists.
         let _ = self.queue.send(Box::new(work));
     }
 
-    /// Does work on one of the threads and waits for its result. When the future is dropped the work goes on.
+    /// Runs work on one of the threads and waits for its result. Dropping the future does not stop
+    /// the work.
     ///
     /// # Errors
     /// `Lost` when the work panicked.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Lost> {
         let (done, result) = oneshot::channel();
-        // Nobody may wait for the result any more.
+        // The caller may have gone.
         self.spawn(move || drop(done.send(work())));
         result.await.map_err(|_| Lost)
     }
@@ -64,7 +67,7 @@ fn work(waiting: &Mutex<Receiver<Work>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(work) = next else { return };
-        // A panic has been written to stderr, and costs the one who asked for the work.
+        // The panic is on stderr. Only its caller gets no result.
         let _ = catch_unwind(AssertUnwindSafe(work));
     }
 }

@@ -9,10 +9,10 @@ use std::str::FromStr;
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct Digest([u8; BYTES]);
 
-/// How long a digest is as bytes.
+/// Bytes of a digest.
 pub(super) const BYTES: usize = 32;
 
-/// A text that is no digest.
+/// The text is no digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 hexadecimal digits in lower case")]
 pub(crate) struct NoDigest;
@@ -48,7 +48,7 @@ impl FromStr for Digest {
     type Err = NoDigest;
 
     fn from_str(text: &str) -> Result<Self, NoDigest> {
-        // One spelling only, as the text is a file's name.
+        // Only lower case: the text is a file name.
         if text.bytes().any(|b| b.is_ascii_uppercase()) {
             return Err(NoDigest);
         }

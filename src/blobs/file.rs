@@ -1,18 +1,18 @@
-//! A blob's file as it stands, for those who carry it elsewhere.
+//! The content of a blob's file, for copying it elsewhere unchanged.
 
 use super::{BlobError, Blobs, Digest, pack};
 use std::io::Read;
 
-/// Bytes as they would stand in a blob's file: the kind, then the payload.
+/// Bytes in the form of a blob's file: the kind, then the payload.
 pub(crate) fn to_file(bytes: &[u8]) -> Vec<u8> {
     let (kind, payload) = pack::pack(bytes);
     [&[kind], &payload[..]].concat()
 }
 
-/// What stands in a blob's file, unpacked to at most `max_bytes`, and verified.
+/// Unpacks the content of a blob's file to at most `max_bytes` and verifies it.
 ///
 /// # Errors
-/// When it is not what its name says, or longer.
+/// When it does not match its digest, or is longer.
 pub(crate) fn from_file(digest: &Digest, file: &[u8], max_bytes: usize) -> Result<Vec<u8>, BlobError> {
     let damaged = |what: String| BlobError::Damaged(*digest, what);
     let bytes = match file.split_first() {
@@ -29,14 +29,14 @@ pub(crate) fn from_file(digest: &Digest, file: &[u8], max_bytes: usize) -> Resul
 }
 
 impl Blobs {
-    /// A blob's file as it stands, verified.
+    /// The verified content of a blob's file, still packed.
     ///
     /// # Errors
     /// As `get`.
     pub(crate) fn file(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         let (kind, file, length) = self.open(digest)?;
         let mut whole = vec![kind];
-        // Packed only where that makes it shorter.
+        // Packed only when that makes it shorter.
         let most = length.min(max_bytes as u64);
         file.take(most).read_to_end(&mut whole).map_err(|e| BlobError::Io(*digest, e))?;
         from_file(digest, &whole, max_bytes).inspect_err(|error| self.note(error))?;

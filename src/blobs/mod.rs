@@ -1,8 +1,9 @@
-//! Content-addressed files: what a notebook keeps that is large. The same bytes are kept once.
+//! Content-addressed files for a notebook's large data. The same bytes are stored once.
 //!
-//! A blob's name is the BLAKE3 digest of its bytes, unpacked. Written to a temporary file, fsynced, renamed, and its folder
-//! fsynced, so that a name that is there always means whole content. Used by both ends: a saving process writes blobs,
-//! the store counts and checks them, a restoring process reads them. Knows nothing of notebooks. See docs/format.md.
+//! A blob's name is the BLAKE3 digest of its unpacked bytes. It is written to a temporary file,
+//! fsynced and renamed, and its folder is fsynced, so that an existing name always means whole
+//! content. A saving process writes blobs, the store counts and checks them, a restoring process
+//! reads them. Knows nothing of notebooks. See docs/format.md.
 
 mod digest;
 mod file;
@@ -21,23 +22,24 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use verified::Verified;
 
-/// What large things are cut into: one changed byte costs one of these. Larger ones pack and hash no faster (measured).
+/// Bytes of a chunk of large data: one changed byte costs one chunk. Larger chunks pack and hash no
+/// faster (measured).
 pub(crate) const CHUNK_BYTES: usize = 4 << 20;
 
-/// So many files are made durable together: the file system then writes its journal once or twice for all of them, and not
-/// for each (measured: a gigabyte in 0.3 to 0.6 s instead of 1.5 to 2).
+/// Files made durable together: the file system then writes its journal once or twice for all of
+/// them instead of once for each (measured: a gigabyte in 0.3 to 0.6 s instead of 1.5 to 2).
 const MAX_UNDER_WAY: usize = 32;
 
-/// How much of a file is compared at a time.
+/// Bytes of a file compared at a time.
 const COMPARED_BYTES: usize = 256 * 1024;
 
 /// The blobs of one notebook: a folder of folders, by the first two digits of the digest.
 #[derive(Debug)]
 pub(crate) struct Blobs {
     folder: PathBuf,
-    /// Where files are written before they have their name.
+    /// The folder of temporary files.
     temporary: PathBuf,
-    /// Folders with new names in them that are not fsynced yet.
+    /// Folders with new entries that are not fsynced yet.
     unsettled: BTreeSet<PathBuf>,
     under_way: Vec<UnderWay>,
     next_name: u64,
@@ -52,24 +54,24 @@ struct UnderWay {
     bytes: u64,
 }
 
-/// What came of putting a blob.
+/// The result of putting a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Put {
     /// Its name.
     pub(crate) digest: Digest,
     /// The size of its file, in bytes.
     pub(crate) stored_bytes: u64,
-    /// Whether it was not there before, or was damaged.
+    /// Whether it did not exist before, or was damaged.
     pub(crate) is_new: bool,
 }
 
-/// Why a blob cannot be had.
+/// Why a blob cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BlobError {
     /// There is no such file.
     #[error("the blob {0} is missing")]
     Missing(Digest),
-    /// Its file is not what was written.
+    /// Its file is damaged.
     #[error("the blob {0} is damaged: {1}")]
     Damaged(Digest, String),
     /// The disk refuses.
@@ -78,7 +80,8 @@ pub(crate) enum BlobError {
 }
 
 impl Blobs {
-    /// The blobs in this folder, which is made with the first blob. Its sibling `tmp` takes what is being written.
+    /// The blobs in this folder, which the first blob creates. Its sibling `tmp` holds temporary
+    /// files.
     pub(crate) fn at(folder: &Path) -> Self {
         let temporary = folder.with_file_name("tmp");
         Self {
@@ -91,11 +94,11 @@ impl Blobs {
         }
     }
 
-    /// Keeps bytes. They have their name, for good, when `settle` has answered. A file of this name that holds something
-    /// else is damaged, and replaced.
+    /// Stores bytes. They are durable under their name once `settle` has returned. An existing file
+    /// with other content is damaged and is replaced.
     ///
     /// # Errors
-    /// The disk's. What was put before stays put.
+    /// The disk's. Earlier blobs stay.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> io::Result<Put> {
         let digest = Digest::of(bytes);
         if let Some(stored_bytes) = self.already(&digest, bytes)? {
@@ -105,11 +108,11 @@ impl Blobs {
         let (mut file, path) = self.new_file()?;
         let written = file.write_all(&[kind]).and_then(|()| file.write_all(&payload));
         if let Err(error) = written {
-            // It is only litter, which the next start of the server sweeps too.
+            // A leftover file does no harm; the next start of the server sweeps it.
             let _ = std::fs::remove_file(&path);
             return Err(error);
         }
-        // Starts to write it out, so that the fsync that comes later finds little to do.
+        // Starts writing back now, so that the later fsync has little to do.
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
         let stored_bytes = payload.len() as u64 + 1;
         self.under_way.push(UnderWay { file, path, digest, bytes: stored_bytes });
@@ -119,10 +122,10 @@ impl Blobs {
         Ok(Put { digest, stored_bytes, is_new: true })
     }
 
-    /// Makes durable all that was put. Must be called before anybody is told that it is there.
+    /// Makes all put blobs durable. Must be called before any record names them.
     ///
     /// # Errors
-    /// The disk's. After an fsync that failed nothing of what was put may be counted on.
+    /// The disk's. After a failed fsync none of the put blobs is reliable.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         self.name_all()?;
         for folder in std::mem::take(&mut self.unsettled) {
@@ -132,19 +135,19 @@ impl Blobs {
         Ok(())
     }
 
-    /// The size of a blob's file, in bytes: that it is there.
+    /// The size of a blob's file in bytes, if it exists.
     ///
     /// # Errors
-    /// `NotFound` when it is not there.
+    /// `NotFound` when it does not exist.
     pub(crate) fn stored_bytes(&self, digest: &Digest) -> io::Result<u64> {
         let about = std::fs::symlink_metadata(self.path(digest))?;
         if about.is_file() { Ok(about.len()) } else { Err(ErrorKind::NotFound.into()) }
     }
 
-    /// The bytes of a blob, verified. It is not unpacked further than to `max_bytes`.
+    /// The verified bytes of a blob, unpacked to at most `max_bytes`.
     ///
     /// # Errors
-    /// When it is not there, is not what its name says, is longer, or the disk refuses.
+    /// When it does not exist, does not match its digest or is longer, or the disk refuses.
     pub(crate) fn get(&self, digest: &Digest, max_bytes: usize) -> Result<Vec<u8>, BlobError> {
         self.read(digest, max_bytes).inspect_err(|error| self.note(error))
     }
@@ -167,10 +170,11 @@ impl Blobs {
         Ok(bytes)
     }
 
-    /// Fills memory with the bytes of a blob, verified. After an error the memory holds anything.
+    /// Fills memory with the verified bytes of a blob. After an error the memory's content is
+    /// undefined.
     ///
     /// # Errors
-    /// As `get`, and when the blob is not exactly as long.
+    /// As `get`, and when the blob has another length.
     pub(crate) fn get_into(&self, digest: &Digest, into: &mut [u8]) -> Result<(), BlobError> {
         self.read_into(digest, into).inspect_err(|error| self.note(error))
     }
@@ -193,19 +197,19 @@ impl Blobs {
         self.check(digest, into)
     }
 
-    /// Forgets which blobs were seen to be whole: what is put again is compared again.
+    /// Forgets which blobs were verified, so that putting one again compares it again.
     pub(crate) fn forget_verified(&self) {
         self.verified.forget_all();
     }
 
-    /// Where one blob is damaged others may be: the next that is put again is compared with its file.
+    /// One damaged blob may mean more: from now on, putting a blob again compares it with its file.
     fn note(&self, error: &BlobError) {
         if matches!(error, BlobError::Damaged(..)) {
             self.verified.forget_all();
         }
     }
 
-    /// The kind, the file behind its kind, and how many bytes are left in it.
+    /// The kind, the file positioned behind it, and the remaining bytes.
     fn open(&self, digest: &Digest) -> Result<(u8, File, u64), BlobError> {
         let failed = |e: io::Error| match e.kind() {
             ErrorKind::NotFound => BlobError::Missing(*digest),
@@ -222,7 +226,7 @@ impl Blobs {
         Ok((kind[0], file, about.len() - 1))
     }
 
-    /// What stands packed in a file. It was only packed because that made it smaller.
+    /// The packed content of a file. It was packed only because that made it smaller.
     fn packed(
         &self,
         digest: &Digest,
@@ -246,7 +250,7 @@ impl Blobs {
         }
     }
 
-    /// The size of a blob's file that is there and holds these bytes.
+    /// The size of a blob's file, if it exists and holds these bytes.
     fn already(&mut self, digest: &Digest, bytes: &[u8]) -> io::Result<Option<u64>> {
         if let Some(one) = self.under_way.iter().find(|one| one.digest == *digest) {
             return Ok(Some(one.bytes));
@@ -255,7 +259,7 @@ impl Blobs {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        // Packed only where that makes it shorter.
+        // Packed only when that makes it shorter.
         if stored == 0 || stored > bytes.len() as u64 + 1 {
             return Ok(None);
         }
@@ -284,13 +288,13 @@ impl Blobs {
             })
     }
 
-    /// Gives the written files their names, when the content of all of them is on disk.
+    /// Renames the written files once the content of all is on disk.
     fn name_all(&mut self) -> io::Result<()> {
         let under_way = std::mem::take(&mut self.under_way);
         let synced = under_way.iter().try_for_each(|one| one.file.sync_all());
         let named = synced.and_then(|()| under_way.iter().try_for_each(|one| self.name(one)));
         if named.is_err() {
-            // Those that have their names are not there any more.
+            // Files that were renamed already no longer exist under this name.
             under_way.iter().for_each(|one| drop(std::fs::remove_file(&one.path)));
         }
         named
@@ -318,7 +322,7 @@ impl Blobs {
             self.next_name += 1;
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => return Ok((file, path)),
-                // Left by an earlier process with this number.
+                // Left by an earlier process with this pid.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == ErrorKind::NotFound && !self.temporary.is_dir() => {
                     std::fs::create_dir_all(&self.temporary)?;

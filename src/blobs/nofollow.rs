@@ -1,5 +1,5 @@
-//! Files and folders of a notebook's directory, taken for what they are: symbolic links are not followed, and pipes and
-//! devices are never opened to be waited for. Whoever hands over a directory chooses what stands in it.
+//! Opens files and folders of a notebook's directory safely: never follows symbolic links, and
+//! never blocks on pipes or devices. A directory from elsewhere may contain anything.
 
 use nix::fcntl::OFlag;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -7,18 +7,18 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What stands at a path.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Nothing,
     File,
     Folder,
-    /// Something that no notebook has, in words.
+    /// Something that no notebook contains, in words.
     Other(&'static str),
 }
 
 impl Kind {
-    /// What stands there; a link is a link.
+    /// The kind of the entry at a path. Does not follow links.
     ///
     /// # Errors
     /// The disk's.
@@ -56,7 +56,7 @@ impl Kind {
     }
 }
 
-/// Flags with which an open neither follows a link nor waits for the other end of a pipe.
+/// Flags of an open that neither follows a link nor waits for the other end of a pipe.
 pub(crate) fn flags() -> i32 {
     (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits()
 }
@@ -64,12 +64,12 @@ pub(crate) fn flags() -> i32 {
 /// Opens a file for reading.
 ///
 /// # Errors
-/// The disk's, and `InvalidInput` when something else than a file stands there.
+/// The disk's, and `InvalidInput` when it is not a file.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags()).open(path).map_err(|error| {
         match error.raw_os_error() {
             Some(nix::libc::ELOOP) => other(Kind::Other("a symbolic link")),
-            // A socket, or a device that is not there.
+            // A socket, or a missing device.
             Some(nix::libc::ENXIO) => other(Kind::Other("no file")),
             _ => error,
         }

@@ -1,21 +1,21 @@
-//! How bytes stand in a file: as they are, or packed by zstd where that pays.
+//! The form of bytes in a file: plain, or packed by zstd when that pays.
 
 use std::borrow::Cow;
 use std::io::Read;
 
-/// As they are.
+/// Plain.
 pub(super) const RAW: u8 = 0;
 /// Packed by zstd.
 const ZSTD: u8 = 1;
 
 /// Higher levels gain little and take three times as long (measured).
 const LEVEL: i32 = 1;
-/// What does not become smaller by a tenth is left as it is: reading it again is faster.
+/// Content that does not shrink by a tenth stays plain, which is faster to read.
 const GAIN: usize = 10;
-/// Of longer bytes some pieces are tried first.
+/// Longer content is sampled first.
 const SAMPLE_PIECES: usize = 4;
 const SAMPLE_PIECE_BYTES: usize = 32 * 1024;
-/// Fewer bytes have nothing to gain.
+/// Shorter content gains nothing.
 const MIN_BYTES: usize = 128;
 
 /// The kind and the payload for these bytes.

@@ -1,8 +1,10 @@
-//! Which blobs were seen to be whole since the notebook was opened. A blob that is there already is compared with what
-//! is to be kept the first time, and a damaged one is written anew; a list spares each later saving process that work.
+//! The blobs verified since the notebook was opened. The first time that existing content is put
+//! again, its file is compared, and replaced if it is damaged. The list spares later saving
+//! processes that work.
 //!
-//! The list is a file in `tmp`, which is emptied when a notebook is opened. It is removed as soon as anybody finds a
-//! damaged blob, so that all are compared again. A list that cannot be read or written costs time and nothing else.
+//! The list is a file in `tmp`, which is emptied when a notebook is opened. Finding a damaged blob
+//! removes the list, so that all are compared again. A list that cannot be read or written only
+//! costs time.
 
 use super::nofollow::{flags, open_file, read_file};
 use super::{Digest, digest};
@@ -12,16 +14,16 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The list takes no more, so that reading it stays cheap: 262,144 blobs, or a terabyte in chunks.
+/// Longest list, so that reading it stays cheap: 262,144 blobs, or a terabyte in chunks.
 const MAX_LIST_BYTES: u64 = 8 << 20;
 
 #[derive(Debug)]
 pub(super) struct Verified {
     list: PathBuf,
-    /// The list as it was read: its inode and length, by which a change is seen.
+    /// Inode and length of the list as last read, to notice changes.
     seen: (u64, u64),
     known: HashSet<Digest>,
-    /// What this process has found and not written to the list yet.
+    /// Blobs that this process has verified but not yet listed.
     unwritten: Vec<u8>,
 }
 
@@ -30,7 +32,7 @@ impl Verified {
         Self { list: temporary.join("verified"), seen: (0, 0), known: HashSet::new(), unwritten: Vec::new() }
     }
 
-    /// Whether a blob was seen to be whole, by this process or another.
+    /// Whether this or another process has verified a blob.
     pub(super) fn has(&mut self, blob: &Digest) -> bool {
         self.read_again();
         self.known.contains(blob)
@@ -48,26 +50,26 @@ impl Verified {
         self.seen = now;
     }
 
-    /// A blob is whole.
+    /// Notes a verified blob.
     pub(super) fn add(&mut self, blob: &Digest) {
         if self.known.insert(*blob) {
             self.unwritten.extend_from_slice(blob.bytes());
         }
     }
 
-    /// Tells other processes what this one has found.
+    /// Appends this process's findings to the list.
     pub(super) fn write(&mut self) {
         let bytes = std::mem::take(&mut self.unwritten);
         if bytes.is_empty() || self.seen.1 > MAX_LIST_BYTES {
             return;
         }
-        // In one call, so that lists of several processes do not mix.
+        // One write call, so that findings of several processes do not mix.
         let list =
             OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags()).open(&self.list);
         let _ = list.and_then(|mut list| list.write_all(&bytes));
     }
 
-    /// A blob was found damaged: nothing is known of any of them from now on.
+    /// Drops the list because a blob was found damaged.
     pub(super) fn forget_all(&self) {
         let _ = std::fs::remove_file(&self.list);
     }

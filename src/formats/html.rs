@@ -1,5 +1,6 @@
-//! One page that holds everything: to be read, printed and sent. It fetches nothing. What outputs bring of HTML stands in
-//! frames that have no origin; the page itself holds only what is written here.
+//! One page that holds everything: to be read, printed and sent. It fetches nothing. What outputs
+//! bring of HTML stands in frames that have no origin; the page itself holds only what is written
+//! here.
 
 use super::{Cell, Document, markdown, text_in};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
@@ -8,14 +9,16 @@ use std::fmt::Write;
 mod ansi;
 mod python;
 
-/// What the page and its frames may do. Frames that are written into a page are held to the page's rules too, so these
-/// allow scripts; what keeps an output's script out of the page is that no HTML of an output is in it.
+/// What the page and its frames may do. Frames that are written into a page are held to the page's
+/// rules too, so these allow scripts; what keeps an output's script out of the page is that no HTML
+/// of an output is in it.
 const RULES: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' data: blob:; \
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
     connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
 
 const STYLE: &str = include_str!("html/page.css");
-const FRAME_STYLE: &str = "html{color-scheme:light dark}body{margin:0;font:13px/1.5 system-ui,sans-serif;overflow-x:auto}\
+const FRAME_STYLE: &str = "html{color-scheme:light dark}body{margin:0;\
+    font:13px/1.5 system-ui,sans-serif;overflow-x:auto}\
     table{border-collapse:collapse;border:none}td,th{border:none;padding:.3em .7em;text-align:right}\
     thead{border-bottom:1px solid}svg,img{max-width:100%;height:auto}";
 
@@ -37,7 +40,8 @@ pub(super) fn write(document: &Document) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{RULES}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"Ratoon\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1 class=\"name\">{title}</h1>\n"
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1 class=\"name\">{title}</h1>\n"
     );
     for cell in &document.cells {
         write_cell(&mut page, cell);
@@ -124,12 +128,14 @@ fn write_bundle(page: &mut String, data: &MimeBundle, metadata: &MimeBundle) {
 /// HTML of an output, in a frame of its own.
 fn write_frame(page: &mut String, html: &str) {
     let content = format!(
-        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"{RULES}\">\
+        "<!doctype html><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{RULES}\">\
          <style>{FRAME_STYLE}</style><script>{TELL}</script>{html}"
     );
     let _ = writeln!(
         page,
-        "<iframe sandbox=\"allow-scripts\" referrerpolicy=\"no-referrer\" title=\"Output\" srcdoc=\"{}\"></iframe>",
+        "<iframe sandbox=\"allow-scripts\" referrerpolicy=\"no-referrer\" title=\"Output\" \
+         srcdoc=\"{}\"></iframe>",
         escaped(&content)
     );
 }

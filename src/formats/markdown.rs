@@ -1,4 +1,5 @@
-//! Markdown: what other formats put into it, and the HTML that it comes to. HTML that stands in it is shown, not obeyed.
+//! Markdown: what other formats put into it, and the HTML that it comes to. HTML that stands in it
+//! is shown, not obeyed.
 
 use super::text_of;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
@@ -22,8 +23,9 @@ const MARK: &str = "](attachment:";
 const MAX_CLOSINGS: usize = 8;
 const MAX_NAME_BYTES: usize = 512;
 
-/// Puts pictures that came beside a text into it, as long as `fits` takes their bytes. The text is gone through once, however
-/// many pictures there are, and so is each picture, however often it is named.
+/// Puts pictures that came beside a text into it, as long as `fits` takes their bytes. The text is
+/// gone through once, however many pictures there are, and so is each picture, however often it is
+/// named.
 pub(super) fn with_pictures(
     text: &str,
     attachments: &Map<String, Value>,

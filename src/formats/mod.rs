@@ -1,6 +1,8 @@
-//! FILES of other programs: a notebook's line as `.ipynb`, `.py` and `.html`, and `.ipynb` and `.py` as a new notebook.
+//! FILES of other programs: a notebook's line as `.ipynb`, `.py` and `.html`, and `.ipynb` and
+//! `.py` as a new notebook.
 //!
-//! Pure: from values to text and back. `Document` is what all formats have in common: cells in a line.
+//! Pure: from values to text and back. `Document` is what all formats have in common: cells in a
+//! line.
 
 mod html;
 mod ipynb;
@@ -118,7 +120,8 @@ pub struct Cell {
     pub outputs: Vec<Output>,
     /// The number in `In[n]`.
     pub exec_count: Option<u32>,
-    /// Whether its cell failed, and what it had set was kept: the cells below count on that. Not read from files.
+    /// Whether its cell failed, and what it had set was kept: the cells below count on that. Not
+    /// read from files.
     pub is_partial: bool,
 }
 
@@ -205,8 +208,8 @@ impl Document {
         Ok(document)
     }
 
-    /// A new notebook of these cells: they are drafts on its root, and what they printed elsewhere stands below them.
-    /// `new_id` makes ids for cells that have none, and for the runs.
+    /// A new notebook of these cells: they are drafts on its root, and what they printed elsewhere
+    /// stands below them. `new_id` makes ids for cells that have none, and for the runs.
     pub fn into_notebook(mut self, name: &str, now_ms: f64, new_id: &mut dyn FnMut() -> String) -> Notebook {
         let mut notebook = Notebook::new(name, now_ms);
         let mut taken = HashSet::new();
@@ -232,8 +235,8 @@ impl Document {
     }
 }
 
-/// The runs whose outputs drafts show: the last attempt against the state that a draft hangs on, or what came with it in a
-/// file. One that was called off before it began has no such state.
+/// The runs whose outputs drafts show: the last attempt against the state that a draft hangs on, or
+/// what came with it in a file. One that was called off before it began has no such state.
 fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     let base = |run: &Run| match &run.on {
         Base::State(state) => Some(state.clone()),

@@ -1,4 +1,5 @@
-//! Jupyter's notebook files of version 3, as IPython 1 and 2 wrote them: cells in worksheets, other words for the same.
+//! Jupyter's notebook files of version 3, as IPython 1 and 2 wrote them: cells in worksheets, other
+//! words for the same.
 
 use super::ipynb::{count, error, list, object, outputs, source, stream, word};
 use super::{Cell, Document, FormatError, is_json, markdown, text_of};

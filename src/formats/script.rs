@@ -1,7 +1,8 @@
-//! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of Jupytext).
+//! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
+//! Jupytext).
 //!
-//! What is not Python stands as a comment: markdown, and IPython's magics. What looks like such a comment already gets
-//! one more `# `, so that reading takes off exactly what writing has put on.
+//! What is not Python stands as a comment: markdown, and IPython's magics. What looks like such a
+//! comment already gets one more `# `, so that reading takes off exactly what writing has put on.
 
 use super::{Cell, Document, FormatError, RAISES, markdown};
 use crate::notebook::DraftKind;
@@ -65,8 +66,8 @@ fn bare(mut line: &str) -> &str {
     line
 }
 
-/// Whether a line is one of IPython's that Python does not know. Help (`name?`) is not among them when it is read: a
-/// comment may well end in a question mark.
+/// Whether a line is one of IPython's that Python does not know. Help (`name?`) is not among them
+/// when it is read: a comment may well end in a question mark.
 fn is_magic(line: &str) -> bool {
     let line = line.trim_start();
     let begins = |text: &str| {
@@ -200,7 +201,8 @@ fn uncoded<'a>(body: &[&'a str]) -> String {
     read.join("\n")
 }
 
-/// Whether a text in three quotes is open, line by line. As near as needed: it only decides what looks like a magic.
+/// Whether a text in three quotes is open, line by line. As near as needed: it only decides what
+/// looks like a magic.
 #[derive(Default)]
 struct Quotes {
     open: Option<&'static str>,

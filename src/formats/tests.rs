@@ -162,7 +162,8 @@ fn v4(cells: Value) -> Value {
 #[test]
 fn sources_are_texts_or_lists_and_ids_may_be_missing_or_twice() {
     let cells = json!([
-        {"cell_type": "code", "id": "same", "source": ["a\n", "b"], "outputs": [], "execution_count": null, "metadata": {}},
+        {"cell_type": "code", "id": "same", "source": ["a\n", "b"], "outputs": [],
+         "execution_count": null, "metadata": {}},
         {"cell_type": "code", "id": "same", "source": "c", "metadata": {"collapsed": true}},
         {"cell_type": "raw", "source": "<x>```y", "metadata": {}},
     ]);
@@ -176,7 +177,11 @@ fn sources_are_texts_or_lists_and_ids_may_be_missing_or_twice() {
 
 #[test]
 fn small_pictures_of_a_text_come_into_it_and_large_ones_are_told() {
-    let small = json!({"a b.png": {"image/png": ["aGVs\n", "bG8="]}, "big.png": {"image/png": "A".repeat(600_000)}, "x.svg": {"image/svg+xml": "<svg/>"}});
+    let small = json!({
+        "a b.png": {"image/png": ["aGVs\n", "bG8="]},
+        "big.png": {"image/png": "A".repeat(600_000)},
+        "x.svg": {"image/svg+xml": "<svg/>"},
+    });
     let source = "![one](attachment:a%20b.png) ![two](attachment:big.png)";
     let document =
         read(v4(json!([{"cell_type": "markdown", "source": source, "attachments": small, "metadata": {}}])))
@@ -187,8 +192,14 @@ fn small_pictures_of_a_text_come_into_it_and_large_ones_are_told() {
 
 #[test]
 fn a_picture_may_have_any_name_that_jupyter_gives() {
-    let pictures = json!({"image (1).png": {"image/png": "aGk="}, "a": {"image/svg+xml": "<svg/>"}, "b": 1, "c": {"image/png": "x\") y"}});
-    let source = "![](attachment:image%20(1).png)) ![](attachment:a) ![](attachment:b) ![](attachment:c) ![](attachment:d\n) ](attachment:";
+    let pictures = json!({
+        "image (1).png": {"image/png": "aGk="},
+        "a": {"image/svg+xml": "<svg/>"},
+        "b": 1,
+        "c": {"image/png": "x\") y"},
+    });
+    let source = "![](attachment:image%20(1).png)) ![](attachment:a) ![](attachment:b) ![](attachment:c) \
+                  ![](attachment:d\n) ](attachment:";
     let cell = json!({"cell_type": "markdown", "source": source, "attachments": pictures, "metadata": {}});
     let document = read(v4(json!([cell]))).unwrap();
     let (first, rest) = source.split_at("![](attachment:image%20(1).png)".len());
@@ -238,7 +249,10 @@ fn a_file_that_nobody_waits_for_is_not_read_to_its_end() {
 
 #[test]
 fn cells_get_ids_of_their_own_even_if_a_file_has_taken_them_all() {
-    let taken = (1..5_000).map(|n| json!({"cell_type": "code", "id": format!("cell-{n}"), "source": "", "metadata": {}, "outputs": []}));
+    let taken = (1..5_000).map(|n| {
+        let id = format!("cell-{n}");
+        json!({"cell_type": "code", "id": id, "source": "", "metadata": {}, "outputs": []})
+    });
     let without = (0..5_000)
         .map(|_| json!({"cell_type": "code", "id": "", "source": "", "metadata": {}, "outputs": []}));
     let mut document = read(v4(taken.chain(without).collect())).unwrap();
@@ -272,14 +286,17 @@ fn files_made_to_take_long_do_not() {
 fn version_3_is_understood() {
     let cells = json!([
         {"cell_type": "heading", "level": 2, "source": ["A\n", "title"], "metadata": {}},
-        {"cell_type": "code", "input": ["1 +", " 1"], "prompt_number": 4, "language": "python", "collapsed": false, "outputs": [
+        {"cell_type": "code", "input": ["1 +", " 1"], "prompt_number": 4, "language": "python",
+         "collapsed": false, "outputs": [
             {"output_type": "pyout", "prompt_number": 4, "text": ["2"], "html": "<b>2</b>", "metadata": {}},
             {"output_type": "stream", "stream": "stderr", "text": "w"},
             {"output_type": "display_data", "png": "aGk=\n", "json": "[1]"},
             {"output_type": "pyerr", "ename": "E", "evalue": "v", "traceback": ["t"]},
         ]},
     ]);
-    let file = json!({"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": "old"}, "worksheets": [{"cells": cells}]});
+    let file = json!({
+        "nbformat": 3, "nbformat_minor": 0, "metadata": {"name": "old"}, "worksheets": [{"cells": cells}],
+    });
     let document = read(file).unwrap();
     assert_eq!(document.cells[0], cell(DraftKind::Markdown, "## A title"));
     let code = &document.cells[1];
@@ -344,7 +361,10 @@ fn too_much_is_refused_and_too_long_outputs_are_cut() {
     let error = read(v4(vec![code(String::new()); MAX_CELLS + 1].into())).unwrap_err();
     assert!(error.is_too_large, "{error:?}");
     let text = "x".repeat(20 << 20);
-    let outputs = json!([{"output_type": "stream", "name": "stdout", "text": text}, {"output_type": "stream", "name": "stderr", "text": text}]);
+    let outputs = json!([
+        {"output_type": "stream", "name": "stdout", "text": text},
+        {"output_type": "stream", "name": "stderr", "text": text},
+    ]);
     let document = read(v4(json!([{"cell_type": "code", "source": "", "outputs": outputs}]))).unwrap();
     let notebook = document.into_notebook("n", 0.0, &mut ids());
     let items = notebook.runs().next().unwrap().outputs.items();
@@ -402,7 +422,8 @@ fn a_program_comes_back_as_it_was() {
         (Markdown, "# Title\n\n# %% not a cell\ntext\n"),
         (
             Code,
-            "%matplotlib inline\n# %matplotlib inline\n# # %x\n!ls -l\n# !ls\n#!shebang\nx = %who_ls\n# x = !ls",
+            "%matplotlib inline\n# %matplotlib inline\n# # %x\n!ls -l\n# !ls\n#!shebang\n\
+             x = %who_ls\n# x = !ls",
         ),
         (Code, "# %% looks like a cell\n# # %% so does this\n#%%\n%%\nx %% y"),
         (Code, "%%bash\necho hi\n\n# comment"),
@@ -425,7 +446,9 @@ fn a_program_comes_back_as_it_was() {
 
 #[test]
 fn programs_of_other_editors_are_understood() {
-    let text = "# ---\n# jupyter:\n#   x: 1\n# ---\n\n\"\"\"Doc.\"\"\"\nimport os\n\n\n#%% Load\nx = 1\n\n\n# %% [markdown] tags=[1]\n\"\"\"\nA *text*\n\"\"\"\n# %% [md]\n#No space\n# %% name=\"y\"\n\n# %time y\n";
+    let text = "# ---\n# jupyter:\n#   x: 1\n# ---\n\n\"\"\"Doc.\"\"\"\nimport os\n\n\n#%% Load\nx = 1\n\n\n\
+                # %% [markdown] tags=[1]\n\"\"\"\nA *text*\n\"\"\"\n# %% [md]\n#No space\n\
+                # %% name=\"y\"\n\n# %time y\n";
     let cells = script::read(text.replace('\n', "\r\n").as_bytes()).unwrap().cells;
     let shown: Vec<_> = cells.iter().map(|c| c.source.as_str()).collect();
     assert_eq!(shown, ["\"\"\"Doc.\"\"\"\nimport os", "# Load\nx = 1", "A *text*", "No space", "%time y"]);
@@ -481,5 +504,8 @@ fn the_page_shows_what_a_terminal_would() {
     let page = document(vec![Cell { outputs, ..cell(DraftKind::Code, "def f(): return 'x' # y") }])
         .write(Format::Html);
     assert!(page.contains(">100%\n<span style=\"color:rgb(255 0 0);\">red</span> link</pre>"), "{page}");
-    assert!(page.contains("<span class=\"keyword\">def</span> f(): <span class=\"keyword\">return</span> <span class=\"string\">&#39;x&#39;</span> <span class=\"comment\"># y</span>"));
+    assert!(page.contains(
+        "<span class=\"keyword\">def</span> f(): <span class=\"keyword\">return</span> \
+         <span class=\"string\">&#39;x&#39;</span> <span class=\"comment\"># y</span>"
+    ));
 }

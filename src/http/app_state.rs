@@ -14,13 +14,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Whole notebooks that may be sent at once to clients with links. Each holds the text of one run, of up to 32 MB.
+/// Whole notebooks that may be sent at once to clients with links. Each holds the text of one run,
+/// of up to 32 MB.
 pub(super) const MAX_WHOLES: u32 = 8;
 
 /// How long such a client waits for its turn. A page tries again.
 const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long sending a whole notebook may take: 400 MB at some 3 MB a second. Clients with links wait for each other.
+/// How long sending a whole notebook may take: 400 MB at some 3 MB a second. Clients with links
+/// wait for each other.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Files that may be up- or downloaded at once. Each has a thread, and chunks in memory.
@@ -32,12 +34,13 @@ pub struct AppState {
     pub(super) keys: Keys,
     pub(super) throttle: Throttle,
     pub(super) room: Room,
-    /// The name of the owner's cookie. Browsers send a cookie to every port of a host, so the name contains the port.
+    /// The name of the owner's cookie. Browsers send a cookie to every port of a host, so the name
+    /// contains the port.
     pub(super) cookie: String,
     pub(super) sessions: Sessions,
     pub(super) threads: Threads,
-    /// Held while notebooks are opened, renamed or deleted, and while links change: so the credentials on disk and
-    /// those in memory agree.
+    /// Held while notebooks are opened, renamed or deleted, and while links change: so the
+    /// credentials on disk and those in memory agree.
     pub(super) changes: tokio::sync::Mutex<()>,
     /// Held while a JavaScript library is searched for, as each search is a process.
     pub(super) library_search: tokio::sync::Mutex<()>,
@@ -111,8 +114,8 @@ impl AppState {
         })
     }
 
-    /// Waits for the right to send `parts` whole notebooks. The owner does not wait; clients with links are given a
-    /// bounded share of the server's memory.
+    /// Waits for the right to send `parts` whole notebooks. The owner does not wait; clients with
+    /// links are given a bounded share of the server's memory.
     ///
     /// # Errors
     /// 503 when it takes too long.

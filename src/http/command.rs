@@ -19,7 +19,8 @@ impl Authorized {
 }
 
 impl AppState {
-    /// Checks that a caller may give a command, that its texts are within their limits and that it leaves the state
+    /// Checks that a caller may give a command, that its texts are within their limits and that it
+    /// leaves the state
     /// `initial` alone; gives a run that names no limits those of the server.
     ///
     /// # Errors
@@ -83,7 +84,8 @@ fn check_scope(access: &Access, command: &Command) -> Result<(), Problem> {
     Err(Problem::new(Kind::Forbidden, "carry out the command", why, "ask the owner for a link that may"))
 }
 
-/// Sends a command to a notebook, and waits for the reply. A client that disconnects does not take its command back.
+/// Sends a command to a notebook, and waits for the reply. A client that disconnects does not take
+/// its command back.
 pub(super) async fn send(session: &Session, command: Authorized) -> Result<Reply, Problem> {
     let session = session.clone();
     detached(async move { Ok(session.ask(command.0).await) }).await

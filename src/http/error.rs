@@ -1,4 +1,5 @@
-//! How a problem is answered over HTTP: its status, and the body `{"error": {"code", "what", "why", "how"}}`.
+//! How a problem is answered over HTTP: its status, and the body `{"error": {"code", "what", "why",
+//! "how"}}`.
 
 use super::headers::{Content, harden};
 use crate::problem::{Kind, Problem};

@@ -5,16 +5,19 @@ use actix_web::http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 
-/// Our page: nothing but our own files, nothing inline, no frame but the output frame, never framed itself.
-const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
-    object-src 'none'; frame-ancestors 'none'";
+/// Our page: nothing but our own files, nothing inline, no frame but the output frame, never framed
+/// itself.
+const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
+    frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
 
-/// The output frame: scripts may do what they like in an origin of their own, and reach nothing from it. The header's
+/// The output frame: scripts may do what they like in an origin of their own, and reach nothing
+/// from it. The header's
 /// `sandbox` holds too when somebody opens the frame by itself.
-const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: \
-    data:; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
-    connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
+    script-src 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'unsafe-inline'; \
+    img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; connect-src 'none'; \
+    frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// Our own files. A worker takes its rules from its script's answer.
 const ASSET_CSP: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

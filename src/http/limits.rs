@@ -1,9 +1,9 @@
 //! What names, ids and texts may look like before they go further in.
 //!
-//! A name comes back exactly as it was given or is refused: two names that look the same or mean the same must not
-//! be two, and no name may steer a terminal, a path or a header.
+//! A name comes back exactly as it was given or is refused: two names that look the same or mean
+//! the same must not be two, and no name may steer a terminal, a path or a header.
 
-use crate::notebook::{Command, Draft, RunSpec};
+use crate::notebook::{Command, Draft, RunSpec, TextUpdate};
 use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
@@ -16,6 +16,9 @@ const MAX_PERSON_CHARS: usize = 40;
 
 /// One cell, in bytes.
 const MAX_SOURCE_BYTES: usize = 1024 * 1024;
+
+/// How a cell's text grew, as JSON, in bytes: its text with quotes around each line.
+const MAX_UPDATE_BYTES: usize = 2 * MAX_SOURCE_BYTES;
 
 /// An answer to `input()`, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -61,11 +64,15 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
             run_memory.map_or(Ok(()), check_run_memory)
         }
         Command::Complete { code, .. } | Command::Inspect { code, .. } => check_source(code),
-        Command::Stand { name: Some(name), .. } => check_person(name),
+        Command::Stand { name, caret, .. } => {
+            name.as_deref().map_or(Ok(()), check_person)?;
+            caret.as_ref().map_or(Ok(()), |caret| check_id("draft id", caret.draft.as_str()))
+        }
         Command::AnswerInput { text, .. } => check_length("answer input()", text, MAX_ANSWER_BYTES),
-        Command::PutDraft { draft: Draft { id, source, .. }, .. } => {
+        Command::PutDraft { draft: Draft { id, source, .. }, update, .. } => {
             check_id("draft id", id.as_str())?;
-            check_source(source)
+            check_source(source)?;
+            update.as_ref().map_or(Ok(()), check_update)
         }
         Command::PutProse { prose, .. } if prose.len() > MAX_PROSE_CELLS => {
             Err(too_large("put prose", format!("it has more than {MAX_PROSE_CELLS} cells")))
@@ -95,7 +102,6 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
         | Command::Replay { .. }
         | Command::Load { .. }
         | Command::Trust
-        | Command::Stand { name: None, .. }
         | Command::ListVariables { .. }
         | Command::Digest { .. } => Ok(()),
     }
@@ -180,6 +186,30 @@ fn check_run_memory(bytes: u64) -> Result<(), Problem> {
         return Ok(());
     }
     Err(bad("let a run add 0 bytes".into(), "every cell needs some memory", "give a number of bytes above 0"))
+}
+
+/// Nothing but lengths and lists of a length and lines: what the clients are sent is no deeper or
+/// longer than a cell.
+fn check_update(update: &TextUpdate) -> Result<(), Problem> {
+    check_id("client id", &update.client)?;
+    let is_flat = |value: &Value| value.is_u64() || value.is_string();
+    let is_section = |value: &Value| match value {
+        Value::Array(items) => items.iter().all(is_flat),
+        value => value.is_u64(),
+    };
+    if !update.changes.iter().all(is_section) {
+        let why = "its update is not a list of lengths and replacements";
+        return Err(bad(
+            "change a draft".into(),
+            why,
+            "send a ChangeSet of CodeMirror as JSON, or no update",
+        ));
+    }
+    let bytes = serde_json::to_vec(&update.changes).map_or(usize::MAX, |text| text.len());
+    if bytes <= MAX_UPDATE_BYTES {
+        return Ok(());
+    }
+    Err(too_large("change a draft", format!("its update has {bytes} bytes, more than {MAX_UPDATE_BYTES}")))
 }
 
 fn check_source(source: &str) -> Result<(), Problem> {

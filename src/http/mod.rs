@@ -1,9 +1,12 @@
-//! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about notebooks.
+//! DOOR: the only part that knows HTTP. It translates and forwards; it decides nothing about
+//! notebooks.
 //!
-//! A request passes `guard`, which looks its path up in `routes`, checks the credential (`auth`) and the headers, and
-//! hands it to the handler of that row. Handlers are in `compat` (REST at the root, as snapshot-kernel has it), `api`
-//! (the rest of the REST API), `socket` (the WebSocket) and `page` (the page itself). What they share is in
-//! `app_state`, `request` (what they read of a request), `command` (the way into a notebook), `limits` and `error`.
+//! A request passes `guard`, which looks its path up in `routes`, checks the credential (`auth`)
+//! and the headers, and hands it to the handler of that row. Handlers are in `compat` (REST at the
+//! root, as snapshot-kernel has it), `api` (the rest of the REST API), `socket` (the WebSocket) and
+//! `page` (the page itself). What they share is in
+//! `app_state`, `request` (what they read of a request), `command` (the way into a notebook),
+//! `limits` and `error`.
 
 mod api;
 mod app_state;
@@ -17,6 +20,8 @@ mod headers;
 mod limits;
 mod page;
 mod percent;
+#[cfg(test)]
+mod protocol_types;
 mod request;
 mod route;
 mod routes;

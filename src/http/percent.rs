@@ -20,3 +20,25 @@ pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     }
     Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_escapes_of_utf_8_are_decoded() {
+        for (text, decoded) in [
+            ("a%20b%C3%a9", Some("a b\u{e9}")),
+            ("%2525", Some("%25")),
+            ("", Some("")),
+            ("%", None),
+            ("%4", None),
+            ("%%41", None),
+            ("%4g", None),
+            ("%+1", None),
+            ("%ff", None),
+        ] {
+            assert_eq!(percent_decoded(text).as_deref(), decoded, "{text}");
+        }
+    }
+}

@@ -67,7 +67,8 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether it is answered when there are too many connections: what says how the server is, and what ends things.
+    /// Whether it is answered when there are too many connections: what says how the server is, and
+    /// what ends things.
     pub(crate) fn is_reserved(&self) -> bool {
         matches!(
             (&self.method, self.path),
@@ -120,8 +121,9 @@ pub(crate) fn find(table: &'static [Route], method: &Method, path: &str) -> Resu
     Err(if others.is_empty() { NoRoute::NoSuchPath } else { NoRoute::OtherMethods(others) })
 }
 
-/// The decoded segments of a path; none for a path that no client of ours writes: broken escapes, control
-/// characters, and empty or dotted segments, which mean different things to different programs.
+/// The decoded segments of a path; none for a path that no client of ours writes: broken escapes,
+/// control characters, and empty or dotted segments, which mean different things to different
+/// programs.
 fn segments(path: &str) -> Option<Vec<String>> {
     let rest = path.strip_prefix('/')?;
     if rest.is_empty() {

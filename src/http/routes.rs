@@ -1,8 +1,9 @@
 //! The route table: what can be asked, and what it takes.
 //!
-//! The table is the only routing there is. The guard looks a request up in it once, before anything else is done with
-//! it, and the handler that runs is the one of the row that was found: the decision who may pass and the decision
-//! what is done cannot differ. A request that is in no row reaches no handler.
+//! The table is the only routing there is. The guard looks a request up in it once, before anything
+//! else is done with it, and the handler that runs is the one of the row that was found: the
+//! decision who may pass and the decision what is done cannot differ. A request that is in no row
+//! reaches no handler.
 
 use super::api::{
     commands, documents, health, libraries, notebooks, openapi, share_links, state_files, states, tasks,
@@ -17,22 +18,22 @@ use actix_web::http::Method;
 use actix_web::web;
 
 /// Nothing to say beyond the path.
-const NO_BODY: Body = Body::No;
+const NONE: Body = Body::No;
 
 /// Bodies that carry source text. A cell is at most 1 MiB; as JSON it is longer.
-const SOURCE_BODY: Body = Body::Json(4 * 1024 * 1024);
+const SOURCE: Body = Body::Json(4 * 1024 * 1024);
 
 /// Bodies that carry a name or two.
-const SMALL_BODY: Body = Body::Json(64 * 1024);
+const SMALL: Body = Body::Json(64 * 1024);
 
 /// Bodies that carry the names of variables, of which a state may have thousands.
-const NAMES_BODY: Body = Body::Json(1024 * 1024);
+const NAMES: Body = Body::Json(1024 * 1024);
 
 /// A state in a file.
-const STATE_BODY: Body = Body::File(1024 * 1024 * 1024);
+const STATE: Body = Body::File(1024 * 1024 * 1024);
 
 /// Another program's notebook. It is read as a whole, and takes some times its size in memory.
-const NOTEBOOK_BODY: Body = Body::Notebook(64 * 1024 * 1024);
+const NOTEBOOK: Body = Body::Notebook(64 * 1024 * 1024);
 
 const PUBLIC: Least = Least::Public;
 const VIEW: Least = Least::Needs(Scope::View);
@@ -40,7 +41,8 @@ const RUN: Least = Least::Needs(Scope::Run);
 const OWNER: Least = Least::Needs(Scope::Owner);
 
 macro_rules! routes {
-    ($($method:ident $path:literal $least:ident $about:ident $content:ident $body:expr => $handler:path;)*) => {
+    ($($method:ident $path:literal $least:ident $about:ident $content:ident $body:expr
+        => $handler:path;)*) => {
         &[$(Route {
             method: Method::$method,
             path: $path,
@@ -55,61 +57,61 @@ macro_rules! routes {
 
 /// Everything that this server answers.
 pub(crate) const TABLE: &[Route] = routes! {
-    GET    "/health"                              PUBLIC Server Data  NO_BODY     => health::health;
-    GET    "/assets/{}/{..}"                      PUBLIC Server Asset NO_BODY     => page::asset;
-    GET    "/frame/v1"                            PUBLIC Server Frame NO_BODY     => page::frame;
+    GET    "/health"                              PUBLIC Server Data  NONE     => health::health;
+    GET    "/assets/{}/{..}"                      PUBLIC Server Asset NONE     => page::asset;
+    GET    "/frame/v1"                            PUBLIC Server Frame NONE     => page::frame;
 
-    GET    "/"                                    VIEW   Server Page  NO_BODY     => page::home;
-    GET    "/n/{}"                                VIEW   Named  Page  NO_BODY     => page::notebook;
-    GET    "/ws/{}"                               VIEW   Named  Data  NO_BODY     => socket::open;
+    GET    "/"                                    VIEW   Server Page  NONE     => page::home;
+    GET    "/n/{}"                                VIEW   Named  Page  NONE     => page::notebook;
+    GET    "/ws/{}"                               VIEW   Named  Data  NONE     => socket::open;
 
-    POST   "/execute"                             RUN    Start  Data  SOURCE_BODY => compat::execute;
-    POST   "/multistate_execute"                  RUN    Start  Data  SOURCE_BODY => compat::multistate_execute;
-    POST   "/symbol_hashes"                       RUN    Start  Data  NAMES_BODY  => compat::symbol_hashes;
-    POST   "/alias_groups"                        RUN    Start  Data  SMALL_BODY  => compat::alias_groups;
-    POST   "/rebuild_state"                       RUN    Start  Data  NAMES_BODY  => compat::rebuild_state;
-    GET    "/states"                              VIEW   Start  Data  NO_BODY     => compat::states;
-    GET    "/states/{}"                           VIEW   Start  Data  NO_BODY     => compat::state;
-    DELETE "/states/{}"                           OWNER  Start  Data  SMALL_BODY  => compat::delete_state;
-    POST   "/reset"                               OWNER  Start  Data  SMALL_BODY  => compat::reset;
-    POST   "/interrupt"                           RUN    Start  Data  SMALL_BODY  => compat::interrupt;
+    POST   "/execute"                             RUN    Start  Data  SOURCE   => compat::execute;
+    POST   "/multistate_execute"                  RUN    Start  Data  SOURCE   => compat::multistate_execute;
+    POST   "/symbol_hashes"                       RUN    Start  Data  NAMES    => compat::symbol_hashes;
+    POST   "/alias_groups"                        RUN    Start  Data  SMALL    => compat::alias_groups;
+    POST   "/rebuild_state"                       RUN    Start  Data  NAMES    => compat::rebuild_state;
+    GET    "/states"                              VIEW   Start  Data  NONE     => compat::states;
+    GET    "/states/{}"                           VIEW   Start  Data  NONE     => compat::state;
+    DELETE "/states/{}"                           OWNER  Start  Data  SMALL    => compat::delete_state;
+    POST   "/reset"                               OWNER  Start  Data  SMALL    => compat::reset;
+    POST   "/interrupt"                           RUN    Start  Data  SMALL    => compat::interrupt;
 
-    GET    "/api/notebooks"                       VIEW   Server Data  NO_BODY     => notebooks::notebooks;
-    POST   "/api/notebooks"                       OWNER  Server Data  SMALL_BODY  => notebooks::open_notebook;
-    POST   "/api/notebooks/import"                OWNER  Server Data  NOTEBOOK_BODY => documents::import;
-    POST   "/api/notebooks/{}/rename"             OWNER  Named  Data  SMALL_BODY  => notebooks::rename;
-    POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL_BODY  => notebooks::duplicate;
-    DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NO_BODY     => notebooks::remove;
-    GET    "/api/notebooks/{}"                    VIEW   Named  Data  NO_BODY     => commands::snapshot;
+    GET    "/api/notebooks"                       VIEW   Server Data  NONE     => notebooks::notebooks;
+    POST   "/api/notebooks"                       OWNER  Server Data  SMALL    => notebooks::open_notebook;
+    POST   "/api/notebooks/import"                OWNER  Server Data  NOTEBOOK => documents::import;
+    POST   "/api/notebooks/{}/rename"             OWNER  Named  Data  SMALL    => notebooks::rename;
+    POST   "/api/notebooks/{}/duplicate"          OWNER  Named  Data  SMALL    => notebooks::duplicate;
+    DELETE "/api/notebooks/{}"                    OWNER  Named  Data  NONE     => notebooks::remove;
+    GET    "/api/notebooks/{}"                    VIEW   Named  Data  NONE     => commands::snapshot;
     // The scope that a command needs is in the command; see `Scope::needed_for`.
-    POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE_BODY => commands::command;
-    GET    "/api/notebooks/{}/states/{}/variables" VIEW  Named  Data  NO_BODY     => commands::variables;
-    GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NO_BODY     => documents::document;
-    GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NO_BODY     => state_files::export;
-    POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE_BODY  => state_files::import;
-    GET    "/api/trash"                           OWNER  Server Data  NO_BODY     => trash::list;
-    POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL_BODY  => trash::restore;
-    DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL_BODY  => trash::purge;
-    GET    "/api/states"                          VIEW   Start  Data  NO_BODY     => states::states;
-    GET    "/api/states/{}/checkpoint"            VIEW   Start  Data  NO_BODY     => states::checkpoint;
-    POST   "/api/states/{}/checkpoint"            RUN    Start  Data  SOURCE_BODY => states::save;
-    POST   "/api/states/{}/replay"                RUN    Start  Data  SMALL_BODY  => states::replay;
-    POST   "/api/states/{}/pin"                   RUN    Start  Data  SMALL_BODY  => states::pin;
-    POST   "/api/states/{}/fork_anyway"           RUN    Start  Data  SMALL_BODY  => states::fork_anyway;
-    POST   "/api/states/{}/label"                 RUN    Start  Data  SMALL_BODY  => states::label;
-    POST   "/api/states/{}/clear_namespace"       RUN    Start  Data  SMALL_BODY  => states::clear_namespace;
-    POST   "/api/trust"                           OWNER  Start  Data  SMALL_BODY  => states::trust;
-    GET    "/api/tasks/{}/checkpoints"            VIEW   Start  Data  NO_BODY     => tasks::list;
-    POST   "/api/tasks/{}/checkpoints"            RUN    Start  Data  SOURCE_BODY => tasks::save;
-    GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NO_BODY     => tasks::latest;
-    GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NO_BODY     => tasks::version;
-    POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL_BODY  => tasks::restore;
-    GET    "/api/libraries/{}"                    VIEW   Server Data  NO_BODY     => libraries::library;
-    GET    "/api/links"                           OWNER  Server Data  NO_BODY     => share_links::links;
-    POST   "/api/links"                           OWNER  Server Data  SMALL_BODY  => share_links::add_link;
-    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL_BODY  => share_links::take_back_link;
-    DELETE "/api/session"                         VIEW   Server Data  SMALL_BODY  => page::sign_in::sign_out;
-    GET    "/api/openapi.json"                    VIEW   Server Data  NO_BODY     => openapi::openapi;
+    POST   "/api/notebooks/{}/commands"           VIEW   Named  Data  SOURCE   => commands::command;
+    GET    "/api/notebooks/{}/states/{}/variables" VIEW   Named  Data  NONE     => commands::variables;
+    GET    "/api/notebooks/{}/states/{}/document" VIEW   Named  Data  NONE     => documents::document;
+    GET    "/api/notebooks/{}/states/{}/export"   RUN    Named  Data  NONE     => state_files::export;
+    POST   "/api/notebooks/{}/import"             OWNER  Named  Data  STATE    => state_files::import;
+    GET    "/api/trash"                           OWNER  Server Data  NONE     => trash::list;
+    POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL    => trash::restore;
+    DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL    => trash::purge;
+    GET    "/api/states"                          VIEW   Start  Data  NONE     => states::states;
+    GET    "/api/states/{}/checkpoint"            VIEW   Start  Data  NONE     => states::checkpoint;
+    POST   "/api/states/{}/checkpoint"            RUN    Start  Data  SOURCE   => states::save;
+    POST   "/api/states/{}/replay"                RUN    Start  Data  SMALL    => states::replay;
+    POST   "/api/states/{}/pin"                   RUN    Start  Data  SMALL    => states::pin;
+    POST   "/api/states/{}/fork_anyway"           RUN    Start  Data  SMALL    => states::fork_anyway;
+    POST   "/api/states/{}/label"                 RUN    Start  Data  SMALL    => states::label;
+    POST   "/api/states/{}/clear_namespace"       RUN    Start  Data  SMALL    => states::clear_namespace;
+    POST   "/api/trust"                           OWNER  Start  Data  SMALL    => states::trust;
+    GET    "/api/tasks/{}/checkpoints"            VIEW   Start  Data  NONE     => tasks::list;
+    POST   "/api/tasks/{}/checkpoints"            RUN    Start  Data  SOURCE   => tasks::save;
+    GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NONE     => tasks::latest;
+    GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NONE     => tasks::version;
+    POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL    => tasks::restore;
+    GET    "/api/libraries/{}"                    VIEW   Server Data  NONE     => libraries::library;
+    GET    "/api/links"                           OWNER  Server Data  NONE     => share_links::links;
+    POST   "/api/links"                           OWNER  Server Data  SMALL    => share_links::add_link;
+    DELETE "/api/links/{}"                        OWNER  Server Data  SMALL    => share_links::take_back_link;
+    DELETE "/api/session"                         VIEW   Server Data  SMALL    => page::sign_in::sign_out;
+    GET    "/api/openapi.json"                    VIEW   Server Data  NONE     => openapi::openapi;
 };
 
 /// Finds the row of a request.
@@ -117,7 +119,8 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<MatchedRoute, NoRoute>
     route::find(TABLE, method, path)
 }
 
-/// Hands every row's handler to actix, each reachable only by a request that the guard found that row for.
+/// Hands every row's handler to actix, each reachable only by a request that the guard found that
+/// row for.
 pub(crate) fn register(config: &mut web::ServiceConfig) {
     let mut all = web::resource("{path:.*}");
     for route in TABLE {
@@ -203,7 +206,8 @@ mod tests {
         assert_eq!(all.len(), TABLE.len());
     }
 
-    /// A route that is registered elsewhere would be reachable, but would not have been looked up by the guard.
+    /// A route that is registered elsewhere would be reachable, but would not have been looked up
+    /// by the guard.
     #[test]
     fn no_route_is_registered_outside_this_table() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -8,10 +8,12 @@ use crate::session::Session;
 use actix_web::web;
 use std::time::Duration;
 
-/// How often the time is kept: by so much a clock that is set back can prolong a link, and a file is written.
+/// How often the time is kept: by so much a clock that is set back can prolong a link, and a file
+/// is written.
 const TIME_EVERY: Duration = Duration::from_secs(60);
 
-/// Keeps a notebook's links on disk; with the start notebook's, the browser sessions, but for those of a link that goes.
+/// Keeps a notebook's links on disk; with the start notebook's, the browser sessions, but for those
+/// of a link that goes.
 pub(super) async fn keep(
     app: &AppState,
     session: &Session,
@@ -33,7 +35,8 @@ async fn note_time(app: &AppState) {
     let _ = app.threads.run(move || latest.note(now)).await;
 }
 
-/// Keeps the time again and again, while there is a link that ends: when one ends, and every minute.
+/// Keeps the time again and again, while there is a link that ends: when one ends, and every
+/// minute.
 pub(super) async fn keep_time(app: web::Data<AppState>) {
     loop {
         let next = app.keys.next_end(app.keys.now());

@@ -1,4 +1,5 @@
-//! Starts the HTTP server: its threads, the options of its connections, and the guard in front of every route.
+//! Starts the HTTP server: its threads, the options of its connections, and the guard in front of
+//! every route.
 
 use super::app_state::AppState;
 use super::connection_limit::{Connection, HEAD_TIMEOUT, IDLE_TIMEOUT};
@@ -22,20 +23,23 @@ use std::time::Duration;
 /// How long the end of a connection may take.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long sent data may stay unacknowledged before the connection is given up. Without it, a client that stopped
-/// reading would hold its memory for a quarter of an hour.
+/// How long sent data may stay unacknowledged before the connection is given up. Without it, a
+/// client that stopped reading would hold its memory for a quarter of an hour.
 const UNREAD_TIMEOUT_MS: u32 = 45_000;
 
-/// Threads that serve connections. The work is in the kernels; more threads would only take cores from them.
+/// Threads that serve connections. The work is in the kernels; more threads would only take cores
+/// from them.
 const MAX_WORKERS: usize = 4;
 
-/// Starts to serve on a listener. Must be called inside a tokio runtime. The answer is the server's handle and its future.
+/// Starts to serve on a listener. Must be called inside a tokio runtime. The answer is the server's
+/// handle and its future.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn serve(listener: TcpListener, app: AppState, reachable_as: &[String]) -> io::Result<Server> {
     let hosts = web::Data::new(Hosts::new(listener.local_addr()?, reachable_as));
-    // The standard library's backlog is short: three hundred tabs that reconnect at once must not be turned away.
+    // The standard library's backlog is short: three hundred tabs that reconnect at once must not
+    // be turned away.
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::new(1024)?)?;
     let room = app.room.clone();
     let app = web::Data::new(app);

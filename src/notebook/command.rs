@@ -1,16 +1,16 @@
 //! What clients ask of a notebook, and the answers.
 
 use super::{
-    Base, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError, RunStatus,
-    StateId, StateRef, Symbols, TaskCheckpoint,
+    Base, Caret, Checkpoint, Digests, Draft, DraftId, ExecId, Form, OnError, Outputs, Reading, RunError,
+    RunStatus, StateId, StateRef, Symbols, TaskCheckpoint, TextUpdate,
 };
 use crate::problem::Problem;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 /// What a client asks of a notebook, in the imperative; the same words over WebSocket and REST.
-#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
     /// Run code against a state. Answered when the run has ended.
@@ -48,6 +48,9 @@ pub enum Command {
         /// change is refused as a conflict; if it is gone, as not found. Without `base` the text always wins.
         #[serde(default)]
         base: Option<u64>,
+        /// How the text grew from the version `base`, for the editors of other clients.
+        #[serde(default)]
+        update: Option<TextUpdate>,
     },
     /// Delete a draft.
     DeleteDraft {
@@ -181,11 +184,14 @@ pub enum Command {
         /// What the others are to call it; at most 40 characters.
         #[serde(default)]
         name: Option<String>,
+        /// The caret in a draft that its user edits.
+        #[serde(default)]
+        caret: Option<Caret>,
     },
 }
 
 /// A run, specified once: the doors fill it in, the machine keeps it until the run has ended.
-#[derive(Clone, Debug, PartialEq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// The caller's id: a repeat of the same request is answered, not run again.
@@ -260,7 +266,7 @@ fn yes() -> bool {
 }
 
 /// A lineage of states that ran, from the one to be replaced to its tip.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The state whose cell was edited, or behind which a cell was inserted.
@@ -270,7 +276,7 @@ pub struct Line {
 }
 
 /// What a command is answered.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {
     /// It is done, and there is nothing to say.
@@ -331,7 +337,7 @@ pub enum Reply {
 }
 
 /// How a run has ended, and what it left.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ended {
     /// The run.
     pub exec_id: ExecId,
@@ -358,7 +364,7 @@ pub struct Ended {
 }
 
 /// One way to type on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
     /// What replaces the text.
     pub text: String,
@@ -369,7 +375,7 @@ pub struct Completion {
 }
 
 /// What is known of an object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inspection {
     /// How the code calls it.
     pub name: String,
@@ -387,7 +393,7 @@ pub struct Inspection {
 }
 
 /// How a function is called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Signature {
     /// The parameters as they are written: `x: int = 3`, `*args`, `/`.
     pub parameters: Vec<String>,
@@ -398,7 +404,7 @@ pub struct Signature {
 }
 
 /// A variable as a person would want to see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variable {
     /// Its name.
     pub name: String,
@@ -421,6 +427,6 @@ pub struct Variable {
     pub sampled: bool,
     /// Of arrays, series and frames: what is in them.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub summary: Option<Value>,
 }

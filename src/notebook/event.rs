@@ -4,21 +4,21 @@ use super::{
     Base, Changes, DiskStatus, Draft, DraftId, ExecId, MimeBundle, Notebook, Output, Participant,
     PlacedDraft, Prompt, Run, RunError, RunStatus, Saving, State, StateId, Symbols, TaskCheckpoint,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// An event: clients get all of them, the store only facts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Event {
-    /// Part of the notebook. The store saves it.
+    /// A change of the notebook itself. The store saves it.
     Fact(Fact),
-    /// About processes, the disk or visitors as they are now. Gone with the server.
+    /// A change of processes, the disk or visitors. It is not saved.
     Live(Live),
 }
 
 /// A lasting change of a notebook.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Fact {
     /// A run was asked for.
@@ -26,7 +26,7 @@ pub enum Fact {
         /// The run, queued.
         run: Run,
     },
-    /// Its cell began.
+    /// The cell of a run began.
     RunStarted {
         /// The run.
         exec_id: ExecId,
@@ -35,21 +35,21 @@ pub enum Fact {
         /// Milliseconds since the Unix epoch, with fractions.
         started_at: f64,
     },
-    /// It printed or showed something. A stream's text joins the last item if that is of the same stream.
+    /// A run printed or showed something. Text joins the last item if that is of the same stream.
     OutputAdded {
         /// The run.
         exec_id: ExecId,
         /// The item.
         output: Output,
     },
-    /// Its outputs were cleared (`clear_output`); with `wait`, when the next comes.
+    /// The outputs of a run were cleared (`clear_output`).
     OutputsCleared {
         /// The run.
         exec_id: ExecId,
-        /// Whether to wait for the next output.
+        /// Clear only when the next output comes.
         wait: bool,
     },
-    /// Displays of the run with this id show something else now.
+    /// The displays of a run with this id have new data.
     DisplayUpdated {
         /// The run.
         exec_id: ExecId,
@@ -60,15 +60,15 @@ pub enum Fact {
         /// Its new metadata.
         metadata: MimeBundle,
     },
-    /// Something was seen of a run that its user should know.
+    /// A run has a new warning for the user.
     RunWarned {
         /// The run.
         exec_id: ExecId,
         /// A sentence.
         warning: String,
     },
-    /// A run has ended. The state it left came with `StateAdded` just before. Told again, with its state, when what a failed
-    /// cell had set is kept later.
+    /// A run has ended. `StateAdded` with the state it left came just before. Sent again, with a
+    /// state, when a failed cell's variables are kept later.
     RunEnded {
         /// The run.
         exec_id: ExecId,
@@ -76,99 +76,99 @@ pub enum Fact {
         status: RunStatus,
         /// Why it failed.
         error: Option<RunError>,
-        /// How long it ran, in milliseconds; none if it never started.
+        /// In milliseconds; none if it never started.
         duration_ms: Option<f64>,
         /// The state it left.
         state: Option<StateId>,
-        /// Which variables it read, assigned and deleted, when the client asked for that.
+        /// Variables that it read, assigned and deleted, if the client asked for them.
         #[serde(skip)]
         symbols: Option<Symbols>,
     },
-    /// A state was made.
+    /// The graph has a new state.
     StateAdded {
         /// The state.
         state: State,
     },
-    /// Something about a state is different: its label, prose, name or where it lives.
+    /// The label, prose, name or residency of a state changed.
     StateChanged {
-        /// The state as it is now.
+        /// The new value.
         state: State,
     },
-    /// States and attempts are gone from the graph.
+    /// States and attempts left the graph.
     Removed {
         /// The states.
         states: Vec<StateId>,
-        /// The runs, those that made these states included.
+        /// The runs, including those that made these states.
         runs: Vec<ExecId>,
     },
-    /// Drafts of a state were made, changed, moved or deleted. Drafts that it does not name are as they were.
+    /// Drafts of a state were added, changed, moved or deleted. All others are unchanged.
     DraftsChanged {
         /// The state.
         on: StateId,
-        /// Drafts that were deleted or ran into a state. To be applied first.
+        /// Drafts that were deleted or became a state. To be applied first.
         removed: Vec<DraftId>,
-        /// Drafts that hang on the state now, wherever they hung before, in their order.
+        /// Drafts that now hang on the state, in their order.
         put: Vec<PlacedDraft>,
     },
-    /// What a state's cell did to the variables is known.
+    /// The changes that a state's cell made to the variables are known.
     ChangesFound {
         /// The state.
         state: StateId,
-        /// What it did.
+        /// The changes.
         changes: Changes,
     },
-    /// A task has another checkpoint.
+    /// A task has a new checkpoint.
     TaskSaved {
         /// The checkpoint.
         checkpoint: TaskCheckpoint,
     },
-    /// Only the root is left.
+    /// The notebook was reset: only the root is left.
     Reset {
-        /// The notebook as it is now.
+        /// The notebook after the reset.
         notebook: Snapshot,
     },
 }
 
-/// A change of what is not saved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A change that is not saved.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Live {
-    /// Its code asks something, or (none) was answered.
+    /// The code of a run asks for input, or (none) got its answer.
     PromptChanged {
         /// The run.
         exec_id: ExecId,
-        /// The question.
+        /// The prompt.
         prompt: Option<Prompt>,
     },
-    /// What a run had set until it failed can be kept from now on, or no longer.
+    /// Whether the variables of a failed run can still be kept has changed.
     KeepableChanged {
         /// The run.
         exec_id: ExecId,
-        /// Whether it can.
+        /// Whether they can.
         keepable: bool,
     },
-    /// What is being done about a state's checkpoint.
+    /// The progress of a state's checkpoint changed.
     SavingChanged {
         /// The state.
         state: StateId,
-        /// What is being done.
+        /// The progress.
         saving: Saving,
     },
-    /// What a state's frozen process holds for itself alone.
+    /// The private memory of a state's frozen process was measured.
     MemoryMeasured {
         /// The state.
         state: StateId,
         /// In bytes.
         memory_bytes: u64,
     },
-    /// The cells of a state's lineage run again to bring it back. When all are done it is there; with a `total` of 0 it was
-    /// given up.
+    /// A replay of a state's lineage made progress. It has ended when `done` reaches `total`; with
+    /// a `total` of 0 it was given up.
     Replaying {
-        /// The state that is to come back.
+        /// The state to restore.
         state: StateId,
-        /// How many cells have run.
+        /// Cells that have run.
         done: usize,
-        /// How many there are.
+        /// Cells to run.
         total: usize,
     },
     /// A state's record, code and outputs are on disk.
@@ -176,17 +176,17 @@ pub enum Live {
         /// The state.
         state: StateId,
     },
-    /// What happens cannot be written to disk, or (none) it can again.
+    /// The disk refuses to be written to, or (none) accepts it again.
     #[serde(rename = "trouble_changed")]
     DiskStatusChanged {
         /// What is wrong.
         #[serde(rename = "trouble")]
         disk_status: Option<DiskStatus>,
     },
-    /// These look at the notebook now.
+    /// Visitors came, left or moved.
     #[serde(rename = "people_changed")]
     PresenceChanged {
-        /// All of them, in the order in which they came.
+        /// All visitors, in the order of arrival.
         #[serde(rename = "people")]
         participants: Vec<Participant>,
     },
@@ -205,12 +205,12 @@ impl From<Live> for Event {
 }
 
 impl Event {
-    /// The fact, if it is one.
+    /// The fact, unless the event is live only.
     pub fn fact(&self) -> Option<&Fact> {
         if let Self::Fact(fact) = self { Some(fact) } else { None }
     }
 
-    /// The run that it is about.
+    /// The run that it concerns.
     pub fn run(&self) -> Option<&ExecId> {
         match self {
             Self::Fact(fact) => fact.run(),
@@ -243,8 +243,8 @@ impl Live {
     }
 }
 
-/// A whole notebook as a client sees it when it joins.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+/// A whole notebook, as a client gets it when it joins.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Snapshot {
     /// Its name.
     pub name: String,
@@ -252,12 +252,12 @@ pub struct Snapshot {
     pub states: Vec<State>,
     /// Runs in the order in which they were asked for.
     pub runs: Vec<Run>,
-    /// Drafts; those of one state stand in their order.
+    /// Drafts; those of one state in their order.
     pub drafts: Vec<Draft>,
-    /// What is wrong with the disk, when something is.
+    /// The problem of the disk, if it has one.
     #[serde(rename = "trouble")]
     pub disk_status: Option<DiskStatus>,
-    /// Who looks at it.
+    /// Visitors.
     #[serde(rename = "people")]
     pub participants: Vec<Participant>,
 }

@@ -1,7 +1,7 @@
 //! The graph of states with the runs and drafts that hang on it.
 //!
-//! Keeps the invariants: the root is always there; every parent exists before its child; a name means at most one
-//! state; a deleted state stays only as long as something grew from it.
+//! Invariants: the root always exists; a parent exists before its children; a name means at most
+//! one state; a deleted state stays only while it has descendants.
 
 use super::{
     Base, DiskStatus, Draft, DraftId, ExecId, Participant, PlacedDraft, Residency, Run, Saving, State,
@@ -17,7 +17,7 @@ pub struct Notebook {
     states: IndexMap<StateId, State>,
     names: IndexMap<String, StateId>,
     runs: IndexMap<ExecId, Run>,
-    /// Runs that leave nothing behind, while they go on.
+    /// Runs that leave nothing behind. They are only here until they end.
     passing: IndexMap<ExecId, Run>,
     drafts: Vec<Draft>,
     tasks: IndexMap<String, Vec<TaskCheckpoint>>,
@@ -26,14 +26,14 @@ pub struct Notebook {
     participants: Vec<Participant>,
 }
 
-/// What a notebook is made of, as a store keeps it.
+/// The content of a notebook, as the store keeps it.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// The notebook's name.
     pub name: String,
     /// States in creation order: every parent before its children.
     pub states: Vec<State>,
-    /// Names in the order in which they were first given, with what they mean.
+    /// Names with their states, in the order in which they were first given.
     pub names: Vec<(String, StateId)>,
     /// Runs in the order in which they were asked for.
     pub runs: Vec<Run>,
@@ -61,8 +61,8 @@ impl Notebook {
         }
     }
 
-    /// A notebook from what was kept of it. What contradicts itself is left out: a state without its parent, a name, run,
-    /// draft or pointer of what is not there. Without a root there is one that is new.
+    /// Builds a notebook from stored content. Leaves out contradictions: a state without its
+    /// parent, a name or draft of a missing state. Adds a root if there is none.
     pub fn from_parts(parts: Parts, now_ms: f64) -> Self {
         let mut notebook = Self::new(parts.name, now_ms);
         for state in parts.states {
@@ -88,7 +88,7 @@ impl Notebook {
             notebook.runs.insert(run.exec_id.clone(), run);
         }
         notebook.drafts = parts.drafts.into_iter().filter(|d| notebook.states.contains_key(&d.on)).collect();
-        // Those that were kept before versions were counted have none.
+        // Drafts of earlier versions of the format have no version.
         notebook.drafts.iter_mut().for_each(|draft| draft.version = draft.version.max(1));
         for task in parts.tasks {
             notebook.add_task(task);
@@ -106,12 +106,13 @@ impl Notebook {
         self.states.values().inspect(|_| seen())
     }
 
-    /// Names in the order in which they were first given. A re-bound name keeps its place, as in a Python dict.
+    /// Names in the order in which they were first given. A rebound name keeps its place, as in a
+    /// Python dict.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 
-    /// Names with the states that they mean, in the same order.
+    /// Names with their states, in the same order.
     pub fn named(&self) -> impl Iterator<Item = (&str, &StateId)> {
         self.names.iter().map(|(name, id)| (name.as_str(), id))
     }
@@ -121,12 +122,12 @@ impl Notebook {
         self.runs.values().inspect(|_| seen())
     }
 
-    /// Drafts; those of one state stand in their order.
+    /// Drafts; those of one state in their order.
     pub fn drafts(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter()
     }
 
-    /// What becomes of a state's checkpoint: whether it is there, is due, or will not be written.
+    /// Whether a state's checkpoint exists, is due, or will not be written.
     #[must_use]
     pub fn outlook(&self, state: &State) -> Saving {
         let is_held = matches!(state.residency, Residency::Memory | Residency::Freezing);
@@ -141,32 +142,32 @@ impl Notebook {
         }
     }
 
-    /// Says whether checkpoints are written without being asked for.
+    /// Sets whether checkpoints are written automatically.
     pub fn set_saves_by_itself(&mut self, saves: bool) {
         self.saves_by_itself = saves;
     }
 
-    /// What is wrong with the disk, when something is.
+    /// The problem of the disk, if it has one.
     pub fn disk_status(&self) -> Option<&DiskStatus> {
         self.disk_status.as_ref()
     }
 
-    /// Notes what is wrong with the disk.
+    /// Sets the problem of the disk.
     pub fn set_disk_status(&mut self, trouble: Option<DiskStatus>) {
         self.disk_status = trouble;
     }
 
-    /// Who looks at it, in the order in which they came.
+    /// Visitors in the order of arrival.
     pub fn participants(&self) -> &[Participant] {
         &self.participants
     }
 
-    /// Who looks at it, to be changed in place.
+    /// Visitors, to be changed in place.
     pub fn people_mut(&mut self) -> &mut Vec<Participant> {
         &mut self.participants
     }
 
-    /// The checkpoints of a task, in their order; none when there is no such task.
+    /// The checkpoints of a task in order; none if there is no such task.
     pub fn task(&self, task_id: &str) -> Option<&[TaskCheckpoint]> {
         self.tasks.get(task_id).map(Vec::as_slice)
     }
@@ -191,7 +192,7 @@ impl Notebook {
         self.states.get_mut(id)
     }
 
-    /// A run by id, also one that leaves nothing behind while it goes on.
+    /// A run by id, including runs that leave nothing behind.
     pub fn run(&self, id: &ExecId) -> Option<&Run> {
         self.runs.get(id).or_else(|| self.passing.get(id))
     }
@@ -201,7 +202,7 @@ impl Notebook {
         self.runs.get_mut(id).or_else(|| self.passing.get_mut(id))
     }
 
-    /// Adds a run that leaves nothing behind: it is in no list, and gone with its end.
+    /// Adds a run that leaves nothing behind: no list shows it, and its end removes it.
     pub fn add_passing(&mut self, run: Run) {
         self.passing.insert(run.exec_id.clone(), run);
     }
@@ -211,7 +212,7 @@ impl Notebook {
         self.passing.contains_key(id)
     }
 
-    /// A run that leaves nothing behind has ended.
+    /// Removes a run that leaves nothing behind.
     pub fn forget_passing(&mut self, id: &ExecId) {
         self.passing.shift_remove(id);
     }
@@ -222,7 +223,7 @@ impl Notebook {
         by_name.or_else(|| self.states.get(&StateId::new(text))).filter(|s| s.residency != Residency::Deleted)
     }
 
-    /// Adds a state; its name means it from now on. Answers the state that lost the name.
+    /// Adds a state, which takes over its name. Returns the state that had the name before.
     pub fn add_state(&mut self, state: State) -> Option<StateId> {
         debug_assert!(
             state.parent.as_ref().is_some_and(|p| self.states.contains_key(p)),
@@ -257,11 +258,12 @@ impl Notebook {
         state.parent.as_ref().and_then(|id| self.states.get(id))
     }
 
-    /// A state and all that grew from it, in creation order, deleted ones included; none when there is no such state.
+    /// A state and its descendants, including deleted ones, in creation order; empty if there is no
+    /// such state.
     pub fn subtree(&self, id: &StateId) -> Vec<StateId> {
         let mut found = indexmap::IndexSet::new();
         for state in self.states.values() {
-            // Every parent stands before its children.
+            // Every parent comes before its children.
             if &state.id == id || state.parent.as_ref().is_some_and(|parent| found.contains(parent)) {
                 found.insert(state.id.clone());
             }
@@ -269,13 +271,14 @@ impl Notebook {
         found.into_iter().collect()
     }
 
-    /// The states that grew from one, in creation order.
+    /// The children of a state, in creation order.
     pub fn children(&self, id: &StateId) -> impl Iterator<Item = &State> {
         self.states.values().filter(move |s| s.parent.as_ref() == Some(id))
     }
 
-    /// Deletes a state: it leaves the graph, or stays as a deleted node while something grew from it. Deleted ancestors
-    /// that nothing holds any longer go with it. Answers the states and runs that left, or `None` if there is no such state.
+    /// Deletes a state: it leaves the graph, or stays as a deleted node while it has descendants.
+    /// Deleted ancestors without other descendants leave with it. Returns the states and runs that
+    /// left, or `None` if there is no such state.
     pub fn delete_state(&mut self, id: &StateId) -> Option<(Vec<StateId>, Vec<ExecId>)> {
         let state = self.states.get_mut(id).filter(|s| s.residency != Residency::Deleted)?;
         state.residency = Residency::Deleted;
@@ -286,8 +289,8 @@ impl Notebook {
         Some(self.let_go_of_deleted(id))
     }
 
-    /// Takes a deleted state out of the graph when nothing holds it any longer, with the deleted ancestors that only it held.
-    /// Answers the states and runs that left.
+    /// Removes a deleted state without descendants or open runs, and its deleted ancestors of which
+    /// the same is then true. Returns the states and runs that left.
     pub fn let_go_of_deleted(&mut self, id: &StateId) -> (Vec<StateId>, Vec<ExecId>) {
         let (mut states, mut runs) = (Vec::new(), Vec::new());
         let mut next = Some(id.clone());
@@ -321,10 +324,10 @@ impl Notebook {
         self.runs.values().any(|r| r.on == on && !r.status.has_ended())
     }
 
-    /// Forgets the runs that waited for runs which are gone, and those that waited for them. Answers which.
+    /// Removes the runs that waited for removed runs, transitively. Returns them.
     pub fn drop_stranded(&mut self, gone: &[ExecId]) -> Vec<ExecId> {
         let mut lost: indexmap::IndexSet<ExecId> = gone.iter().cloned().collect();
-        // In the order in which they were asked for: each stands behind what it waited for.
+        // Each run comes after the run that it waited for.
         for run in self.runs.values().filter(|r| r.state.is_none() && r.status.has_ended()) {
             if matches!(&run.on, Base::Run(earlier) if lost.contains(earlier)) {
                 lost.insert(run.exec_id.clone());
@@ -335,7 +338,7 @@ impl Notebook {
         stranded
     }
 
-    /// Forgets a run that left no state. Answers whether there was one.
+    /// Removes a run that left no state. Returns whether there was one.
     pub fn drop_attempt(&mut self, id: &ExecId) -> bool {
         let droppable = self.runs.get(id).is_some_and(|r| r.status.has_ended() && r.state.is_none());
         if droppable {
@@ -344,7 +347,7 @@ impl Notebook {
         droppable
     }
 
-    /// Every state but the root is forgotten, with all runs and drafts. Tasks keep their numbers.
+    /// Removes all states but the root, all runs and all drafts. Tasks keep their numbers.
     pub fn reset(&mut self, now_ms: f64) {
         let fresh = Self::new(std::mem::take(&mut self.name), now_ms);
         let before = std::mem::replace(self, fresh);
@@ -353,14 +356,15 @@ impl Notebook {
         self.saves_by_itself = before.saves_by_itself;
     }
 
-    /// The drafts at one place, in order: above the cell of a child of a state, or at the end of the line to it.
+    /// The drafts at one place, in order: above the cell of a child of a state, or at the end of
+    /// the line to it.
     pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
         let is_there = |draft: &&Draft| draft.on == *on && self.child_below(draft) == before;
         self.drafts.iter().filter(is_there).cloned().collect()
     }
 
-    /// All drafts by their place, those of one place in order. For a whole line: going through all drafts for each of its
-    /// states would take long.
+    /// All drafts by their place, those of one place in order. For a whole line: going through all
+    /// drafts for each of its states would take long.
     pub fn drafts_by_place(&self) -> HashMap<(&StateId, Option<&StateId>), Vec<&Draft>> {
         let mut places: HashMap<_, Vec<&Draft>> = HashMap::new();
         for draft in &self.drafts {
@@ -380,19 +384,19 @@ impl Notebook {
         self.drafts.iter().find(|d| &d.id == id)
     }
 
-    /// The drafts of a state that are in this set, each with the draft that it follows.
+    /// The chosen drafts of a state, each with the draft that it follows.
     pub fn placed_drafts(&self, on: &StateId, chosen: &HashSet<DraftId>) -> Vec<PlacedDraft> {
         let (mut placed, mut after) = (Vec::new(), None::<&DraftId>);
         for draft in self.drafts.iter().filter(|d| d.on == *on) {
             if chosen.contains(&draft.id) {
-                placed.push(PlacedDraft { draft: draft.clone(), after: after.cloned() });
+                placed.push(PlacedDraft { draft: draft.clone(), after: after.cloned(), update: None });
             }
             after = Some(&draft.id);
         }
         placed
     }
 
-    /// Changes a draft where it stands; false if there is none with its id on its state.
+    /// Replaces a draft in its place; false if its state has no draft with this id.
     pub fn change_draft(&mut self, draft: &Draft) -> bool {
         match self.drafts.iter_mut().find(|d| d.id == draft.id && d.on == draft.on) {
             Some(own) => {
@@ -403,7 +407,7 @@ impl Notebook {
         }
     }
 
-    /// Puts a draft behind another of its state; without one, before all others of its state.
+    /// Puts a draft behind another of its state, or before all of them.
     pub fn place_draft(&mut self, draft: Draft, after: Option<&DraftId>) {
         self.drafts.retain(|d| d.id != draft.id);
         let behind = after.and_then(|a| self.drafts.iter().position(|d| &d.id == a && d.on == draft.on));
@@ -419,15 +423,15 @@ impl Notebook {
         self.drafts.push(draft);
     }
 
-    /// Throws a draft away; answers it.
+    /// Removes a draft and returns it.
     pub fn remove_draft(&mut self, id: &DraftId) -> Option<Draft> {
         let at = self.drafts.iter().position(|d| &d.id == id)?;
         Some(self.drafts.remove(at))
     }
 }
 
-/// Counts, in tests, each state or run that is come by where many are gone through: what a cell costs must not grow with
-/// how many there are.
+/// In tests, counts the states and runs that iterations visit: the cost of a cell must not grow
+/// with their number.
 fn seen() {
     #[cfg(test)]
     SEEN.with(|seen| seen.set(seen.get() + 1));
@@ -435,6 +439,6 @@ fn seen() {
 
 #[cfg(test)]
 thread_local! {
-    /// How many states and runs were come by on this thread.
+    /// Number of states and runs visited on this thread.
     pub(crate) static SEEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

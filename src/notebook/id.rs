@@ -1,8 +1,9 @@
-//! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for a run.
+//! The ids that cross every boundary. Each is a newtype, so that a state can never be mistaken for
+//! a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use utoipa::ToSchema;
 
 /// The name of the root state, from which every lineage grows. It is also the root's id.
 pub const ROOT_NAME: &str = "initial";
@@ -10,8 +11,7 @@ pub const ROOT_NAME: &str = "initial";
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-        #[serde(transparent)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub struct $name(String);
 
         impl $name {
@@ -35,7 +35,8 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// A node of the graph. Made by the session (uuid4 hex), except for the root, whose id is `initial`.
+    /// A node of the graph. Made by the session (uuid4 hex), except for the root, whose id is
+    /// `initial`.
     StateId
 }
 text_id! {
@@ -59,9 +60,9 @@ impl StateId {
     }
 }
 
-/// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients send
-/// names or ids, and a name means the newest state that was given it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// How a request refers to a state. The page sends ids, which mean one state for ever; REST clients
+/// send names or ids, and a name means the newest state that was given it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "StateId")]
 pub enum StateRef {
     /// By its id.
@@ -81,14 +82,6 @@ impl StateRef {
         matches!(self, Self::Id(id) if id.is_root())
     }
 }
-
-impl utoipa::PartialSchema for StateRef {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        StateId::schema()
-    }
-}
-
-impl ToSchema for StateRef {}
 
 impl From<StateId> for StateRef {
     fn from(id: StateId) -> Self {

@@ -1,8 +1,8 @@
 //! WHAT a notebook is: plain data and pure functions.
 //!
-//! Owns the words of the product (state, run, draft, output, command, event) and the graph that ties them
-//! together. Knows no clock, no process, no socket, no disk: time and names are passed in, so that everything
-//! here can be tested by giving values and comparing values.
+//! Owns the words of the product (state, run, draft, output, command, event) and the graph that
+//! ties them together. Knows no clock, no process, no socket, no disk: time and names are passed
+//! in, so that everything here can be tested by giving values and comparing values.
 
 mod command;
 mod event;
@@ -23,7 +23,7 @@ pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, St
 pub use pieces::Pieces;
 pub use rebuild::Rebuild;
 pub use record::{
-    Asked, Base, Changes, Checkpoint, Digests, DiskStatus, Draft, DraftKind, Form, KeptLink, Missing,
+    Asked, Base, Caret, Changes, Checkpoint, Digests, DiskStatus, Draft, DraftKind, Form, KeptLink, Missing,
     OnError, Participant, PlacedDraft, Prompt, Reading, Residency, RestoredFrom, Run, RunStatus, Saving,
-    State, Symbols, TaskCheckpoint,
+    State, Symbols, TaskCheckpoint, TextUpdate,
 };

@@ -1,35 +1,36 @@
-//! What a run prints and shows, in nbformat's shapes (nbformat 4.5, "Code cell outputs").
+//! Outputs of runs, in nbformat's shapes (nbformat 4.5, "Code cell outputs").
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// Representations of one object by mime type: text, base64 text for images, or JSON.
 pub type MimeBundle = Map<String, Value>;
 
-/// How much one run may keep, in bytes of text and data. What comes after is counted and said, not kept, so that
-/// `while True: display(i)` cannot fill the server's memory.
+/// Most bytes of text and data that a run keeps. Further output is only counted, and a last item
+/// says how much was dropped, so that `while True: display(i)` cannot fill the server's memory.
 pub const MAX_RUN_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
-/// When it keeps so much, no more text is kept: `while True: print(i)` is stopped sooner, and leaves room for what is shown
-/// after it.
+/// Most bytes kept before further text is dropped: endless prints leave room for displays after
+/// them.
 const MAX_RUN_TEXT_BYTES: usize = 16 * 1024 * 1024;
 
-/// What an item costs beside its content, in bytes: its place in a list that grows by doubling.
+/// Bytes of an item beside its content: its place in a list that grows by doubling.
 const ITEM_BYTES: usize = 2 * size_of::<Output>();
 
-/// What a bundle that is not empty costs beside its content, in bytes, and what each of its keys does. Measured with glibc:
-/// `display(1)` takes 616 bytes beside the growth of the list, and each bundle has room for three keys.
+/// Bytes of a non-empty bundle, and of each of its keys, beside their content. Measured with glibc:
+/// `display(1)` takes 616 bytes beside the growth of the list, and each bundle has room for three
+/// keys.
 const BUNDLE_BYTES: usize = 200;
 const KEY_BYTES: usize = 256;
 
-/// What a text costs beside its bytes: where it is held, and what the allocator takes.
+/// Bytes of a string beside its content: the `String` itself and the allocator's overhead.
 const TEXT_BYTES: usize = 64;
 
-/// Which standard stream a text came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// A standard stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamName {
     /// `sys.stdout`, file descriptor 1.
@@ -38,24 +39,23 @@ pub enum StreamName {
     Stderr,
 }
 
-/// One output item. `display_id` is Jupyter's transient display id; it is not part of a stored notebook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+/// One output item. `display_id` is Jupyter's transient display id; it is not part of a stored
+/// notebook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "output_type", rename_all = "snake_case")]
 pub enum Output {
     /// Text printed. Adjacent texts of one stream are one item.
     Stream {
         /// The stream it was written to.
         name: StreamName,
-        /// The text, with `\r` and ANSI codes kept; bytes that are not UTF-8 stand as `\xNN`.
+        /// The text, including `\r` and ANSI codes. Bytes that are not UTF-8 appear as `\xNN`.
         text: String,
     },
-    /// Something shown by `display()` or a plot.
+    /// The output of `display()` or a plot.
     DisplayData {
         /// Representations by mime type.
-        #[schema(value_type = Object)]
         data: MimeBundle,
         /// nbformat metadata (for example the size of an image).
-        #[schema(value_type = Object)]
         metadata: MimeBundle,
         /// Set when the code may update it later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,10 +64,8 @@ pub enum Output {
     /// The value of the last expression.
     ExecuteResult {
         /// Representations by mime type; `text/plain` is always there.
-        #[schema(value_type = Object)]
         data: MimeBundle,
         /// nbformat metadata.
-        #[schema(value_type = Object)]
         metadata: MimeBundle,
         /// The number in `Out[n]`.
         execution_count: u32,
@@ -77,10 +75,11 @@ pub enum Output {
 }
 
 /// Why a run failed, in the shape of a Python exception.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunError {
-    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`, `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`, `StateNotKept`,
-    /// `ForkFailed`, `ForkRefused`, `RestoreFailed`, `ReplayFailed`.
+    /// The exception's class name, or one of Ratoon's own: `KernelDied`, `StateNotFound`,
+    /// `StateLost`, `RunAborted`, `RunTimeout`, `RunOutOfMemory`, `StateNotKept`, `ForkFailed`,
+    /// `ForkRefused`, `RestoreFailed`, `ReplayFailed`.
     pub ename: String,
     /// Its message.
     pub evalue: String,
@@ -88,7 +87,8 @@ pub struct RunError {
     pub traceback: Vec<String>,
 }
 
-/// The error of a run that never began as the system had no room for another process. It may be asked for again.
+/// The error of a run that never began because the system had no room for a process. It may be
+/// tried again.
 const FORK_REFUSED: &str = "ForkRefused";
 
 impl RunError {
@@ -102,13 +102,13 @@ impl RunError {
         self.ename == FORK_REFUSED
     }
 
-    /// Its class and its message, as Python writes them.
+    /// Its class and message, as Python prints them.
     pub fn in_words(&self) -> String {
         let Self { ename, evalue, .. } = self;
         if evalue.is_empty() { ename.clone() } else { format!("{ename}: {evalue}") }
     }
 
-    /// An error of ours: it has no traceback.
+    /// An error of Ratoon, without a traceback.
     pub fn new(ename: &str, evalue: impl Into<String>) -> Self {
         Self { ename: ename.into(), evalue: evalue.into(), traceback: Vec::new() }
     }
@@ -120,7 +120,7 @@ impl Output {
         Self::Stream { name, text: text.into() }
     }
 
-    /// Its size in bytes, near enough for limits; an item counts even when it holds nothing.
+    /// Its estimated size in bytes, for limits. Empty items count too.
     pub fn size(&self) -> usize {
         ITEM_BYTES + self.content_size()
     }
@@ -144,7 +144,7 @@ impl Output {
     }
 }
 
-/// The size of a value as JSON, nearly.
+/// The approximate size of a value as JSON.
 fn value_size(value: &Value) -> usize {
     match value {
         Value::String(s) => s.len() + 2,
@@ -154,18 +154,18 @@ fn value_size(value: &Value) -> usize {
     }
 }
 
-/// The outputs of one run, in the order in which they were made.
+/// The outputs of one run, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Outputs {
-    /// Shared with the snapshots that are being sent: each would else copy up to `MAX_RUN_OUTPUT_BYTES` for each run.
+    /// Shared with snapshots, which would otherwise copy up to `MAX_RUN_OUTPUT_BYTES` per run.
     #[serde(serialize_with = "shared")]
     items: Arc<Vec<Output>>,
     #[serde(skip)]
     bytes: usize,
     #[serde(skip)]
     dropped: usize,
-    /// Text was dropped, so what is kept ends there: nothing is to join it as if it came next.
+    /// Text was dropped behind the last item, so no further text may join that item.
     #[serde(skip)]
     is_cut: bool,
     #[serde(skip)]
@@ -182,18 +182,18 @@ impl Outputs {
         &self.items
     }
 
-    /// How many bytes came after the limit and were not kept.
+    /// Bytes dropped beyond the limit.
     pub fn dropped_bytes(&self) -> usize {
         self.dropped
     }
 
-    /// How many bytes the items hold.
+    /// Bytes of the kept items.
     pub fn kept_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds one item; text of the same stream joins the last item. Answers what was kept of it: an item beyond
-    /// `MAX_RUN_OUTPUT_BYTES` is only counted, and so is all text beyond `MAX_RUN_TEXT_BYTES`.
+    /// Adds one item; text of the same stream joins the last item. Returns the part that was kept:
+    /// items beyond `MAX_RUN_OUTPUT_BYTES` and text beyond `MAX_RUN_TEXT_BYTES` are only counted.
     pub fn push(&mut self, mut output: Output) -> Option<Output> {
         if self.clear_pending {
             self.clear(false);
@@ -237,7 +237,7 @@ impl Outputs {
         }
     }
 
-    /// Adds an item that was kept before, as when outputs are read back: the limit has been seen to.
+    /// Adds an item read back from disk, which was within the limit.
     pub fn keep(&mut self, output: Output) {
         if self.clear_pending {
             self.clear(false);
@@ -245,12 +245,12 @@ impl Outputs {
         self.append(Cow::Owned(output));
     }
 
-    /// Adds the error that ended the run: the one item that is kept however much there is.
+    /// Adds the error that ended the run, which is kept beyond all limits.
     pub fn push_last(&mut self, error: RunError) {
         self.keep(Output::Error(error));
     }
 
-    /// Says how much was dropped as a last stderr item, if anything was. Answers that item.
+    /// If output was dropped, adds a last stderr item that says how much, and returns it.
     pub fn note_dropped(&mut self) -> Option<Output> {
         if self.dropped == 0 {
             return None;
@@ -263,25 +263,25 @@ impl Outputs {
         Some(note)
     }
 
-    /// `clear_output(wait)`: at once, or when the next item comes.
+    /// `clear_output(wait)`: clears at once, or when the next item comes.
     pub fn clear(&mut self, wait: bool) {
         if wait {
             self.clear_pending = true;
             return;
         }
         self.items = Arc::default();
-        // What was dropped would be gone now too.
+        // The dropped output would have been cleared as well.
         (self.bytes, self.dropped, self.is_cut) = (0, 0, false);
         self.clear_pending = false;
     }
 
-    /// Whether the next item replaces all that is there.
+    /// Whether the next item replaces all present ones.
     pub fn is_clear_pending(&self) -> bool {
         self.clear_pending
     }
 
-    /// Replaces the data of the displays with this id; answers whether there was one. When the new data does not fit it is
-    /// counted and the old stays.
+    /// Replaces the data of the displays with this id. New data beyond the limit is only counted,
+    /// and the old data stays.
     pub fn update_display(&mut self, id: &str, new_data: &MimeBundle, new_metadata: &MimeBundle) -> Updated {
         let mut updated = Updated::NotThere;
         for item in Arc::make_mut(&mut self.items) {
@@ -307,12 +307,12 @@ impl Outputs {
     }
 }
 
-/// What became of an update of a display.
+/// The result of updating a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Updated {
     /// All displays with the id show the new data.
     Yes,
-    /// The new data is too much.
+    /// The new data exceeds the limit.
     NoRoom,
     /// No display has the id.
     NotThere,

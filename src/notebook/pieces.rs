@@ -1,11 +1,11 @@
-//! A whole notebook as JSON, made piece by piece while it is sent.
+//! A whole notebook as JSON, serialised piece by piece while it is sent.
 //!
-//! The outputs of all runs together may be many times what one run may keep. Who sends a notebook holds the text of one
+//! The outputs of all runs may be many times what one run may keep. Sending holds the text of one
 //! run at a time; the outputs themselves are shared with the notebook.
 
 use super::{Run, Snapshot};
 
-/// How much a piece holds at least, in bytes, unless it is the last: small runs go together.
+/// Least bytes of a piece, except the last. Small runs share a piece.
 const MIN_PIECE_BYTES: usize = 64 * 1024;
 
 /// Where the runs stand in the text of a snapshot without runs.
@@ -14,7 +14,7 @@ const NO_RUNS: &str = "\"runs\":[]";
 /// The text of a snapshot, in pieces.
 #[derive(Debug)]
 pub struct Pieces {
-    /// What comes before the runs, until it is sent, and what comes behind them.
+    /// The text before and behind the runs, until it is sent.
     before: Option<String>,
     behind: Option<String>,
     runs: std::vec::IntoIter<Run>,
@@ -26,7 +26,8 @@ impl Snapshot {
     pub fn into_pieces(mut self, before: &str, behind: &str) -> Pieces {
         let runs = std::mem::take(&mut self.runs);
         let text = text_of(&self);
-        // Behind the runs stands nothing in which these letters could stand as a key: texts escape their quotes.
+        // Nothing behind the runs can contain these characters as a key: strings escape their
+        // quotes.
         let at = text.rfind(NO_RUNS).map_or(text.len(), |at| at + NO_RUNS.len() - 1);
         let (head, tail) = text.split_at(at);
         Pieces {

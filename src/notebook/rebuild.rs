@@ -1,11 +1,13 @@
-//! The code of a state that was made of the variables of two: no cell of anybody's, but code that runs again like any other.
+//! The code of a state that combines the variables of two states. No user wrote it, but it replays
+//! like any other cell.
 
 use super::StateId;
 
-/// What begins such code; the shell knows it as a magic.
+/// Such code begins with this magic, which the shell knows.
 const MAGIC: &str = "%rebuild_state";
 
-/// A cell that makes a state of the variables of two: of the one that it runs against, and of another.
+/// A cell that combines variables of the state that it runs against with variables of another
+/// state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuild {
     /// The other state.
@@ -26,7 +28,7 @@ impl Rebuild {
         words.join(" ")
     }
 
-    /// What code says, if it is of this kind and nothing else.
+    /// Parses code; none if it is anything else.
     pub fn read(code: &str) -> Option<Self> {
         let mut words = code.trim().strip_prefix(MAGIC)?.split(' ').filter(|word| !word.is_empty());
         if code.trim().contains('\n') || words.next() != Some("--from") {

@@ -1,18 +1,20 @@
-//! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page, to the store).
+//! The records a notebook is made of: state, run, draft. They cross boundaries whole (to the page,
+//! to the store).
 
 use super::{DraftId, ExecId, Outputs, RunError, StateId, StateRef};
 use crate::problem::{Kind, Problem};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use utoipa::ToSchema;
 
-/// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and prose.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+/// A node of the graph: the namespace after a cell ran. Immutable but for its name, label and
+/// prose.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct State {
     /// Its id; never used again for another state.
     pub id: StateId,
-    /// The name by which clients know it. Several states may have had a name; it means the newest.
+    /// The name that REST clients use. A name means the newest state that was given it.
     pub name: String,
     /// The state its cell ran against; none for the root.
     pub parent: Option<StateId>,
@@ -22,40 +24,42 @@ pub struct State {
     pub exec_count: u32,
     /// Milliseconds since the Unix epoch, with fractions.
     pub created_at: f64,
-    /// A name for people.
+    /// The user's label.
     pub label: Option<String>,
     /// The markdown that stood before its code, as separate cells.
     pub prose: Vec<String>,
-    /// What of this state does not survive a branch, in plain words.
+    /// What does not survive a branch of this state, as sentences.
     pub warnings: Vec<String>,
-    /// Whether its process may be forked. Else (threads of a library would be lost) branches come from its checkpoint.
+    /// Whether its process may be forked. If not (a library's threads would be lost), branches come
+    /// from its checkpoint.
     pub forks: bool,
-    /// Whether it is forked all the same, as the user has decided.
+    /// Whether the user has decided to fork it anyway.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fork_anyway: bool,
-    /// Whether it is to stay in memory as long as that is possible.
+    /// Whether to keep it in memory as long as possible.
     pub pinned: bool,
-    /// Where it can be run from.
+    /// Where its variables are.
     #[serde(rename = "living")]
     pub residency: Residency,
-    /// Its environment checkpoint, when there is one.
+    /// Its environment checkpoint, if there is one.
     pub checkpoint: Option<Checkpoint>,
-    /// What is being done about its environment checkpoint.
+    /// The progress of its environment checkpoint.
     pub saving: Saving,
-    /// How its process came to be, when it was not by running its cell.
+    /// How its process was restored; none if its cell ran in it.
     #[serde(rename = "revival")]
     pub restored_from: Option<RestoredFrom>,
-    /// What its frozen process holds for itself alone, in bytes, when it was last measured.
+    /// Private memory of its frozen process in bytes, as last measured.
     pub memory_bytes: Option<u64>,
-    /// What its cell did to the variables; none while that is not known.
+    /// Changes that its cell made to the variables; none until they are known.
     pub changes: Option<Changes>,
-    /// Whether its cell failed: the state holds what the cell had set until then. Absent where it did not.
+    /// Whether its cell failed: the state holds what the cell had set until then. Absent when
+    /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }
 
 impl State {
-    /// A state whose cell has just ended, called by its id.
+    /// A state whose cell has just ended. Its name is its id.
     pub fn new(id: StateId, parent: Option<StateId>, exec_id: Option<ExecId>, now_ms: f64) -> Self {
         Self {
             name: id.as_str().to_owned(),
@@ -81,38 +85,39 @@ impl State {
     }
 }
 
-/// What a cell did to the variables of the state that it ran against. Names only, sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Changes that a cell made to the variables of the state it ran against. Sorted names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
-    /// There are now and were not before.
+    /// New variables.
     pub added: Vec<String>,
-    /// Hold another value than before, as far as that can be seen.
+    /// Variables with another value, as far as that can be seen.
     pub changed: Vec<String>,
-    /// Were there before.
+    /// Deleted variables.
     pub removed: Vec<String>,
-    /// How many more there are than are named.
+    /// Number of further changes that are not listed.
     pub more: u32,
 }
 
-/// What a run did to the variables of the state that it ran against, by the names in its code. Sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Variables of the state it ran against that a run's code uses. Sorted names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
-    /// Were there before and were read, as far as the code tells; rather too many than too few.
+    /// Variables that existed and were read, as far as the code tells. May list too many.
     pub accessed: Vec<String>,
-    /// Were assigned.
+    /// Assigned variables.
     pub modified: Vec<String>,
-    /// Were deleted.
+    /// Deleted variables.
     pub deleted: Vec<String>,
 }
 
 /// Digests of the variables of a state, and which of them share objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Digests {
-    /// By name: 64 hexadecimal digits, equal only for equal values; none of a value that cannot be read.
+    /// By name: 64 hexadecimal digits, equal only for equal values; none for a value that cannot be
+    /// read.
     pub hashes: BTreeMap<String, Option<String>>,
-    /// Every variable is in one group, with all that share an object with it that can be changed.
+    /// Each variable is in one group, together with all that share a mutable object with it.
     pub groups: Vec<Vec<String>>,
-    /// Of each group: its values and what they share; none where a value cannot be read.
+    /// Digest of each group's values and sharing; none if a value cannot be read.
     pub fingerprints: Vec<Option<String>>,
 }
 
@@ -123,197 +128,218 @@ pub struct Reading {
     pub alias: String,
     /// The state.
     pub state: StateRef,
-    /// Whether the code has this name in it. Else nothing of the state is read.
+    /// Whether the code contains this name. If not, nothing of the state is read.
     pub is_named: bool,
 }
 
-/// Somebody who looks at the notebook: one tab of a browser.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+/// A visitor of the notebook: one browser tab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Participant {
-    /// Which; not used again while the notebook is open.
+    /// Its id; not reused while the notebook is open.
     pub id: String,
-    /// What they want to be called.
+    /// The name that the visitor chose.
     pub name: Option<String>,
     /// `owner`, `run` or `view`.
     pub scope: String,
-    /// The state they stand at.
+    /// The state that the visitor looks at.
     pub state: StateId,
+    /// Their caret in a draft that they edit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caret: Option<Caret>,
+}
+
+/// A caret in a draft. Positions count UTF-16 code units, as the editors of the page do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Caret {
+    /// The draft.
+    pub draft: DraftId,
+    /// The version of the draft that the positions belong to.
+    pub version: u64,
+    /// The fixed end of the selection; equal to `head` when nothing is selected.
+    pub anchor: u32,
+    /// The moving end of the selection.
+    pub head: u32,
 }
 
 /// Whether a state can be run against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Residency {
-    /// Its cell ended; the frozen process has not said yet that it is ready. It can be run against all the same.
+    /// Its cell has ended, but its frozen process is not ready yet. Runs may start already.
     Freezing,
     /// A frozen process holds it.
     Memory,
-    /// No process holds it; it is made again from its checkpoint when it is used.
+    /// No process holds it; using it loads its checkpoint.
     Disk,
-    /// Neither a process nor a checkpoint that may be used; its code can be run again from an ancestor.
+    /// No process and no usable checkpoint; a replay from an ancestor can restore it.
     Replay,
-    /// Deleted by the user, kept only because states that grew from it still live.
+    /// Deleted by the user, and kept in the graph only for its descendants.
     Deleted,
 }
 
 impl Residency {
-    /// Whether a run may be started against it.
+    /// Whether a run may start against it.
     pub fn can_run(self) -> bool {
         matches!(self, Self::Freezing | Self::Memory | Self::Disk)
     }
 }
 
 /// A state's durable form.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
     /// The BLAKE3 digest of its manifest, in hex: the same content has the same id.
     pub checkpoint_id: String,
-    /// The id of the notebook that it belongs to.
+    /// The id of its notebook.
     pub session_id: String,
-    /// The state that it is of.
+    /// Its state.
     pub state_id: StateId,
-    /// What it holds.
+    /// What kind of content it holds.
     pub form: Form,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
-    /// A name for people.
+    /// The user's label.
     pub label: Option<String>,
-    /// The user's own data about it.
-    #[schema(value_type = Object)]
+    /// The caller's own data.
     pub metadata: Map<String, Value>,
-    /// How much it is when it is unpacked, in bytes.
+    /// Unpacked size in bytes.
     pub namespace_size_bytes: u64,
-    /// How much it is on disk, in bytes, what it shares with other checkpoints included.
+    /// Bytes on disk, including those shared with other checkpoints.
     pub compressed_size_bytes: u64,
-    /// How much of that was not on disk before, in bytes.
+    /// Bytes that were not on disk before.
     pub new_bytes: u64,
     /// `namespace_size_bytes / compressed_size_bytes`.
     pub compression_ratio: f64,
-    /// How many names it holds.
+    /// Number of names it holds.
     pub entry_count: u32,
-    /// Whether the sources of functions and classes and the import statements are in it.
+    /// Whether it holds import statements and the sources of functions and classes.
     pub includes_source: bool,
-    /// The checkpoint of the nearest ancestor that had one when this was written: what did not change is shared with it.
+    /// The checkpoint of the nearest ancestor that had one when this was written. Unchanged content
+    /// is shared with it.
     pub parent_checkpoint: Option<String>,
     /// The number in `In[n]` of the state.
     pub execution_count: u32,
-    /// How long all cells of its lineage ran, in milliseconds.
+    /// Total run time of the cells of its lineage, in milliseconds.
     pub total_execution_time_ms: f64,
     /// What could not be saved.
     pub missing: Vec<Missing>,
-    /// Whether it was written by this install (its HMAC is right). Else only its values may be read, never its objects.
+    /// Whether this install wrote it (its HMAC is right). If not, only its values may be read,
+    /// never its objects.
     pub is_trusted: bool,
 }
 
 impl Checkpoint {
-    /// Whether the state comes back from it with everything that could be pickled: nothing is missing, and its objects may
-    /// be loaded.
+    /// Whether loading it restores the state completely: nothing is missing, and its objects may be
+    /// loaded.
     pub fn is_whole(&self) -> bool {
         self.is_trusted && self.form == Form::Environment && self.missing.is_empty()
     }
 }
 
 /// What a checkpoint holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// Everything that can be pickled, functions, classes and settings included. Code runs when it is read.
+    /// All that can be pickled, including functions, classes and settings. Reading it runs code.
     Environment,
-    /// Plain values only. No code runs when it is read.
+    /// Plain values only. Reading it runs no code.
     Data,
 }
 
 /// A name that a checkpoint could not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// The name.
     pub name: String,
     /// `type(v).__name__`.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Why, in plain words.
+    /// Why, as a sentence.
     pub reason: String,
 }
 
-/// What is being done about a state's checkpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+/// The progress of a state's checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "now", rename_all = "lowercase")]
 pub enum Saving {
-    /// Nothing. A list of states says instead which of `Done`, `Waiting` and `Never` that means.
+    /// Nothing is being done. The list of states says `Done`, `Waiting` or `Never` instead.
     #[default]
     Idle,
     /// It is on disk.
     Done,
-    /// It is due: it is written when nobody waits for a cell.
+    /// It will be written when no cell is waiting.
     Waiting,
-    /// None will be written without being asked for.
+    /// None will be written unless a client asks for it.
     Never {
         /// Why.
         why: String,
     },
     /// It is being written.
     Writing {
-        /// How far it has come.
+        /// From 0 to 100.
         percent: u8,
     },
-    /// The last attempt failed; the state itself is unharmed. It is tried again after a while.
+    /// The last attempt failed. The state itself is unharmed, and there will be another attempt.
     Failed {
         /// Why.
         why: String,
     },
 }
 
-/// How a state's process came to be, when it was not by running its cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+/// How a state's process was restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum RestoredFrom {
     /// From its checkpoint.
     Checkpoint {
-        /// What is not there.
+        /// Names that it could not restore.
         missing: Vec<Missing>,
     },
-    /// The cells of its lineage ran again.
+    /// By running the cells of its lineage again.
     Replay,
 }
 
-/// What a run is to be run against.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// What a run runs against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
     /// A state.
     State(StateId),
-    /// Whatever state this earlier run leaves; the new run waits for it and is aborted when it fails.
+    /// The state that an earlier run leaves. The new run waits for it, and is aborted if it fails.
     Run(ExecId),
-    /// A state by its name or id. Only requests have it: the machine resolves it, and records never hold it.
+    /// A state by its name or id. Only requests have it: the machine resolves it, and records never
+    /// hold it.
     #[serde(skip)]
     Name(String),
 }
 
 /// One execution of a cell. An attempt that failed stays as a red leaf beside the states.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Run {
     /// The caller's id for it.
     pub exec_id: ExecId,
-    /// What it runs against; a state as soon as that is known.
+    /// What it runs against: a state as soon as that is known.
     pub on: Base,
     /// The source as it was sent.
     pub code: String,
-    /// How far it has come.
+    /// Its status.
     pub status: RunStatus,
-    /// The draft that it runs, when the page asked for it.
+    /// The draft that it runs, if the page started it.
     pub draft: Option<DraftId>,
-    /// Of a run that came in a file: the number in `In[n]` that its cell had there. Else its state has it.
+    /// Of an imported run: the number in `In[n]` that its cell had in the file. Other runs have it
+    /// in their state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_count: Option<u32>,
     /// What it printed and showed.
-    #[schema(value_type = Vec<super::Output>)]
+    #[schemars(with = "Vec<super::Output>")]
     pub outputs: Outputs,
     /// Why it failed.
     pub error: Option<RunError>,
-    /// What was seen of it that its user should know, in sentences.
+    /// Warnings for the user, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Whether what it had set until it failed can still be kept (`keep_partial`). Absent where it cannot.
+    /// Whether what it had set until it failed can still be kept (`keep_partial`). Absent when
+    /// false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keepable: bool,
     /// The prompt of an `input()` that waits for an answer.
@@ -322,37 +348,38 @@ pub struct Run {
     pub started_at: Option<f64>,
     /// How long it ran, in milliseconds.
     pub duration_ms: Option<f64>,
-    /// The state it left. One whose cell failed leaves a state when what it had set was to be kept.
+    /// The state it left. A failed run leaves one only if its variables were kept.
     pub state: Option<StateId>,
-    /// Which variables it read, assigned and deleted, when the client asked for that. No page shows it.
+    /// Variables that it read, assigned and deleted, if the client asked for them. Stored, but not
+    /// on the wire.
     #[serde(skip)]
     pub symbols: Option<Symbols>,
-    /// The request as it was made, by which a repeat of it is known.
+    /// The original request, to recognise a repeat of it.
     pub asked: Asked,
 }
 
-/// What a run was asked for with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// The part of a request by which a repeat of it is recognised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// What it was to be run against.
+    /// What to run against.
     pub on: Base,
-    /// The name that the new state was to have.
+    /// The requested name of the new state.
     pub new_state_name: Option<String>,
 }
 
 /// What becomes of what a cell had set when it raises or is interrupted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// It is taken back: the run leaves no state.
+    /// It is discarded: the run leaves no state.
     #[default]
     Discard,
-    /// It is kept: the run leaves a state that is marked as partial.
+    /// It is kept: the run leaves a partial state.
     Keep,
 }
 
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// The status of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// Waits for an earlier run, or for its head.
@@ -367,102 +394,116 @@ pub enum RunStatus {
     Interrupted,
     /// Its process died.
     Crashed,
-    /// It never ran here: its outputs came in a file, and stand below the draft until that is run.
+    /// It never ran here: its outputs came from a file. They stand below the draft until the draft
+    /// runs.
     Imported,
 }
 
 impl RunStatus {
-    /// Whether nothing more will come from it.
+    /// Whether the run is over.
     pub fn has_ended(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
     }
 }
 
 /// A question that the code asks its user (`input()`, `getpass()`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prompt {
-    /// Which question of the run's process this is; an answer to an earlier one is not taken for an answer to it.
+    /// Numbers the prompts of a process, so that a late answer to an earlier prompt is ignored.
     pub number: u32,
     /// The text before the cursor.
     pub text: String,
-    /// Whether what is typed must not be shown.
+    /// Whether to hide what is typed.
     pub password: bool,
 }
 
 /// A cell that has not run yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
     /// The page's id for it.
     pub id: DraftId,
     /// The state that it would run against.
     pub on: StateId,
-    /// The child of that state above whose cell it stands. None: it stands at the end of the line to its state, as it
-    /// does when that child is gone.
+    /// The child of that state whose cell it precedes. Without one, or when that child is gone, the
+    /// draft comes last in the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<StateId>,
     /// Code or markdown.
     pub kind: DraftKind,
     /// Its text.
     pub source: String,
-    /// 1, 2, 3, … with each change of its text or kind. The server counts; what a client says is not looked at.
+    /// 1, 2, 3, … with each change of its text or kind. Only the server counts; values from clients
+    /// are ignored.
     #[serde(default)]
     pub version: u64,
 }
 
 /// A draft and its place among those of its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacedDraft {
     /// The draft.
     pub draft: Draft,
     /// The draft of the same state that it follows; none for the first.
     pub after: Option<DraftId>,
+    /// How this version's text grew from the version before, where its editor said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<TextUpdate>,
+}
+
+/// How a text grew from the version before. Editors move carets and unsent changes by it. The text
+/// itself is sent beside it, and wins where the two disagree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TextUpdate {
+    /// The client that made the change, by an id that it chose. It recognizes its own change by it.
+    pub client: String,
+    /// The change, as CodeMirror writes a `ChangeSet`: a length that stays, or a list of the length
+    /// that goes and the lines that come. The server does not read it.
+    pub changes: Vec<Value>,
 }
 
 /// What a draft holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftKind {
     /// Python.
     Code,
-    /// Text for people.
+    /// Markdown.
     Markdown,
 }
 
-/// A version in the sequence of checkpoints that a task keeps: a pointer to a state, or plain values.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+/// A version in a task's sequence of checkpoints: a pointer to a state, or plain values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskCheckpoint {
     /// The task.
     pub task_id: String,
-    /// 1, 2, 3, … within the task; never used again.
+    /// 1, 2, 3, … within the task; never reused.
     pub version: u64,
-    /// The state that it points at.
+    /// The state, if it points at one.
     pub state: Option<StateId>,
     /// Plain values.
-    #[schema(value_type = Object)]
     pub values: Map<String, Value>,
     /// Counters of tokens, by the caller's names.
-    #[schema(value_type = Object)]
     pub token_usage: Map<String, Value>,
     /// The caller's own data.
-    #[schema(value_type = Object)]
     pub metadata: Map<String, Value>,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
 }
 
-/// A share link as it is kept: never the token itself.
+/// A share link as stored: without its token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptLink {
     /// Its public id.
     pub id: String,
-    /// The name of the notebook that it opens: a copy under another name is not opened by it.
+    /// The name of the notebook that it opens. It does not open a copy under another name.
     pub notebook: String,
     /// SHA-256 of the token, in hex.
     pub token_sha256: String,
     /// `view` or `run`.
     pub scope: String,
-    /// A note on who has it.
+    /// The owner's note, for example who has the link.
     pub label: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: f64,
@@ -470,8 +511,8 @@ pub struct KeptLink {
     pub expires_at: Option<f64>,
 }
 
-/// Why what happened cannot be written to disk now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+/// Why the notebook cannot be written to disk now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiskStatus {
     /// What fails.
     pub what: String,

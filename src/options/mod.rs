@@ -31,7 +31,8 @@ pub struct Options {
     #[arg(long, value_name = "SECRET")]
     pub token: Option<Secret>,
 
-    /// The Python interpreter whose environment cells run in [default: that of $VIRTUAL_ENV, else the one this was built with].
+    /// The Python interpreter whose environment cells run in [default: that of $VIRTUAL_ENV, else
+    /// the one this was built with].
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 
@@ -43,22 +44,24 @@ pub struct Options {
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
 
-    /// How much memory a run may add to what its state holds, unless it says otherwise itself, for example 4G. Its
-    /// subprocesses count; what is reserved and not used does not. A run beyond it is ended [default: any].
+    /// How much memory a run may add to what its state holds, unless it says otherwise itself, for
+    /// example 4G. Its subprocesses count; what is reserved and not used does not. A run beyond it
+    /// is ended [default: any].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub run_memory: Option<u64>,
 
-    /// How far cells stand back behind other programs on this machine, from 0 to 19: at 10 each gets a ninth of the share of a
-    /// core that an ordinary program gets beside it.
+    /// How far cells stand back behind other programs on this machine, from 0 to 19: at 10 each
+    /// gets a ninth of the share of a core that an ordinary program gets beside it.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=19))]
     pub nice: u8,
 
-    /// How many states of a notebook may live in memory, as processes; the others live on disk and come back when they are
-    /// used [default: 1000].
+    /// How many states of a notebook may live in memory, as processes; the others live on disk and
+    /// come back when they are used [default: 1000].
     #[arg(long, value_name = "COUNT")]
     pub max_frozen: Option<usize>,
 
-    /// How much memory the states of a notebook may hold, for example 8G [default: half of the machine's].
+    /// How much memory the states of a notebook may hold, for example 8G [default: half of the
+    /// machine's].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
 
@@ -66,12 +69,13 @@ pub struct Options {
     #[arg(long)]
     pub no_checkpoints: bool,
 
-    /// A further address, as browsers write it, under which this server is reached. May be given several times.
+    /// A further address, as browsers write it, under which this server is reached. May be given
+    /// several times.
     #[arg(long, value_name = "HOST:PORT")]
     pub reachable_as: Vec<String>,
 
-    /// Allow --bind to an address that other machines can reach: whoever has the token runs code as you, and without a
-    /// proxy that speaks TLS, whoever listens on the network has the token.
+    /// Allow --bind to an address that other machines can reach: whoever has the token runs code as
+    /// you, and without a proxy that speaks TLS, whoever listens on the network has the token.
     #[arg(long)]
     pub dangerously_listen_beyond_loopback: bool,
 
@@ -83,7 +87,8 @@ pub struct Options {
     #[arg(skip)]
     pub current_dir: Option<PathBuf>,
 
-    /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else `~/.local/share/ratoon`.
+    /// Where Ratoon may keep what it needs on this machine: `$XDG_DATA_HOME/ratoon`, else
+    /// `~/.local/share/ratoon`.
     #[arg(skip)]
     pub data_dir: Option<PathBuf>,
 
@@ -124,13 +129,15 @@ pub enum Care {
     Export {
         /// The notebook's directory, NAME.ratoon, or its name.
         notebook: PathBuf,
-        /// The state that the line ends in, by its name or id [default: the one that was made last].
+        /// The state that the line ends in, by its name or id [default: the one that was made
+        /// last].
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         /// `ipynb`, `py` or `html`.
         #[arg(long = "as", value_name = "FORMAT", default_value = "ipynb")]
         format: String,
-        /// The file to write, - for stdout [default: NAME.FORMAT in the current directory, if that is not there].
+        /// The file to write, - for stdout [default: NAME.FORMAT in the current directory, if that
+        /// is not there].
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
@@ -138,10 +145,12 @@ pub enum Care {
     Import {
         /// The file.
         file: PathBuf,
-        /// What the notebook is to be called; NAME.ratoon is made in the current directory [default: as the file].
+        /// What the notebook is to be called; NAME.ratoon is made in the current directory
+        /// [default: as the file].
         name: Option<String>,
     },
-    /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their states are used.
+    /// Trust the checkpoints of a notebook that came from elsewhere: their code runs when their
+    /// states are used.
     ///
     /// Shows first what they hold, and asks.
     Trust {
@@ -182,8 +191,8 @@ pub fn is_kernel() -> bool {
 }
 
 impl Options {
-    /// Reads them. Ends the process when they make no sense, or help was asked for. Must be called before any thread
-    /// exists, and once: the token is wiped from where it was read.
+    /// Reads them. Ends the process when they make no sense, or help was asked for. Must be called
+    /// before any thread exists, and once: the token is wiped from where it was read.
     pub fn read() -> Self {
         let mut options = Self::parse();
         if let Some(token) = &options.token {

@@ -2,7 +2,7 @@
 //! there is one order of things and no lock.
 
 use super::machine::{Adopted, Standing, Visitor};
-use crate::notebook::{Command, KeptLink, Notebook, Pieces, Reply, StateId};
+use crate::notebook::{Caret, Command, KeptLink, Notebook, Pieces, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use crate::threads::Threads;
 use std::path::PathBuf;
@@ -95,9 +95,9 @@ pub struct Visit {
 
 impl Visit {
     /// Notes where the client stands, and what its user wants to be called.
-    pub async fn stand(&self, state: StateId, name: Option<String>) -> Reply {
+    pub async fn stand(&self, state: StateId, name: Option<String>, caret: Option<Caret>) -> Reply {
         let (tx, rx) = oneshot::channel();
-        let standing = Standing { scope: self.scope, state, name };
+        let standing = Standing { scope: self.scope, state, name, caret };
         self.session.send(Ask::Stand(self.visitor, standing, tx), rx).await.unwrap_or_else(Reply::Refused)
     }
 }

@@ -594,7 +594,7 @@ mod tests {
     fn draft(id: &str) -> Command {
         let (id, on) = (DraftId::new(id), StateId::root());
         let draft = Draft { id, on, before: None, kind: DraftKind::Code, source: "x = 1".into(), version: 0 };
-        Command::PutDraft { draft, after: None, in_place: false, base: None }
+        Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }
 
     /// Set in the process that this test starts of itself: a process tree waits for every child of its process, so other

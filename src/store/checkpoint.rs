@@ -1,4 +1,4 @@
-//! Checkpoints' rows: kept when all their blobs are there, and signed.
+//! Rows of checkpoints: written when all their blobs exist, and signed.
 
 use super::NewCheckpoint;
 use super::key::Seal;
@@ -9,12 +9,13 @@ use crate::notebook::{Checkpoint, Form, StateId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// No manifest is longer. It names a chunk of 4 MiB in some 70 bytes, and holds the sources of functions.
+/// Longest manifest, in bytes. It names a chunk of 4 MiB in some 70 bytes and holds the sources of
+/// functions.
 pub(super) const MAX_MANIFEST_BYTES: usize = 64 << 20;
 
 const FORMAT: &str = "ratoon-checkpoint-1";
 
-/// What the store has to know of a manifest.
+/// The part of a manifest that the store reads.
 #[derive(Debug, Deserialize)]
 struct Manifest {
     format: String,
@@ -29,7 +30,7 @@ struct Part {
     streams: Vec<Cut>,
 }
 
-/// A stream or buffer that is cut into chunks.
+/// A stream or buffer, cut into chunks.
 #[derive(Debug, Deserialize)]
 struct Cut {
     bytes: u64,
@@ -68,7 +69,7 @@ pub(super) fn named(text: &[u8], form: Option<Form>) -> Result<Vec<(Digest, usiz
     Ok(found)
 }
 
-/// What a checkpoint says that it holds, for who is to trust it.
+/// What a checkpoint claims to hold, shown before the user trusts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holds {
     /// How many names.
@@ -81,7 +82,7 @@ pub struct Holds {
     pub definitions: Vec<String>,
 }
 
-/// What a manifest lists. Its lists may be long, so nothing is kept of what is not shown.
+/// What a manifest lists. The lists may be long, so items that are not shown are only counted.
 #[derive(Deserialize)]
 struct Listing {
     #[serde(default)]
@@ -97,7 +98,7 @@ struct Modules {
     modules: Vec<String>,
 }
 
-/// What the checkpoint with this manifest says that it holds.
+/// What the checkpoint with this manifest claims to hold.
 pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<Holds, String> {
     let digest: Digest = manifest.parse().map_err(|_| "its manifest has no digest".to_owned())?;
     let text = blobs.get(&digest, MAX_MANIFEST_BYTES).map_err(|error| error.to_string())?;
@@ -112,7 +113,7 @@ pub(super) fn holds(blobs: &Blobs, manifest: &str) -> Result<Holds, String> {
     })
 }
 
-/// How many bytes all streams and buffers of a manifest's text come to.
+/// Total bytes of all streams and buffers that a manifest's text names.
 pub(super) fn cuts(text: &[u8]) -> Result<u64, String> {
     Ok(read(text)?.cuts().map(|cut| cut.bytes).fold(0, u64::saturating_add))
 }
@@ -130,13 +131,13 @@ impl Manifest {
     }
 }
 
-/// Whether a chunk's file is there, and of a size that it can have.
+/// Checks that a chunk's file exists and has a possible size.
 pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Result<(), BlobError> {
     let stored = blobs.stored_bytes(chunk).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => BlobError::Missing(*chunk),
         _ => BlobError::Io(*chunk, error),
     })?;
-    // One byte for its kind; packed only when that is less.
+    // One byte says the kind; a chunk is packed only when that makes it smaller.
     if stored > 1 && stored <= length as u64 + 1 {
         Ok(())
     } else {
@@ -146,7 +147,7 @@ pub(super) fn is_plausible(blobs: &Blobs, chunk: &Digest, length: usize) -> Resu
 
 type Kept = Result<Box<Checkpoint>, String>;
 
-/// Signs a checkpoint and writes its row, if everything that it names is there.
+/// Signs a checkpoint and writes its row if all blobs that it names exist.
 pub(super) fn keep(writer: &mut Writer, seal: &Seal, new: &NewCheckpoint) -> Result<Kept, Fault> {
     let Some(row) = writer.tables.get(&STATES, &[new.state.as_str().into()])? else {
         return Ok(Err(format!("state {} is gone", new.state)));
@@ -199,7 +200,8 @@ fn sign(seal: &Seal, row: &[Cell], parent: Option<&StateId>) -> Cell {
     seal.checkpoint(text(0), parent, text(2), text(3))
 }
 
-/// The checkpoints that this install has not signed: their state, their manifest, and whether anybody has.
+/// The checkpoints without this install's signature: state, manifest, and whether another signature
+/// is there.
 pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId, String, bool)>, Fault> {
     let mut found = Vec::new();
     for row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {
@@ -212,7 +214,7 @@ pub(super) fn unsigned(tables: &mut Tables, seal: &Seal) -> Result<Vec<(StateId,
     Ok(found)
 }
 
-/// Signs all checkpoints. Answers the states of those that were not signed by this install.
+/// Signs all checkpoints. Returns the states whose checkpoints this install had not signed.
 pub(super) fn trust(tables: &mut Tables, seal: &Seal) -> Result<Vec<StateId>, Fault> {
     let mut taken = Vec::new();
     for mut row in tables.rows(&CHECKPOINTS)?.into_iter().filter(|row| row.is_whole).map(|row| row.cells) {

@@ -1,7 +1,7 @@
 //! The latest time that a server of this user has seen, in a file beside the key.
 //!
-//! A link's end is a time on the wall. Where the clock is set back, a link that has ended must not be good again at the
-//! next start: so no server takes it to be earlier than it has been.
+//! A link's end is a time on the wall. Where the clock is set back, a link that has ended must not
+//! be good again at the next start: so no server takes it to be earlier than it has been.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

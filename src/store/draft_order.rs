@@ -1,13 +1,15 @@
-//! Where drafts stand in their table: each row has a number that orders it among those of its state.
+//! The order of drafts in their table: each row has a number that orders it among the drafts of its
+//! state.
 //!
-//! The numbers leave gaps, so a draft goes between two others without a change of their rows. Files of earlier versions
-//! count 0, 1, 2, …: they are spread out when the first draft goes between two of them.
+//! The numbers leave gaps, so inserting a draft between two others does not change their rows.
+//! Files of earlier versions count 0, 1, 2, …; they are renumbered when a draft is first inserted
+//! between two of them.
 
 use super::tables::{DRAFTS, Fault, Tables};
 use crate::notebook::{Draft, DraftId, StateId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Between neighbours that were appended. Halved by each draft that goes between the same two: 32 times.
+/// Distance between appended neighbours. Each insertion between the same two halves it: 32 times.
 const GAP: i64 = 1 << 32;
 
 /// The key of a row.
@@ -20,19 +22,20 @@ pub(super) struct DraftOrder {
     states: HashMap<StateId, BTreeMap<i64, DraftId>>,
 }
 
-/// What has to happen to the table so that a draft stands in its place.
+/// The changes of the table that put a draft in its place.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Place {
-    /// The row that it leaves.
+    /// The row to remove.
     pub(super) left: Option<Key>,
-    /// New numbers of the other drafts of the state, after that: as (from, to), all of them or none.
+    /// New numbers of the state's other drafts, to be applied next: as (from, to), all of them or
+    /// none.
     pub(super) spread: Vec<(i64, i64)>,
-    /// Its own number.
+    /// The draft's number.
     pub(super) seq: i64,
 }
 
 impl DraftOrder {
-    /// Reads the keys from the table. Rows that cannot be read are left out.
+    /// Reads the keys from the table. Skips rows that cannot be read.
     pub(super) fn read(tables: &mut Tables) -> Result<Self, Fault> {
         let mut order = Self::default();
         for row in tables.rows(&DRAFTS)?.into_iter().filter(|row| row.is_whole) {
@@ -44,7 +47,7 @@ impl DraftOrder {
         Ok(order)
     }
 
-    /// Puts a draft behind all others of a state; answers its number.
+    /// Puts a draft behind all others of a state and returns its number.
     pub(super) fn append(&mut self, id: &DraftId, on: &StateId) -> i64 {
         let last = self.states.get(on).and_then(|rows| rows.last_key_value()).map(|(seq, _)| *seq);
         let seq = last.map_or(0, |last| last.saturating_add(GAP));
@@ -52,7 +55,7 @@ impl DraftOrder {
         seq
     }
 
-    /// Forgets a draft; answers the key of its row.
+    /// Forgets a draft and returns the key of its row.
     pub(super) fn remove(&mut self, id: &DraftId) -> Option<Key> {
         let (state, seq) = self.keys.remove(id)?;
         self.states.get_mut(&state)?.remove(&seq);
@@ -66,7 +69,7 @@ impl DraftOrder {
         }
     }
 
-    /// Puts a draft behind another of a state; without one that is there, before all others.
+    /// Puts a draft behind another of the state, or before all others if there is no such draft.
     pub(super) fn place(&mut self, id: &DraftId, on: &StateId, after: Option<&DraftId>) -> Place {
         if let Some((state, seq)) = self.keys.get(id)
             && state == on
@@ -93,7 +96,7 @@ impl DraftOrder {
         self.states.get(on)?.range(..seq).next_back().map(|(_, id)| id)
     }
 
-    /// A number behind this draft and before the next; none where the gap is used up.
+    /// A number between this draft and the next; none when the gap is used up.
     fn free_number(&self, on: &StateId, after: Option<&DraftId>) -> Option<i64> {
         let Some(rows) = self.states.get(on).filter(|rows| !rows.is_empty()) else { return Some(0) };
         let after =
@@ -112,7 +115,7 @@ impl DraftOrder {
         }
     }
 
-    /// Gives the drafts of a state numbers that lie apart; answers each as (from, to).
+    /// Spreads the numbers of a state's drafts; returns each as (from, to).
     fn spread(&mut self, on: &StateId) -> Vec<(i64, i64)> {
         let rows = self.states.remove(on).unwrap_or_default();
         let mut spread = Vec::with_capacity(rows.len());
@@ -165,7 +168,7 @@ mod tests {
         let place = order.place(&new, &on, Some(&a));
         assert_eq!(place, Place { left: None, spread: vec![(0, 0), (1, GAP)], seq: GAP / 2 });
         assert_eq!(ids(&order, &on), ["a", "new", "b"]);
-        // Each takes half of what is left behind the first.
+        // Each takes half of the gap that is left behind the first.
         let mut spreads = 0;
         for n in 0..100 {
             let place = order.place(&DraftId::new(format!("{n}")), &on, Some(&a));

@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The key of this install, by which it knows what it has written itself.
+/// The key of this install: it recognises what this install has written.
 #[derive(Clone)]
 pub struct InstallKey([u8; 32]);
 
@@ -21,10 +21,10 @@ impl std::fmt::Debug for InstallKey {
 }
 
 impl InstallKey {
-    /// The key in the file `key` of the config directory; made when there is none.
+    /// Reads the file `key` of the config directory, or creates it.
     ///
     /// # Errors
-    /// When it cannot be read or made, others than its owner may read it, or it is no key.
+    /// When it cannot be read or created, other users may read it, or it is no key.
     pub fn load_or_make(config_dir: &Path) -> Result<Self, Problem> {
         let path = config_dir.join("key");
         let refused = |why: String, how: &str| Problem {
@@ -50,7 +50,8 @@ impl InstallKey {
         let about = file.metadata().map_err(failed)?;
         let is_ours = about.uid() == nix::unistd::geteuid().as_raw();
         if !about.is_file() || !is_ours || about.mode() & 0o077 != 0 {
-            let how = "make it yours alone (chown, chmod 600), or remove it: then a new one is made, and checkpoints have to be trusted again";
+            let how = "make it yours alone (chown, chmod 600), or remove it: a new key is then made, \
+                       and checkpoints have to be trusted again";
             return Err(refused("it is not a file that only you can read".into(), how));
         }
         let mut key = Vec::new();
@@ -62,7 +63,7 @@ impl InstallKey {
     }
 
     fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
-        // HMAC fills a key up to a block with zeros.
+        // HMAC pads a key with zeros up to a block.
         let mut block = [0; 64];
         block[..32].copy_from_slice(&self.0);
         let mut mac = <Hmac<Sha256> as Mac>::new(&block.into());
@@ -79,7 +80,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// Whole or not at all, and never over one that is there.
+/// Writes the key atomically. Never replaces an existing one.
 fn make(dir: &Path, path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mut key = [0; 32];
@@ -88,7 +89,7 @@ fn make(dir: &Path, path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let made = file.write_all(&key).and_then(|()| file.sync_all()).and_then(|()| {
         match std::fs::hard_link(&draft, path) {
-            // Another server was quicker: its key is the key.
+            // Another server was faster: use its key.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             other => other,
         }
@@ -98,7 +99,7 @@ fn make(dir: &Path, path: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// Signs what belongs to one notebook.
+/// Signs the records of one notebook.
 #[derive(Debug)]
 pub(super) struct Seal {
     key: InstallKey,
@@ -149,7 +150,7 @@ impl Seal {
         Cell::Bytes(self.checkpoint_mac(state, parent, manifest, body).finalize().into_bytes().to_vec())
     }
 
-    /// Whether a checkpoint's row was signed by this install, for this state of this notebook.
+    /// Whether this install signed a checkpoint's row for this state of this notebook.
     pub(super) fn is_checkpoint(&self, row: &[Cell], parent: Option<&StateId>) -> bool {
         let [Cell::Text(state), _, Cell::Text(manifest), Cell::Text(body), hmac, ..] = row else {
             return false;

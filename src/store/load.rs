@@ -1,4 +1,4 @@
-//! Rows to a notebook: what is whole is taken, what is not is said.
+//! Rows to a notebook: reads whole rows and reports damaged ones.
 
 use super::key::{InstallKey, Seal};
 use super::record::{Entry, Place, StoredRun, StoredState, replay, stand_in, state};
@@ -14,7 +14,8 @@ use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
-/// No entry of a log is longer: what a run keeps, in JSON, where each byte may take up to six.
+/// Longest entry of a log, in bytes: all that a run may keep, as JSON, which takes up to six bytes
+/// for one.
 pub(super) const MAX_ENTRY_BYTES: usize = 6 * MAX_RUN_OUTPUT_BYTES + (1 << 20);
 
 /// What was read.
@@ -25,12 +26,12 @@ pub(super) struct Loaded {
     /// None when its row is damaged.
     pub(super) notebook_id: Option<String>,
     pub(super) commits: i64,
-    /// The manifests and the blobs of outputs that rows name.
+    /// The manifests and output blobs that rows name.
     pub(super) manifests: Vec<(StateId, Digest)>,
     pub(super) blobs: HashSet<Digest>,
-    /// What is damaged, as sentences.
+    /// The damage, as sentences for the user.
     pub(super) damage: Vec<String>,
-    /// The rows that are.
+    /// The damaged rows.
     pub(super) bad: Vec<(&'static Table, i64)>,
 }
 
@@ -40,7 +41,7 @@ impl Loaded {
         self.bad.push((table, number));
     }
 
-    /// The whole rows of a table, in order; the others are lost.
+    /// The undamaged rows of a table, in order. Damaged rows are reported.
     fn whole(&mut self, tables: &mut Tables, table: &'static Table, at: usize) -> Result<Vec<Row>, Fault> {
         let (mut whole, bad): (Vec<Row>, Vec<Row>) =
             tables.rows(table)?.into_iter().partition(|row| row.is_whole);
@@ -56,7 +57,8 @@ impl Loaded {
         Ok(whole)
     }
 
-    /// The body of a whole row. That it cannot be read although its digest is right is damage too.
+    /// The body of an undamaged row. One that cannot be parsed counts as damaged although its
+    /// digest is right.
     fn body<T: DeserializeOwned>(&mut self, table: &'static Table, row: &Row, at: usize) -> Option<T> {
         let body = serde_json::from_str(row.cells[at].text().unwrap_or_default());
         if let Err(error) = &body {
@@ -107,7 +109,7 @@ pub(super) fn load_links(tables: &mut Tables, key: &InstallKey) -> Result<Vec<Ke
     Ok(loaded.links)
 }
 
-/// Those that this install signed.
+/// The links that this install signed.
 fn links(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) -> Result<(), Fault> {
     for row in loaded.whole(tables, &LINKS, 1)? {
         let own = seal.is_some_and(|seal| {
@@ -132,7 +134,9 @@ fn meta(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
         }
     }
     if loaded.notebook_id.is_none() {
-        loaded.damage.push("the notebook's id is lost: its checkpoints have to be trusted again (`ratoon trust`), its links made again".into());
+        let lost = "the notebook's id is lost: its checkpoints have to be trusted again (`ratoon trust`), \
+                    its links made again";
+        loaded.damage.push(lost.into());
     }
     Ok(())
 }
@@ -175,7 +179,7 @@ fn states(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A state that something names, and that is not there.
+/// Puts a stand-in for a state that is named but missing.
 fn hang_on_root(found: &mut IndexMap<StateId, State>, id: StateId, loaded: &mut Loaded) {
     let root = StateId::root();
     if !found.contains_key(&root) {
@@ -227,14 +231,14 @@ fn runs(tables: &mut Tables, blobs: &Blobs, loaded: &mut Loaded) -> Result<(), F
     Ok(())
 }
 
-/// Why an entry of a log cannot be had.
+/// Why an entry of a log cannot be read.
 pub(super) enum Unpacked {
     Damaged(String),
-    /// It may be had when the disk gives it.
+    /// The disk failed; a later attempt may succeed.
     Refused(Fault),
 }
 
-/// An entry of a log, from its blob when it is in one.
+/// An entry of a log, read from its blob if it has one.
 pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<Entry, Unpacked> {
     let read = |body: &[u8]| {
         serde_json::from_slice(body)
@@ -250,7 +254,7 @@ pub(super) fn unpacked(body: &str, blobs: &Blobs) -> Result<Entry, Unpacked> {
     }
 }
 
-/// Names that were lost are taken from the states that have them, behind the others.
+/// Restores lost names from the states that have them, behind the other names.
 fn names(tables: &mut Tables, loaded: &mut Loaded) -> Result<(), Fault> {
     let before = loaded.damage.len();
     let rows = loaded.whole(tables, &NAMES, 1)?;
@@ -290,7 +294,7 @@ fn checkpoints(tables: &mut Tables, seal: Option<&Seal>, loaded: &mut Loaded) ->
         };
         loaded.manifests.push((id.clone(), digest));
         let state = &mut loaded.parts.states[*at];
-        // What people may rely on is what the row says, not what its body says about it.
+        // The row's columns and the notebook decide, whatever the body claims.
         about.checkpoint_id = manifest.to_owned();
         about.session_id = loaded.notebook_id.clone().unwrap_or_default();
         about.state_id = id;

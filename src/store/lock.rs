@@ -11,39 +11,39 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long another process may go on holding the lock before it is refused. A server that is killed while it starts a
-/// process leaves its descriptors in that one, until it is what it was started for.
+/// How long opening waits for another process to release the lock. A server killed while it starts
+/// a process leaves its descriptors in that process until it executes its program.
 const HELD_ON: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Held as long as this lives, and not longer than the process.
+/// Holds the lock until it is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
 }
 
 impl Lock {
-    /// Takes the lock on a notebook's directory. In one that holds no notebook nothing is made.
+    /// Takes the lock on a notebook's directory. Creates nothing in a directory without a notebook.
     pub(super) fn take(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, HELD_ON, is_ours(dir))
     }
 
-    /// Same, if nobody holds it.
+    /// Same, without waiting.
     pub(super) fn take_at_once(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, Duration::ZERO, is_ours(dir))
     }
 
-    /// Takes the lock on a directory that was made for a notebook to come.
+    /// Takes the lock on a directory created for a new notebook.
     pub(super) fn make(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, HELD_ON, true)
     }
 
-    /// Same, if nobody holds it.
+    /// Same, without waiting.
     pub(super) fn make_at_once(dir: &Path) -> Result<Self, Problem> {
         Self::take_within(dir, Duration::ZERO, true)
     }
 
-    /// Whether somebody holds it. A directory without a database is nobody's open notebook.
+    /// Whether a process holds it. A directory without a database is not open.
     pub(super) fn is_held(dir: &Path) -> bool {
         dir.join("notebook.db").symlink_metadata().is_ok() && Self::take_at_once(dir).is_err()
     }
@@ -73,7 +73,8 @@ impl Lock {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(refused("its lock is not a file".into(), "remove it: a new one is made"));
         }
-        // Belongs to this open file, not to the process: closing another descriptor of the file does not end it.
+        // The lock belongs to this open file, not to the process: closing another descriptor of the
+        // file does not release it.
         let began = Instant::now();
         let taken = loop {
             match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK))) {
@@ -91,7 +92,7 @@ impl Lock {
             }
             Err(error) => return Err(failed(error.into())),
         }
-        // For messages only: a full disk is no reason not to open.
+        // Only messages show the pid: a full disk must not prevent opening.
         let _ = file
             .set_len(0)
             .and_then(|()| file.rewind())
@@ -102,12 +103,14 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A process that is being started just now has the descriptor too, until it executes its program.
+        // A process that is just being started has the descriptor too, until it executes its
+        // program.
         let _ = fcntl(&self.file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_UNLCK)));
     }
 }
 
-/// Whether a directory is a notebook's: it has a database, or a lock. A lock may have been removed.
+/// Whether a directory is a notebook's: it has a database or a lock. The lock may have been
+/// removed.
 fn is_ours(dir: &Path) -> bool {
     ["lock", "notebook.db"].iter().any(|name| dir.join(name).symlink_metadata().is_ok())
 }

@@ -1,4 +1,4 @@
-//! What is done to a notebook that no server has open: checked, rid of what nothing names, trusted.
+//! Maintenance of a notebook that no server has open: check, garbage collection, trust.
 
 use super::checkpoint::{Holds, chunks, holds, is_plausible, trust as sign_all, unsigned};
 use super::key::{InstallKey, Seal};
@@ -14,12 +14,12 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
-    /// What is damaged, as sentences.
+    /// The damage, as sentences.
     pub damage: Vec<String>,
-    /// What was looked at, in one line.
+    /// What was checked, in one line.
     pub summary: String,
 }
 
@@ -78,10 +78,11 @@ pub fn check(dir: &Path) -> Result<Checked, Problem> {
     Ok(Checked { damage, summary })
 }
 
-/// Removes the blobs that nothing names, and what is left in `tmp`. Answers how many files and bytes that were.
+/// Removes unreferenced blobs and leftovers in `tmp`. Returns how many files and bytes were
+/// removed.
 ///
 /// # Errors
-/// When it cannot be opened, or is damaged, so that it is not known what is named.
+/// When it cannot be opened, or damage hides which blobs are referenced.
 pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     let paths = Paths::of(dir);
     let found = sound(&paths, None)?;
@@ -106,7 +107,7 @@ pub fn gc(dir: &Path) -> Result<(usize, u64), Problem> {
     }
     for (entry, kind) in entries(&paths.temporary()).map_err(failed)? {
         let bytes = fs::symlink_metadata(&entry).map_or(0, |about| about.len());
-        // Of a link, the link itself.
+        // Removes the link itself, not its target.
         let removed = if kind == Kind::Folder { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
         removed.map_err(failed)?;
         (count, freed) = (count + 1, freed + bytes);
@@ -122,24 +123,24 @@ pub struct Untrusted {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What its checkpoint says of itself, unless it cannot be read.
+    /// What its checkpoint claims to hold, or why it cannot be read.
     pub holds: Result<Holds, String>,
-    /// Whether the signature of another install, or of another place in this one, is on it.
+    /// Whether it carries a signature of another install, or for another state or notebook.
     pub is_signed: bool,
 }
 
-/// A notebook, held locked, whose checkpoints may be signed.
+/// A locked notebook whose checkpoints may be signed.
 #[derive(Debug)]
 pub struct Trusting {
     found: Examined,
     paths: Paths,
     seal: Seal,
-    /// Those that this install has not signed.
+    /// The checkpoints that this install has not signed.
     pub untrusted: Vec<Untrusted>,
 }
 
 impl Trusting {
-    /// Looks what would be trusted. Changes nothing.
+    /// Finds what would be trusted. Changes nothing.
     ///
     /// # Errors
     /// When the notebook cannot be opened, or is damaged.
@@ -160,7 +161,7 @@ impl Trusting {
         Ok(Self { found, paths, seal, untrusted })
     }
 
-    /// Signs all checkpoints as this install's own. Answers how many were not.
+    /// Signs all checkpoints as this install's own. Returns how many were not.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -177,7 +178,7 @@ impl Trusting {
     }
 }
 
-/// A notebook in which nothing is damaged.
+/// Opens a notebook and refuses damage.
 fn sound(paths: &Paths, key: Option<&InstallKey>) -> Result<Examined, Problem> {
     let found = examine(paths, key, &name_of(&paths.dir))?;
     match found.loaded.damage.first() {
@@ -191,7 +192,7 @@ fn name_of(dir: &Path) -> String {
     dir.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Everything among the blobs: what its name says when it is a blob's file, where it is, how large it is.
+/// All files among the blobs: the digest if it is a blob's file, its path, its size.
 fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     let mut found = Vec::new();
     for (folder, kind) in entries(&paths.blobs())? {
@@ -207,7 +208,7 @@ fn files(paths: &Paths) -> io::Result<Vec<(Option<Digest>, PathBuf, u64)>> {
     Ok(found)
 }
 
-/// What stands in a folder. No link is followed.
+/// The entries of a folder. Follows no link.
 fn entries(folder: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries

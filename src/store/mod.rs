@@ -1,8 +1,9 @@
-//! WHERE a notebook is kept: one directory, `NAME.ratoon/`, with a database and blobs. See docs/format.md.
+//! WHERE a notebook is kept: one directory, `NAME.ratoon/`, with a database and blobs. See
+//! docs/format.md.
 //!
-//! A thread owns the database. Facts go into its queue and are written in order, many in one transaction; it says what is
-//! on disk. What fails is told and tried again by the session, which has everything in memory. Knows no session, no
-//! process, no HTTP.
+//! A thread owns the database. It writes the facts of its queue in order, many in one transaction,
+//! and reports what is on disk. After a failure the session, which has everything in memory, writes
+//! the whole notebook again. The store knows no session, no process and no HTTP.
 
 mod maintenance;
 mod checkpoint;
@@ -40,20 +41,20 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use thread::{Job, Thread};
 
-/// A notebook as it was found on disk.
+/// A notebook opened from disk.
 #[derive(Debug)]
 pub struct Opened {
-    /// Where it is written to from now on.
+    /// The handle for all further writing.
     pub store: Store,
-    /// What it is made of. Runs that had not ended stand as they were.
+    /// Its content. Runs that had not ended still say so.
     pub parts: Parts,
-    /// Its share links; those that another install wrote are left out.
+    /// Its share links, without those that another install wrote.
     pub links: Vec<KeptLink>,
-    /// What was damaged and set aside, as sentences for people; empty when all is well.
+    /// Damage that was set aside, as sentences for the user.
     pub damage: Vec<String>,
 }
 
-/// What the store's thread says.
+/// A report of the store's thread.
 #[derive(Debug)]
 pub enum StoreEvent {
     /// The facts up to this number are on disk.
@@ -61,37 +62,38 @@ pub enum StoreEvent {
         /// The number of the last.
         up_to: u64,
     },
-    /// Writing failed. Nothing after the last `Saved` is on disk, and facts are let go until a `rewrite` comes.
+    /// Writing failed. Nothing after the last `Saved` is on disk, and facts are dropped until a
+    /// `rewrite`.
     Failed {
         /// What is wrong.
         trouble: DiskStatus,
     },
-    /// It could be written to again: time for a `rewrite`.
+    /// Writing works again: time for a `rewrite`.
     Usable,
-    /// A checkpoint is part of the notebook, on disk; or why not.
+    /// A checkpoint became part of the notebook on disk, or why not.
     Kept {
         /// The state.
         state: StateId,
         /// The checkpoint.
         checkpoint: Result<Box<Checkpoint>, String>,
     },
-    /// The checkpoints of these states were not this install's own, and are now; or why not.
+    /// The checkpoints of these states are now signed by this install, or why not.
     Trusted(Result<Vec<StateId>, DiskStatus>),
 }
 
-/// A checkpoint whose blobs are written and that is to become part of the notebook.
+/// A checkpoint to be added to the notebook; its blobs are already written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewCheckpoint {
     /// The state.
     pub state: StateId,
-    /// The state's parent, to which the signature binds it.
+    /// The state's parent. The signature covers it.
     pub parent: Option<StateId>,
-    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the store. One with `is_trusted`
-    /// unset comes from elsewhere, and is not signed.
+    /// What is known about it. Its id is the digest of its manifest; `session_id` is set by the
+    /// store. One with `is_trusted` unset comes from elsewhere, and is not signed.
     pub about: Checkpoint,
 }
 
-/// The share links of a notebook that nobody has open. Only those that this install signed; nothing is changed.
+/// Reads the share links of a notebook that no process has open: those that this install signed.
 ///
 /// # Errors
 /// When another process has it open, or it cannot be read.
@@ -99,7 +101,8 @@ pub fn read_links(dir: &Path, key: &InstallKey) -> Result<Vec<KeptLink>, Problem
     open::read_links(&Paths::of(dir), key)
 }
 
-/// A handle on the store's thread. When the last is dropped the thread writes what waits and ends.
+/// A handle on the store's thread. When the last is dropped, the thread writes the waiting jobs and
+/// ends.
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -115,12 +118,13 @@ struct Shared {
 }
 
 impl Store {
-    /// Opens a notebook's directory (`NAME.ratoon`), or makes it. Takes the lock, checks every record's digest, sets
-    /// aside what is damaged. `news` is called on the store's thread, and must not wait for it.
+    /// Opens a notebook's directory (`NAME.ratoon`), or creates it. Takes the lock, checks every
+    /// record's digest and sets damaged records aside. The thread calls `news`, which must not wait
+    /// for the thread.
     ///
     /// # Errors
-    /// When another process has it open, it is no notebook, it is of a newer version, it is damaged as a whole, or the
-    /// disk refuses.
+    /// When another process has it open, it is no notebook, it is of a newer version, it is damaged
+    /// as a whole, or the disk refuses.
     pub fn open(
         dir: &Path,
         name: &str,
@@ -155,7 +159,7 @@ impl Store {
         })
     }
 
-    /// The notebook's own id, made when its directory was made.
+    /// The notebook's id, made with its directory.
     pub fn notebook_id(&self) -> &str {
         &self.shared.notebook_id
     }
@@ -165,12 +169,12 @@ impl Store {
         self.shared.paths.blobs()
     }
 
-    /// Saves a fact. Never waits; facts are written in the order in which they come. `number` grows.
+    /// Saves a fact without waiting. Facts are written in order; `number` must grow.
     pub fn save(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, false);
     }
 
-    /// Saves a fact together with the next, which must come at once: both are on disk, or neither is.
+    /// Saves a fact in one transaction with the next, which must follow at once.
     pub fn save_with_next(&self, number: u64, fact: &Fact) {
         self.save_fact(number, fact, true);
     }
@@ -179,27 +183,27 @@ impl Store {
         self.send(Job::Fact { number, fact: Box::new(fact.clone()), bytes: bytes_of(fact), has_next });
     }
 
-    /// Somebody waits for the facts so far: they are not kept waiting for more.
+    /// Writes the facts so far without waiting for more: a client waits for them.
     pub fn hurry(&self) {
         self.send(Job::Hurry);
     }
 
-    /// Writes the whole notebook anew: after a failure, when facts were let go.
+    /// Writes the whole notebook again, after a failure in which facts were dropped.
     pub fn rewrite(&self, number: u64, notebook: &Notebook) {
         self.send(Job::Whole(number, Box::new(parts_of(notebook))));
     }
 
-    /// Makes a checkpoint part of the notebook; answered by `News::Kept`.
+    /// Adds a checkpoint to the notebook; answered by `StoreEvent::Kept`.
     pub fn keep_checkpoint(&self, checkpoint: NewCheckpoint) {
         self.send(Job::Keep(Box::new(checkpoint)));
     }
 
-    /// Signs all checkpoints as this install's own; answered by `News::Trusted`.
+    /// Signs all checkpoints as this install's own; answered by `StoreEvent::Trusted`.
     pub fn trust(&self) {
         self.send(Job::Trust);
     }
 
-    /// Keeps the share links, in place of those before.
+    /// Replaces the stored share links.
     pub fn keep_links(
         &self,
         links: Vec<KeptLink>,
@@ -208,21 +212,21 @@ impl Store {
         self.send(Job::Links(links, Box::new(done)));
     }
 
-    /// Copies the notebook, as it is when all that was asked before is written, to another directory. Waits for it.
+    /// Copies the notebook, after all earlier jobs, to another directory. Waits for it.
     ///
     /// # Errors
     /// When the name is taken, or the disk refuses.
     pub fn copy_to(&self, to: &Path) -> Result<(), Problem> {
         notebook_dir::copy(&self.shared.paths, to, |database| {
             let (done, copied) = mpsc::channel();
-            // Whoever waits here does so until it is answered.
+            // The receiver below waits until this answer comes.
             self.send(Job::Copy(database.to_owned(), Box::new(move |copied| drop(done.send(copied)))));
             let copied = copied.recv().map_err(|_| "what writes has stopped".to_owned())?;
             copied.map_err(|trouble| trouble.why)
         })
     }
 
-    /// Puts a copy of the notebook, as it is when all that was asked before is written, into the trash. Waits for it.
+    /// Copies the notebook, after all earlier jobs, to the trash. Waits for it.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -231,22 +235,22 @@ impl Store {
         self.copy_to(&trash::place(paths, Discarded::Reset)?)
     }
 
-    /// Removes from the trash what is too old or too much. Waits for it.
+    /// Removes old and surplus entries from the trash. Waits for it.
     pub fn prune_trash(&self) {
         trash::prune(&self.shared.paths.dir);
     }
 
-    /// How many bytes wait to be written.
+    /// Estimated bytes that wait to be written.
     pub fn backlog_bytes(&self) -> usize {
         self.shared.backlog.load(Ordering::Relaxed)
     }
 
-    /// Writes what waits, and closes. Waits for it. Other handles are of no use from then on.
+    /// Writes the waiting jobs and closes. Waits for it. Other handles are useless afterwards.
     pub fn close(self) {
         self.send(Job::Close);
         let thread = self.shared.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread {
-            // If it panicked there is nothing left to close.
+            // After a panic there is nothing left to close.
             let _ = thread.join();
         }
         Blobs::at(&self.shared.paths.blobs()).forget_verified();
@@ -254,12 +258,12 @@ impl Store {
 
     fn send(&self, job: Job) {
         self.shared.backlog.fetch_add(job.bytes(), Ordering::Relaxed);
-        // It only ends when it was closed.
+        // Sending fails only after a close.
         let _ = self.shared.jobs.send(job);
     }
 }
 
-/// A notebook as it is kept.
+/// The stored content of a notebook.
 fn parts_of(notebook: &Notebook) -> Parts {
     Parts {
         name: notebook.name().to_owned(),

@@ -1,8 +1,8 @@
-//! What is done to whole notebooks on their shelf, the directory that holds them: made from a file, looked at, renamed,
-//! copied, removed.
+//! Whole notebooks in the directory that holds them: creates, inspects, renames, copies and removes
+//! them.
 //!
-//! A notebook has its name when it is whole, and loses it before anything of it goes: what is made or removed lies under
-//! a name that is no notebook's, and is swept at the next start if that comes in between.
+//! A notebook is written under a temporary name, then renamed; before it is deleted it is renamed
+//! aside. The next start sweeps what an interruption left under such names.
 
 use super::key::{InstallKey, Seal};
 use super::load::load_links;
@@ -21,22 +21,23 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// What is being made, and what is being removed, is called so, with letters that are never used again.
+/// Prefixes of temporary names; a random suffix follows.
 const COMING: &str = ".ratoon-coming-";
 const GOING: &str = ".ratoon-going-";
 
-/// What can be said of a notebook without opening it.
+/// What is known of a notebook without opening it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotebookInfo {
-    /// How many of its cells left a state; none when another program has it open, or it cannot be read.
+    /// How many of its cells left a state; none when another program has it open or it cannot be
+    /// read.
     pub states: Option<u64>,
-    /// How much it takes on disk, what it shares with copies included.
+    /// Bytes on disk, shared blobs included.
     pub bytes: u64,
     /// When it was last written to, in milliseconds since the Unix epoch.
     pub last_used: Option<f64>,
 }
 
-/// Reads a notebook that no program has open. Nothing is changed.
+/// Reads a notebook that no program has open. Changes nothing.
 ///
 /// # Errors
 /// When another program has it open, or it is no notebook, or damaged as a whole.
@@ -46,10 +47,10 @@ pub fn read(dir: &Path, name: &str) -> Result<Notebook, Problem> {
     Ok(Notebook::from_parts(found.loaded.parts, created_at))
 }
 
-/// Makes a notebook of what is given. It has its name when it is whole and on disk.
+/// Creates a notebook with this content. It gets its name when it is whole and on disk.
 ///
 /// # Errors
-/// When there is something of this name already, or the disk refuses.
+/// When the name is taken, or the disk refuses.
 pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     is_free(&paths)?;
@@ -61,10 +62,10 @@ pub fn create(dir: &Path, notebook: &Notebook) -> Result<(), Problem> {
     done.inspect_err(|_| clear(&coming.dir))
 }
 
-/// Makes an empty notebook.
+/// Creates an empty notebook.
 ///
 /// # Errors
-/// When there is something of this name already, or the disk refuses.
+/// When the name is taken, or the disk refuses.
 pub(super) fn create_empty(paths: &Paths) -> Result<(), Problem> {
     if let Some(shelf) = paths.dir.parent() {
         let mut builder = DirBuilder::new();
@@ -89,7 +90,7 @@ fn write_new(paths: &Paths, parts: &Parts) -> Result<(), Fault> {
     writer.tables.empty_log()
 }
 
-/// Copies the database of a notebook that is not open, and its blobs, to a new name.
+/// Copies a notebook that is not open to a new name.
 ///
 /// # Errors
 /// When another program has it open, the name is taken, or the disk refuses.
@@ -106,8 +107,8 @@ pub fn duplicate(from: &Path, to: &Path) -> Result<(), Problem> {
     done
 }
 
-/// Copies a notebook: `copy_database` writes what is in its database to a path. The copy has neither its links, nor its
-/// browser sessions, nor what tasks keep.
+/// Copies a notebook; `copy_database` writes its database to a path. The copy has no links, no
+/// browser sessions and no tasks.
 pub(super) fn copy(
     from: &Paths,
     to: &Path,
@@ -126,8 +127,8 @@ pub(super) fn copy(
     done.inspect_err(|_| clear(&coming.dir))
 }
 
-/// Blobs never change, so that two notebooks may hold the same file. Folders are synced when all links are made: the file
-/// system's journal is then written once for all.
+/// Hard-links the blobs, which never change. Syncs the folders after all links are made, so that
+/// the file system writes its journal once.
 fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let mut folders = vec![to.to_owned()];
@@ -154,10 +155,11 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     folders.iter().try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
-/// Gives a notebook that is not open another name. Its share links go with it.
+/// Renames a notebook that is not open. Its share links keep working.
 ///
 /// # Errors
-/// When another program has it open, the name is taken, or the disk refuses; then it has its old name.
+/// When another program has it open, the name is taken, or the disk refuses; it then keeps its old
+/// name.
 pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let (old, new) = (Paths::of(from), Paths::of(to));
     is_free(&new)?;
@@ -166,19 +168,19 @@ pub fn rename(from: &Path, to: &Path, names: (&str, &str), key: &InstallKey) -> 
     }
     is_notebook(&old)?;
     let lock = Lock::take(from)?;
-    // Links are bound to a name. They get the new one first: should the rename then not come, they are good for nothing,
-    // and never for another notebook.
+    // Links are bound to a name. They get the new one first: if the rename fails they open nothing,
+    // and never another notebook.
     bind_links(&old, names, key)?;
     let done = take_name(from, &new);
     if done.is_err() {
-        // What cannot be put back now are links, which can be made again.
+        // At worst the links are lost, which can be made again.
         let _ = bind_links(&old, (names.1, names.0), key);
     }
     drop(lock);
     done
 }
 
-/// Signs the links that are good for one name for another; all others go.
+/// Signs the links of one name for another. Drops all other links.
 fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Result<(), Problem> {
     let fault = |fault| paths.fault(fault);
     let mut tables = open_tables(paths)?;
@@ -187,7 +189,7 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
         return Err(paths.refused("it is of another version", "open it once, then rename it"));
     }
     let links = load_links(&mut tables, key).map_err(fault)?;
-    // Browser sessions are kept with the notebook that a server was started with.
+    // Browser sessions are stored with the notebook that the server was started with.
     let links = links.into_iter().filter(|link| link.notebook == from && link.scope != "session");
     let links: Vec<KeptLink> = links.map(|link| KeptLink { notebook: to.to_owned(), ..link }).collect();
     let id = tables.get(&META, &["notebook_id".into()]).map_err(fault)?;
@@ -202,7 +204,7 @@ fn bind_links(paths: &Paths, (from, to): (&str, &str), key: &InstallKey) -> Resu
 /// Moves a notebook that is not open to another directory of the same file system.
 ///
 /// # Errors
-/// When a program has it open, the name is taken, or the disk refuses; then it is where it was.
+/// When a program has it open, the name is taken, or the disk refuses; it then stays where it was.
 pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     let paths = Paths::of(from);
     let lock = Lock::take(from)?;
@@ -211,11 +213,11 @@ pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Problem> {
     sync_parent(from).map_err(|error| paths.refused(error.to_string(), "look at the disk"))
 }
 
-/// Removes a notebook that is not open, for good. Where its name is a symbolic link only the link goes: what it leads to is
-/// somewhere else, and may be known there by another name.
+/// Deletes a notebook that is not open, for good. If its name is a symbolic link, only the link is
+/// deleted: its target may be known elsewhere by another name.
 ///
 /// # Errors
-/// When another program has it open, or the disk refuses to let go of its name.
+/// When another program has it open, or the disk refuses to rename it.
 pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     let refused = |error: io::Error| paths.refused(error.to_string(), "look who may write there");
@@ -231,7 +233,8 @@ pub(super) fn remove(dir: &Path) -> Result<(), Problem> {
     fs::rename(dir, &going).map_err(refused)?;
     sync_parent(dir).map_err(refused)?;
     drop(lock);
-    // It has lost its name, which is what was wished; the rest goes now, or at the next start.
+    // Its name is free now, which the caller asked for. The rest is deleted now or at the next
+    // start.
     clear(&going);
     Ok(())
 }
@@ -241,7 +244,8 @@ pub fn is_open(dir: &Path) -> bool {
     dir.is_dir() && Lock::is_held(dir)
 }
 
-/// What can be said of a notebook. One that is `open` here is not counted: who has it open knows better.
+/// What is known of a notebook. The states of one that is `open` here are not counted: its session
+/// does that.
 pub fn inspect(dir: &Path, is_open: bool) -> NotebookInfo {
     let paths = Paths::of(dir);
     let written = |path: PathBuf| {
@@ -260,19 +264,20 @@ fn count(paths: &Paths) -> Option<u64> {
     open_tables(paths).ok()?.count_states().ok()
 }
 
-/// What a directory takes on disk, in bytes. What cannot be read counts nothing.
+/// Bytes of a directory on disk. Unreadable entries count as zero.
 fn size(path: &Path) -> u64 {
     let Ok(about) = fs::symlink_metadata(path) else { return 0 };
     let inside = || fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
     about.blocks() * 512 + if about.is_dir() { inside() } else { 0 }
 }
 
-/// Removes what earlier starts left half made or half removed. Not what another program is at.
+/// Removes notebooks left half written or half deleted. Skips those that another program is working
+/// on.
 pub fn sweep(shelf: &Path) {
     for entry in fs::read_dir(shelf).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));
-        // Not what a link of this name leads to.
+        // Never the target of a link.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_left && is_folder && Lock::make_at_once(&entry.path()).is_ok() {
             clear(&entry.path());
@@ -280,10 +285,10 @@ pub fn sweep(shelf: &Path) {
     }
 }
 
-/// A place beside a notebook's for one that comes, locked.
+/// A locked temporary directory beside a notebook's future place.
 fn begin(paths: &Paths) -> Result<(Paths, Lock), Problem> {
     let coming = Paths::of(&beside(&paths.dir, COMING));
-    // Who can read the notebook can read what its code printed.
+    // Private: reading the notebook means reading all that its code printed.
     DirBuilder::new().mode(0o700).create(&coming.dir).map_err(|error| {
         let how = if error.kind() == ErrorKind::NotFound {
             "make that directory first"
@@ -300,7 +305,7 @@ fn beside(dir: &Path, begin: &str) -> PathBuf {
     dir.with_file_name(format!("{begin}{}", uuid::Uuid::new_v4().simple()))
 }
 
-/// Renames a directory to a name that must be free, for good.
+/// Renames a directory durably to a name that must be free.
 fn take_name(from: &Path, to: &Paths) -> Result<(), Problem> {
     match renameat2(AT_FDCWD, from, AT_FDCWD, &to.dir, RenameFlags::RENAME_NOREPLACE) {
         Ok(()) => {}
@@ -329,7 +334,7 @@ fn taken(paths: &Paths) -> Problem {
     }
 }
 
-/// A notebook cannot be written; where it was to be until it is whole is nothing to anybody.
+/// The notebook cannot be written. The temporary path is of no use to the user.
 fn unwritten(paths: &Paths, why: impl Into<String>, how: &str) -> Problem {
     let name = paths.dir.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".ratoon").unwrap_or(&name);
@@ -349,6 +354,6 @@ fn sync_parent(dir: &Path) -> io::Result<()> {
 }
 
 fn clear(dir: &Path) {
-    // What stays is swept at the next start.
+    // The next start sweeps what stays.
     let _ = fs::remove_dir_all(dir);
 }

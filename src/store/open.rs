@@ -1,4 +1,4 @@
-//! Opening a notebook's directory: made, examined, refused or repaired.
+//! Opens a notebook's directory: creates, examines, refuses or repairs it.
 
 use super::key::InstallKey;
 use super::load::{Loaded, load, load_links};
@@ -43,8 +43,9 @@ impl Paths {
         self.dir.join("tmp")
     }
 
-    /// Refuses a directory in which something else stands where a file or a folder should be. A link would lead out of it,
-    /// to files that are none of the notebook's, and a pipe would keep us waiting for ever.
+    /// Refuses a directory with something other than a plain file or folder in the notebook's
+    /// places. A link would lead to files outside the notebook, and opening a pipe would block for
+    /// ever.
     pub(super) fn vet(&self) -> Result<(), Problem> {
         for name in ["lock", "notebook.db", "notebook.db-wal", "notebook.db-shm", "notebook.db-journal"] {
             let kind = Kind::at(&self.dir.join(name)).map_err(|e| self.failed(e))?;
@@ -95,7 +96,8 @@ impl Paths {
     fn malformed(&self, why: &str) -> Problem {
         self.refused(
             format!("{} is damaged: {why}", self.database().display()),
-            "nothing was changed; put a copy of the directory in its place, or save what `sqlite3 notebook.db .recover` finds",
+            "nothing was changed; put a copy of the directory in its place, \
+             or save what `sqlite3 notebook.db .recover` finds",
         )
     }
 }
@@ -106,13 +108,13 @@ pub(super) struct Examined {
     pub(super) tables: Tables,
     pub(super) lock: Lock,
     pub(super) loaded: Loaded,
-    /// It was not closed the last time.
+    /// It was not closed properly the last time.
     pub(super) has_crashed: bool,
-    /// Its indexes have to be made again.
+    /// Its indexes must be rebuilt.
     bad_indexes: bool,
 }
 
-/// Reads a notebook that is there. Nothing is changed.
+/// Reads an existing notebook. Changes nothing.
 pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Result<Examined, Problem> {
     if !paths.dir.is_dir() {
         return Err(paths.refused("there is no such directory", "look for another spelling of its name"));
@@ -122,17 +124,17 @@ pub(super) fn examine(paths: &Paths, key: Option<&InstallKey>, name: &str) -> Re
     examine_locked(paths, key, name, lock)
 }
 
-/// Reads the share links of a notebook that is there, and nothing else. Nothing is changed.
+/// Reads only the share links of an existing notebook. Changes nothing.
 pub(super) fn read_links(paths: &Paths, key: &InstallKey) -> Result<Vec<KeptLink>, Problem> {
     if !there(paths)? {
         return Ok(Vec::new());
     }
-    // One that another server has open could not be opened for who comes by its links.
+    // A notebook that another server has open could not be opened for the visitors of its links.
     let _lock = Lock::take(&paths.dir)?;
     let mut tables = open_tables(paths)?;
     let (version, newest) = tables.version().map_err(|f| paths.fault(f))?;
     if version != newest {
-        // It is brought forward when somebody opens it.
+        // Opening it for writing migrates it.
         return Ok(Vec::new());
     }
     load_links(&mut tables, key).map_err(|f| paths.fault(f))
@@ -178,13 +180,13 @@ fn examine_locked(
     Ok(Examined { lock, tables, loaded, has_crashed, bad_indexes })
 }
 
-/// Opens a notebook for writing, or makes it where there is nothing of its name. What is damaged is set aside.
+/// Opens a notebook for writing, or creates it if its name is free. Sets damaged records aside.
 pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examined, Problem> {
     let failed = |error| paths.failed(error);
-    // A link that leads nowhere is in the way, too.
+    // A dangling link also occupies the name.
     if fs::symlink_metadata(&paths.dir).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         let made = notebook_dir::create_empty(paths);
-        // Another program may have made it at the same time.
+        // Another program may have created it at the same time.
         if !paths.dir.is_dir() {
             made?;
         }
@@ -202,7 +204,8 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     let mut found = examine_locked(paths, Some(key), name, lock)?;
     empty(&paths.temporary()).map_err(failed)?;
     if !found.loaded.damage.is_empty() {
-        // Copied while nobody has it open: closing a copy's descriptor would end SQLite's own locks.
+        // Copied before SQLite opens it: closing the copy's descriptor would release SQLite's own
+        // locks.
         drop(found.tables);
         back_up(paths).map_err(failed)?;
         let tables = Tables::open(&paths.database()).map_err(|fault| paths.fault(fault))?;
@@ -213,8 +216,9 @@ pub(super) fn open(paths: &Paths, key: &InstallKey, name: &str) -> Result<Examin
     Ok(found)
 }
 
-/// Whether a directory is what earlier versions left of a notebook when they were killed while they made it: a lock with a
-/// process id, and drafts of its database. Now a notebook has its name when it is whole.
+/// Whether a directory is what earlier versions left when they were killed while creating a
+/// notebook: a lock with a process id, and temporary databases. Now a notebook is written under a
+/// temporary name, then renamed.
 fn is_half_made(paths: &Paths) -> io::Result<bool> {
     let is_pid = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let lock = paths.dir.join("lock");
@@ -241,15 +245,17 @@ pub(super) fn is_notebook(paths: &Paths) -> Result<(), Problem> {
     if there(paths)? { Ok(()) } else { Err(no_notebook(&paths.dir)) }
 }
 
-/// The refusal of a directory that is not a notebook's.
+/// The refusal of a directory without a notebook.
 pub(super) fn no_notebook(dir: &Path) -> Problem {
     Paths::of(dir).refused(
         "there is no notebook.db in it",
-        "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name of which there is no directory",
+        "name the directory of a notebook, NAME.ratoon; for a new notebook choose a name \
+         that no directory has",
     )
 }
 
-/// Whether there is a database. A directory that lost it is not taken for a new one.
+/// Whether there is a database. A directory that lost its database is refused, not taken for a new
+/// one.
 pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     paths.vet()?;
     if Kind::at(&paths.database()).map_err(|e| paths.failed(e))? == Kind::File {
@@ -269,7 +275,7 @@ pub(super) fn there(paths: &Paths) -> Result<bool, Problem> {
     Ok(false)
 }
 
-/// What can be seen without SQLite, which would take an empty file for a new database.
+/// Checks the file without SQLite, which would take an empty file for a new database.
 fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     let mut file = open_file(&paths.database()).map_err(|e| paths.failed(e))?;
     let length = file.metadata().map_err(|e| paths.failed(e))?.len();
@@ -291,7 +297,8 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
         1 => 65536,
         page => page,
     };
-    // With a log the rest may be there: a crash while it was moved into the database leaves it like this.
+    // The log may hold the rest: a crash during its checkpoint into the database leaves the file
+    // like this.
     let log = fs::metadata(paths.log()).map_or(0, |about| about.len());
     if log == 0 && length < word(28) * page {
         return Err(paths.malformed("it is cut off"));
@@ -299,7 +306,7 @@ fn look_at_header(paths: &Paths) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Makes an empty notebook: one with a root. It has its name when it is whole.
+/// Creates a notebook with only a root, under a temporary name, then renames it.
 pub(super) fn make(paths: &Paths) -> Result<(), Fault> {
     empty(&paths.temporary())?;
     fs::create_dir_all(paths.blobs())?;
@@ -348,7 +355,7 @@ fn empty(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// Copies the database as it is. The copy has its name when it is whole.
+/// Copies the database file under a temporary name, then renames it.
 fn back_up(paths: &Paths) -> io::Result<()> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let free = |n: &u64| !paths.dir.join(format!("notebook.db.bad-{n}")).exists();
@@ -367,11 +374,11 @@ fn back_up(paths: &Paths) -> io::Result<()> {
     File::open(&paths.dir)?.sync_all()
 }
 
-/// Takes what is damaged out and puts the stand-ins in, in one transaction.
+/// Removes damaged rows and inserts the stand-ins, in one transaction.
 fn repair(paths: &Paths, tables: Tables, loaded: &mut Loaded, bad_indexes: bool) -> Result<Tables, Fault> {
     let mut writer = Writer::new(tables, Blobs::at(&paths.blobs()));
     let id = loaded.notebook_id.get_or_insert_with(|| uuid::Uuid::new_v4().simple().to_string()).clone();
-    // Leaves out what contradicts itself, as the session will.
+    // Drops contradictions, as the session will.
     let name = std::mem::take(&mut loaded.parts.name);
     let parts = std::mem::take(&mut loaded.parts);
     let created_at = parts.states.first().map_or(0.0, |root| root.created_at);

@@ -1,6 +1,6 @@
-//! What stands in the bodies of rows. A change here is a new version of the format: see docs/format.md.
+//! The bodies of rows. A change here is a new version of the format: see docs/format.md.
 //!
-//! Drafts, checkpoints, tasks' checkpoints, links and the items of outputs are stored as they cross every other border.
+//! Drafts, checkpoints, tasks' checkpoints, links and output items are stored in their wire form.
 
 use super::tables::{Cell, Fault, digest};
 use crate::blobs::Digest;
@@ -11,10 +11,11 @@ use crate::notebook::{
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Longer text of a run is several entries, each of at most so many bytes.
+/// Bytes per entry; longer text of a run is split into several entries.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Where a state stands: what is needed to keep the tree when the rest of its row is damaged.
+/// A state's place in the tree, stored apart so that the tree survives damage to the rest of the
+/// row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) id: StateId,
@@ -35,7 +36,7 @@ impl Place {
         ]
     }
 
-    /// From the columns of a row, if they are what was written.
+    /// Reads the columns of a row; none if their digest is wrong.
     pub(super) fn read(cells: &[Cell]) -> Option<Self> {
         let [id, pos, parent, run, deleted, tree, ..] = cells else { return None };
         if digest("tree", &cells[..5]) != *tree {
@@ -51,7 +52,7 @@ impl Place {
     }
 }
 
-/// A state, but for its place.
+/// A state without its place.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredState {
     pub(super) name: String,
@@ -61,14 +62,14 @@ pub(super) struct StoredState {
     prose: Vec<String>,
     warnings: Vec<String>,
     forks: bool,
-    /// Not there in what was written before states could have it.
+    /// Absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     fork_anyway: bool,
     pinned: bool,
-    /// Not there in what was written before this was known of states.
+    /// Absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) changes: Option<Changes>,
-    /// Only where it is so.
+    /// Absent when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
 }
@@ -96,13 +97,13 @@ pub(super) fn state_row(state: &State, pos: Cell) -> Result<Vec<Cell>, Fault> {
         partial: state.partial,
     };
     let mut cells = place.cells();
-    // The digest of these is made when the row is written.
+    // The table computes their digest when it writes the row.
     cells.push(Cell::Null);
     cells.push(serde_json::to_string(&body)?.into());
     Ok(cells)
 }
 
-/// A state as it is when nothing but the disk knows of it.
+/// A state with the residency that it has right after loading.
 pub(super) fn state(place: Place, body: StoredState) -> State {
     let living = match (place.is_deleted, &place.parent) {
         (true, _) => Residency::Deleted,
@@ -132,7 +133,7 @@ pub(super) fn state(place: Place, body: StoredState) -> State {
     }
 }
 
-/// A node in place of a state whose record is lost.
+/// A stand-in for a state whose record is lost.
 pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
     let body = StoredState {
         name: place.id.as_str().to_owned(),
@@ -150,24 +151,24 @@ pub(super) fn stand_in(place: Place, parent: Option<&State>) -> State {
     state(place, body)
 }
 
-/// A run, but for its id, its outputs and the question that it asks.
+/// A run without its id, outputs and prompt.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredRun {
     pub(super) on: Base,
     code: String,
     pub(super) status: RunStatus,
     draft: Option<DraftId>,
-    /// Only of what came in a file.
+    /// Only of imported runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exec_count: Option<u32>,
-    /// Only of few.
+    /// Absent when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
     pub(super) error: Option<RunError>,
     pub(super) started_at: Option<f64>,
     pub(super) duration_ms: Option<f64>,
     pub(super) state: Option<StateId>,
-    /// Only of runs whose client asked for them.
+    /// Only when the client asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) symbols: Option<Symbols>,
     asked: Asked,
@@ -215,21 +216,21 @@ impl StoredRun {
     }
 }
 
-/// An entry of the log of a run's outputs.
+/// An entry in the output log of a run.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
-    /// An item. Text of the same stream as the item before joins it.
+    /// An item. Text joins the previous item if that is of the same stream.
     Output(Output),
-    /// Displays show something else.
+    /// New data of the displays with this id.
     Update { display_id: String, data: MimeBundle, metadata: MimeBundle },
-    /// What is there goes when the next item comes.
+    /// The next item replaces all items so far.
     ClearWhenNext,
-    /// An entry that is in a blob, as JSON.
+    /// An entry whose JSON is in a blob.
     Blob { digest: Digest, bytes: usize },
 }
 
-/// Does to outputs what an entry says.
+/// Applies an entry to outputs.
 pub(super) fn replay(outputs: &mut Outputs, entry: Entry) {
     match entry {
         Entry::Output(output) => outputs.keep(output),
@@ -241,7 +242,7 @@ pub(super) fn replay(outputs: &mut Outputs, entry: Entry) {
     }
 }
 
-/// Whether entries, in their order, are the outputs that they come to: none changes or joins an earlier one.
+/// Whether a log is already its own result: no entry changes or joins an earlier one.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     last: Option<StreamName>,
@@ -260,13 +261,13 @@ impl Plain {
         self.last = stream;
     }
 
-    /// Whether they are.
+    /// Whether that holds for all entries so far.
     pub(super) fn is_so(&self) -> bool {
         !self.is_broken
     }
 }
 
-/// An entry that is about to be written.
+/// An entry to be written.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Said<'a> {
@@ -274,7 +275,8 @@ pub(super) enum Said<'a> {
     ClearWhenNext,
 }
 
-/// The entries that come to these outputs. Long text is in pieces, so that writing it takes no copy of all of it.
+/// The shortest log with these outputs. Long text is split so that writing it needs no copy of all
+/// of it.
 pub(super) fn entries(outputs: &Outputs) -> impl Iterator<Item = Said<'_>> {
     let pending = outputs.is_clear_pending().then_some(Said::ClearWhenNext);
     outputs.items().iter().flat_map(pieces).map(Said::Output).chain(pending)

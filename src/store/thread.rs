@@ -1,4 +1,5 @@
-//! The thread that owns the database: takes what waits, writes it in one transaction, and says what is on disk.
+//! The thread that owns the database: writes the waiting jobs in one transaction and reports what
+//! is on disk.
 
 use super::checkpoint;
 use super::key::Seal;
@@ -17,54 +18,55 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often it is tried whether the disk can be written to again.
+/// Interval between attempts to write again after a failure.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
-/// How long a fact for which nobody waits may wait for others: what a short cell does is then one transaction, not three.
+/// How long a fact waits for others unless a client waits for it: a short cell then takes one
+/// transaction instead of three.
 const LINGER: Duration = Duration::from_millis(15);
 
-/// After so many transactions the log is moved into the database as soon as nothing has come for `IDLE`: it takes some
-/// 20 ms, for which an answer would wait if a commit did it.
+/// After so many transactions, SQLite's log is checkpointed once no job has come for `IDLE`. That
+/// takes some 20 ms, for which an answer would wait if a commit did it.
 const COMMITS_PER_LOG: i64 = 32;
 const IDLE: Duration = Duration::from_millis(100);
 
-/// No more than this goes into one transaction, so that those who wait for the first of it do not wait for all.
+/// Limits of a transaction, so that an answer to its first job does not wait for too many others.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH_JOBS: usize = 4096;
 
 type Answer<T> = Box<dyn FnOnce(Result<T, DiskStatus>) + Send>;
 
-/// What the thread is asked to do.
+/// A request to the thread.
 pub(super) enum Job {
     Fact {
         number: u64,
         fact: Box<Fact>,
         bytes: usize,
-        /// The next fact comes at once, and without it this one is not to be on disk.
+        /// The next fact follows at once and belongs into the same transaction.
         has_next: bool,
     },
     Whole(u64, Box<Parts>),
     Keep(Box<NewCheckpoint>),
     Trust,
     Links(Vec<KeptLink>, Answer<()>),
-    /// Copies the database, with all that was asked before, to a path.
+    /// Copies the database, with all earlier jobs, to a path.
     Copy(PathBuf, Answer<()>),
-    /// Somebody waits for what was asked before.
+    /// A client waits for the earlier jobs.
     Hurry,
     Close,
 }
 
-/// What came of a job, when its transaction is on disk.
+/// The result of a job, reported when its transaction is on disk.
 enum Done {
     Nothing,
     Kept(StateId, Result<Box<Checkpoint>, String>),
     Trusted(Vec<StateId>),
 }
 
-/// How it stands with the disk.
+/// Whether the disk can be written to.
 enum Disk {
     Well(Box<Writer>),
-    /// It can be written to; the session has been told, and the whole notebook is awaited.
+    /// It works again; the session knows and will send the whole notebook.
     Usable(Box<Writer>),
     Failed {
         trouble: DiskStatus,
@@ -81,9 +83,9 @@ pub(super) struct Thread {
     pub(super) lock: Lock,
     /// The number of the last transaction that is on disk.
     pub(super) commits: i64,
-    /// The number of the last that was there when the log was moved into the database.
+    /// The value of `commits` when SQLite's log was last checkpointed.
     moved: i64,
-    /// Which file the database is, by its number.
+    /// The inode of the database.
     inode: u64,
 }
 
@@ -99,11 +101,11 @@ impl Thread {
         Self { paths, seal, jobs, backlog, news, lock, commits, moved: commits, inode }
     }
 
-    /// Works until it is closed, or nobody has a handle any more.
+    /// Works until it is closed or the last handle is dropped.
     pub(super) fn run(mut self, tables: Tables, has_crashed: bool) {
         let writer = Writer::new(tables, Blobs::at(&self.paths.blobs()));
-        // A blob may have got its name, and the process that wrote it died before the name was on disk. It would be taken
-        // for one that is there.
+        // A process may have died after it renamed a blob into place and before that was on disk.
+        // Later writers would take the blob for durable.
         let named = if has_crashed { self.settle_blobs() } else { Ok(()) };
         let mut disk = match named {
             Ok(()) => Disk::Well(Box::new(writer)),
@@ -117,7 +119,7 @@ impl Thread {
                 Disk::Well(writer) if self.commits - self.moved >= COMMITS_PER_LOG => {
                     let next = self.jobs.recv_timeout(IDLE);
                     if matches!(next, Err(RecvTimeoutError::Timeout)) {
-                        // What fails here stays in the log, which is whole, and is tried again.
+                        // On failure the log stays whole, and the next idle moment tries again.
                         let _ = writer.tables.shorten_log();
                         self.moved = self.commits;
                         continue;
@@ -185,7 +187,7 @@ impl Thread {
         }
     }
 
-    /// One transaction. While the whole notebook is awaited, facts are let go until it comes.
+    /// Writes one transaction. While the whole notebook is awaited, facts are dropped.
     fn write(&mut self, mut writer: Box<Writer>, batch: Vec<Job>, mut is_awaited: bool) -> Disk {
         let mut saved = None;
         let mut answers = Vec::with_capacity(batch.len());
@@ -230,7 +232,7 @@ impl Thread {
         if is_awaited { Disk::Usable(writer) } else { Disk::Well(writer) }
     }
 
-    /// Begins the transaction with the first job that needs one.
+    /// Carries out a job. The first that needs a transaction begins it.
     fn perform(&mut self, writer: &mut Writer, job: &Job) -> Result<Done, Fault> {
         if matches!(job, Job::Copy(..) | Job::Hurry | Job::Close) {
             return Ok(Done::Nothing);
@@ -255,7 +257,7 @@ impl Thread {
         })
     }
 
-    /// Ends the transaction. What changed nothing costs nothing.
+    /// Commits, or rolls back if no row has changed.
     fn commit(&mut self, writer: &mut Writer) -> Result<(), Fault> {
         if !writer.is_open() {
             return Ok(());
@@ -272,7 +274,7 @@ impl Thread {
         Ok(())
     }
 
-    /// SQLite would go on writing to a file that was removed.
+    /// Checks that the database was not moved or removed: SQLite would go on writing to it.
     fn is_in_place(&self) -> Result<(), Fault> {
         let is_same = fs::metadata(self.paths.database()).is_ok_and(|about| about.ino() == self.inode);
         let how = "put the directory back where it was";
@@ -280,7 +282,7 @@ impl Thread {
     }
 
     fn fail(&mut self, writer: Writer, batch: Vec<Job>, fault: &Fault) -> Disk {
-        // Its view of the log is not to be trusted any more: the next connection reads it anew.
+        // This connection's view of the log may be wrong now. The next connection reads it anew.
         writer.abandon();
         drop(writer);
         let trouble = fault.trouble(&self.paths.dir);
@@ -291,7 +293,7 @@ impl Thread {
         Disk::Failed { trouble, probe_at: Instant::now() + PROBE_EVERY }
     }
 
-    /// Tries whether it can be written to.
+    /// Tries to write again.
     fn probe(&mut self, trouble: DiskStatus) -> Disk {
         match self.reopen() {
             Ok(writer) => {
@@ -302,8 +304,9 @@ impl Thread {
         }
     }
 
-    /// A new connection, on which the last acknowledged transaction was read and another one written. An fsync that
-    /// failed may have left pages in memory that look written: all of the log is therefore moved into the database.
+    /// Opens a new connection, reads the last acknowledged transaction and writes another. After a
+    /// failed fsync, pages in memory may look written, so the whole log is checkpointed into the
+    /// database.
     fn reopen(&mut self) -> Result<Writer, Fault> {
         self.is_in_place()?;
         let tables = Tables::open(&self.paths.database())?;
@@ -326,7 +329,7 @@ impl Thread {
         Ok(writer)
     }
 
-    /// Makes the names of all blobs durable.
+    /// Makes the directory entries of all blobs durable.
     fn settle_blobs(&self) -> Result<(), Fault> {
         let blobs = self.paths.blobs();
         fs::create_dir_all(&blobs)?;
@@ -360,17 +363,17 @@ impl Thread {
 }
 
 impl Job {
-    /// Whether nobody waits for it.
+    /// Whether no client waits for it.
     fn can_wait(&self) -> bool {
         matches!(self, Self::Fact { .. })
     }
 
-    /// Of a fact, whether the next belongs to it.
+    /// Of a fact, whether the next fact belongs into the same transaction.
     fn has_next(&self) -> Option<bool> {
         if let Self::Fact { has_next, .. } = self { Some(*has_next) } else { None }
     }
 
-    /// What it holds in memory, near enough.
+    /// Estimated bytes that it holds in memory.
     pub(super) fn bytes(&self) -> usize {
         if let Self::Fact { bytes, .. } = self { *bytes } else { 0 }
     }

@@ -1,5 +1,6 @@
-//! The trash: whole notebooks that were deleted, and copies of those that were reset. They lie in a hidden directory beside
-//! the notebooks until they are restored or purged, too old, or pushed out by newer ones.
+//! The trash: deleted notebooks, and copies of notebooks made before a reset. They stay in a hidden
+//! directory beside the notebooks until they are restored, purged, too old, or displaced by newer
+//! ones.
 
 use super::notebook_dir::{self, NotebookInfo};
 use super::open::{Paths, examine, transaction};
@@ -10,29 +11,30 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The directory, beside the notebooks: what is moved within a file system is renamed, not copied.
+/// The directory. It is beside the notebooks so that moving there is a rename, not a copy.
 const TRASH: &str = ".ratoon-trash";
 
-/// How many entries of one name are kept. A program that resets its notebook all the time pushes out its own, not others.
+/// Most entries of one name. A program that resets its notebook all the time displaces only its own
+/// entries.
 const MAX_OF_A_NAME: usize = 4;
 
-/// How many entries are kept. Listing them opens each one's database.
+/// Most entries in all. Listing them opens each one's database.
 const MAX_ENTRIES: usize = 32;
 
 /// How long an entry is kept.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// What brought a notebook here.
+/// Why a notebook is in the trash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
     /// It was deleted.
     Deleted,
-    /// It was reset: this is a copy of what it was.
+    /// It was reset: this is a copy from before.
     Reset,
 }
 
 impl Discarded {
-    /// As it is written in names and in the API.
+    /// The word in directory names and in the API.
     pub fn word(self) -> &'static str {
         match self {
             Self::Deleted => "deleted",
@@ -48,11 +50,11 @@ impl Discarded {
 /// A notebook in the trash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trashed {
-    /// Its directory's name, `MILLISECONDS-WORD-NAME`: nothing else has to be kept about it.
+    /// Its directory's name, `MILLISECONDS-WORD-NAME`, which holds all that is known of it.
     pub id: String,
     /// The name that the notebook had.
     pub name: String,
-    /// What brought it here.
+    /// Why it is here.
     pub why: Discarded,
     /// When, in milliseconds since the Unix epoch.
     pub at_ms: u64,
@@ -66,22 +68,22 @@ impl Trashed {
         let at_ms = parts.next()?.parse().ok()?;
         let why = Discarded::from_word(parts.next()?)?;
         let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
-        // What a link leads to is not ours.
+        // The target of a link is not ours.
         let is_dir = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
         is_dir.then_some(Self { id, name, why, at_ms, path })
     }
 
-    /// How many of its cells left a state, and its size. Reads the disk.
+    /// Its number of states and its size. Reads the disk.
     pub fn inspect(&self) -> NotebookInfo {
         notebook_dir::inspect(&self.path, false)
     }
 }
 
-/// What is in the trash of a directory of notebooks, the newest first.
+/// The trash of a directory of notebooks, newest first.
 pub fn list(shelf: &Path) -> Vec<Trashed> {
     let trash = shelf.join(TRASH);
     if trash.is_symlink() {
-        // What it leads to is not ours.
+        // The target of a link is not ours.
         return Vec::new();
     }
     let entries = fs::read_dir(trash).into_iter().flatten().flatten();
@@ -90,14 +92,15 @@ pub fn list(shelf: &Path) -> Vec<Trashed> {
     all
 }
 
-/// Moves a notebook that no program has open into the trash. Of a symbolic link only the link goes.
+/// Moves a notebook that no program has open into the trash. Of a symbolic link, only the link is
+/// deleted.
 ///
 /// # Errors
-/// When a program has it open, or the disk refuses; then it is where it was.
+/// When a program has it open, or the disk refuses; it then stays where it was.
 pub fn discard(dir: &Path) -> Result<(), Problem> {
     let paths = Paths::of(dir);
     match fs::symlink_metadata(dir) {
-        // What it leads to stays where it is: nothing has to be kept.
+        // The target stays where it is, so nothing needs to be saved.
         Ok(about) if about.is_symlink() => return notebook_dir::remove(dir),
         Ok(about) if about.is_dir() => {}
         _ => return Err(paths.refused("there is no such directory", "look for another spelling of its name")),
@@ -111,7 +114,7 @@ pub fn discard(dir: &Path) -> Result<(), Problem> {
 /// A free place in the trash for a notebook, or for a copy of one.
 pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     let trash = trash_beside(&paths.dir);
-    // Who can read a notebook can read what its code printed.
+    // Private: reading a notebook means reading all that its code printed.
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&trash);
     let is_dir = fs::symlink_metadata(&trash).is_ok_and(|about| about.is_dir());
     if let Err(error) = made {
@@ -126,10 +129,11 @@ pub(super) fn place(paths: &Paths, why: Discarded) -> Result<PathBuf, Problem> {
     free.ok_or_else(|| unusable(&trash, "it has no free name".into()))
 }
 
-/// Makes a notebook of an entry again, without its share links: whoever deleted it took those back.
+/// Restores an entry, without its share links: deleting the notebook revoked them.
 ///
 /// # Errors
-/// When there is no such entry, the name is taken, or it cannot be read or moved; then it stays in the trash.
+/// When there is no such entry, the name is taken, or it cannot be read or moved. It then stays in
+/// the trash.
 pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     let found = find(shelf, id)?;
     let paths = Paths::of(&found.path);
@@ -143,7 +147,7 @@ pub fn restore(shelf: &Path, id: &str, to: &Path) -> Result<(), Problem> {
     notebook_dir::relocate(&found.path, to)
 }
 
-/// Removes an entry for good.
+/// Deletes an entry for good.
 ///
 /// # Errors
 /// When there is no such entry, or the disk refuses.
@@ -151,7 +155,7 @@ pub fn purge(shelf: &Path, id: &str) -> Result<(), Problem> {
     notebook_dir::remove(&find(shelf, id)?.path)
 }
 
-/// An entry, looked for among those that are there: an id is no path.
+/// Finds an entry in the listing, so that an id is never used as a path.
 pub fn find(shelf: &Path, id: &str) -> Result<Trashed, Problem> {
     list(shelf).into_iter().find(|one| one.id == id).ok_or_else(|| Problem {
         kind: Kind::Conflict,
@@ -161,16 +165,16 @@ pub fn find(shelf: &Path, id: &str) -> Result<Trashed, Problem> {
     })
 }
 
-/// Removes what is too old or too much from the trash that a notebook's directory stands beside.
+/// Removes old and surplus entries from the trash beside a notebook's directory.
 pub(super) fn prune(dir: &Path) {
     let shelf = dir.parent().unwrap_or(Path::new(""));
     for one in surplus(list(shelf), now_ms()) {
-        // One that cannot be removed now is tried again with the next.
+        // The next pruning tries again.
         let _ = notebook_dir::remove(&one.path);
     }
 }
 
-/// Removes what is too old, and what earlier starts left half made or half removed.
+/// Removes old entries, and leftovers of interrupted work.
 pub fn sweep(shelf: &Path) {
     let trash = shelf.join(TRASH);
     if !trash.is_symlink() {
@@ -179,7 +183,7 @@ pub fn sweep(shelf: &Path) {
     prune(&shelf.join("any.ratoon"));
 }
 
-/// What goes, of entries that are sorted by age, the newest first.
+/// The entries to remove, of entries sorted newest first.
 fn surplus(all: Vec<Trashed>, now_ms: u64) -> Vec<Trashed> {
     let mut kept: Vec<String> = Vec::new();
     let goes = |one: &Trashed| {

@@ -1,4 +1,5 @@
-//! Looks for damage in the middle of SQLite's write-ahead log, which SQLite takes for its end (sqlite.org/walformat.html).
+//! Finds damage in the middle of SQLite's write-ahead log, which SQLite would take for the log's
+//! end (sqlite.org/walformat.html).
 
 use crate::blobs::nofollow::read_file;
 use std::io::{self, ErrorKind};
@@ -7,7 +8,7 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Why the log would silently lose commits; none when it would not.
+/// Why SQLite would silently lose commits of the log; none when it would not.
 pub(super) fn damage(path: &Path) -> io::Result<Option<&'static str>> {
     match read_file(path) {
         Ok(log) => Ok(judge(&log)),
@@ -43,14 +44,16 @@ fn judge(log: &[u8]) -> Option<&'static str> {
                 continue;
             }
             is_good = false;
-            // The end of the log: what is behind it is from an earlier round. Unless just the salts are damaged.
+            // The end of the log: frames behind it are from an earlier round, unless only the salts
+            // are damaged.
             commits_behind +=
                 usize::from(is_commit && (is_ours || sums == (word(frame, 16), word(frame, 20))));
             continue;
         }
         commits_behind += usize::from(is_ours && is_commit);
     }
-    // One is what was being written when the machine stopped; before a second begins the first is on disk.
+    // One commit may have been under way when the machine stopped. A second begins only when the
+    // first is on disk.
     (commits_behind >= 2).then_some("its log is damaged before its end")
 }
 

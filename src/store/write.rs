@@ -1,4 +1,4 @@
-//! Facts to rows. Everything here is inside a transaction that the thread begins and ends.
+//! Facts to rows. The thread begins and ends the transaction around all of this.
 
 use super::draft_order::DraftOrder;
 use super::load::{MAX_ENTRY_BYTES, Unpacked, unpacked};
@@ -13,13 +13,14 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// An item of which the JSON is longer than this goes to a blob, when its run has ended.
+/// An output item with longer JSON is moved to a blob when its run has ended.
 const MAX_INLINE_BYTES: usize = 256 << 10;
 
-/// When the log of a running run has grown by this, it is written anew: `clear_output` in a loop logs without end.
+/// A log that has grown by this many bytes is compacted: `clear_output` in a loop would grow it for
+/// ever.
 const MAX_LOG_BYTES: usize = 64 << 20;
 
-/// The tables and blobs of one notebook, to be written to.
+/// Writes the tables and blobs of one notebook.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) tables: Tables,
@@ -27,7 +28,7 @@ pub(super) struct Writer {
     /// How many rows had been changed when the transaction began.
     changes: u64,
     logs: HashMap<ExecId, Log>,
-    /// Where drafts stand in their table. Read from it when the first one changes.
+    /// The order of drafts in their table, read when the first draft changes.
     draft_order: Option<DraftOrder>,
 }
 
@@ -47,7 +48,7 @@ impl Writer {
         &self.blobs
     }
 
-    /// Makes durable what the rows written so far name. Before the commit.
+    /// Makes the blobs named by rows durable, before the commit.
     pub(super) fn settle(&mut self) -> Result<(), Fault> {
         Ok(self.blobs.settle()?)
     }
@@ -78,13 +79,13 @@ impl Writer {
         self.tables.roll_back();
     }
 
-    /// Leaves what is on disk as it is.
+    /// Rolls back, and leaves SQLite's log as it is.
     pub(super) fn abandon(&self) {
         self.tables.roll_back();
         self.tables.settle_on_close(false);
     }
 
-    /// Counts a transaction.
+    /// Stores the number of transactions.
     pub(super) fn count(&self, commits: i64) -> Result<(), Fault> {
         self.tables.put(&META, &["commits".into(), commits.into()])
     }
@@ -155,8 +156,8 @@ impl Writer {
         }
     }
 
-    /// Writes a whole notebook, in place of what is there. Rows that are right already are not touched, so that it needs
-    /// little room. Checkpoints of states that are gone go too.
+    /// Writes a whole notebook in place of what is stored. Skips unchanged rows, so that it needs
+    /// little room. Deletes checkpoints of states that are gone.
     pub(super) fn whole(&mut self, parts: &Parts) -> Result<(), Fault> {
         self.graph(parts)?;
         let tasks = parts.tasks.iter().map(|task| task_row(task, Cell::Null));
@@ -189,7 +190,7 @@ impl Writer {
         entries(&run.outputs).try_for_each(|entry| self.log(&run.exec_id, &entry))
     }
 
-    /// The place of a row in its table: that which it has, or a new one.
+    /// The position of a row in its table: its present one or a new one.
     fn pos_of(&mut self, table: &super::tables::Table, id: &str) -> Result<Cell, Fault> {
         let row = self.tables.get(table, &[id.into()])?;
         Ok(row.map_or_else(|| self.tables.new_pos(), |row| row[1].clone()))
@@ -227,7 +228,7 @@ impl Writer {
         if is_long { self.compact(id) } else { Ok(()) }
     }
 
-    /// Writes the log of a run as what it comes to.
+    /// Replaces the log of a run by the shortest log with the same outputs.
     fn compact(&mut self, id: &ExecId) -> Result<(), Fault> {
         let run = id.as_str();
         let size = self.tables.size_of_log(run)?;
@@ -235,14 +236,14 @@ impl Writer {
             return Ok(());
         }
         self.logs.remove(id);
-        // Many small items would be a second copy of them all.
+        // Checked first without keeping the items, which would be a second copy of all outputs.
         let mut plain = Plain::default();
         let read = self.tables.each_of_log(run, |body| {
             plain.note(&unpacked(body, &self.blobs)?);
             Ok::<_, Unpacked>(())
         })?;
         if read.is_err() || plain.is_so() && size.longest <= MAX_INLINE_BYTES {
-            // One that cannot be read is left for the next open, which says so.
+            // An unreadable entry is left for the next open, which reports it.
             return Ok(());
         }
         let mut outputs = Outputs::default();
@@ -251,7 +252,7 @@ impl Writer {
             Ok::<_, Unpacked>(())
         })?;
         if read.is_err() {
-            // It is left for the next open, which says so.
+            // It is left for the next open, which reports it.
             return Ok(());
         }
         let is_less = entries(&outputs).count() as i64 != size.entries || size.longest > MAX_INLINE_BYTES;
@@ -276,13 +277,13 @@ impl Writer {
         let id = state.id.as_str();
         let Some(row) = self.tables.get(&STATES, &[id.into()])? else { return Ok(()) };
         let anew = state_row(state, row[1].clone())?;
-        // Mostly it is where the state lives that has changed, and that is not kept.
+        // Mostly the residency has changed, which is not stored.
         if anew[..5] == row[..5] && anew[6] == row[6] {
             return Ok(());
         }
         self.tables.put(&STATES, &anew)?;
         if state.residency == Residency::Deleted {
-            // Nothing runs against it any more.
+            // Nothing can run against it any more.
             self.remove_from_state(&state.id)?;
         }
         Ok(())
@@ -301,7 +302,7 @@ impl Writer {
         self.tables.remove(&STATES, "id", id.as_str())
     }
 
-    /// Removes what hangs on a state.
+    /// Removes a state's checkpoint, names and drafts.
     fn remove_from_state(&mut self, id: &StateId) -> Result<(), Fault> {
         if let Some(order) = &mut self.draft_order {
             order.remove_state(id);
@@ -325,7 +326,7 @@ impl Writer {
         if !put.is_empty() && tables.get(&STATES, &[on.as_str().into()])?.is_none() {
             return Ok(());
         }
-        for PlacedDraft { draft, after } in put {
+        for PlacedDraft { draft, after, .. } in put {
             let place = order.place(&draft.id, on, after.as_ref());
             if let Some((state, seq)) = &place.left {
                 tables.remove_row(&DRAFTS, &[state.as_str().into(), (*seq).into()])?;
@@ -339,7 +340,7 @@ impl Writer {
     }
 }
 
-/// Writes the drafts of a state with other numbers.
+/// Renumbers the drafts of a state.
 fn spread(tables: &Tables, on: &StateId, numbers: &[(i64, i64)]) -> Result<(), Fault> {
     let rows = numbers.iter().map(|(from, _)| tables.get(&DRAFTS, &[on.as_str().into(), (*from).into()]));
     let rows: Vec<Option<Vec<Cell>>> = rows.collect::<Result<_, _>>()?;
@@ -371,12 +372,12 @@ fn task_row(task: &TaskCheckpoint, pos: Cell) -> Result<Vec<Cell>, Fault> {
 
 type LogRow<'a> = Result<(&'a str, i64, String), Fault>;
 
-/// The log that comes to these outputs.
+/// The shortest log with these outputs.
 fn log_rows<'a>(run: &'a str, outputs: &'a Outputs) -> impl Iterator<Item = LogRow<'a>> {
     (0..).zip(entries(outputs)).map(move |(seq, entry)| Ok((run, seq, serde_json::to_string(&entry)?)))
 }
 
-/// One row of a log; what is large goes to a blob, if that may be.
+/// One row of a log. A large entry goes to a blob, if `blobs` is given.
 fn log_row(run: &str, seq: i64, mut body: String, blobs: Option<&mut Blobs>) -> Result<Vec<Cell>, Fault> {
     if let Some(blobs) = blobs
         && (MAX_INLINE_BYTES + 1..=MAX_ENTRY_BYTES).contains(&body.len())

@@ -26,7 +26,7 @@ const keys = async (...all) => {
     for (const key of all) await page.keyboard.press(key);
 };
 /** @type {any[]} */
-let mocks = [];
+const mocks = [];
 afterEach(async () => {
     for (const mock of mocks.splice(0)) await mock.stop();
 });

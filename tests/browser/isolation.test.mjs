@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
-import { allParts, forgive, open, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
+import { allParts, forgive, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -22,12 +22,7 @@ async function probe(OWN, EVIL) {
         localStorage: () => String(localStorage.length),
         sessionStorage: () => String(sessionStorage.length),
         indexedDB: () => typeof indexedDB.open('x'),
-        serviceWorker: () =>
-            String(
-                navigator.serviceWorker &&
-                    navigator.serviceWorker.register(`${OWN}/assets/x.js`) &&
-                    'registered',
-            ),
+        serviceWorker: () => String(navigator.serviceWorker?.register(`${OWN}/assets/x.js`) && 'registered'),
         referrer: () => document.referrer,
         origin: () => self.origin,
         secretInAddress: () =>

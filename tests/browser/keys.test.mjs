@@ -193,7 +193,7 @@ test('a failed attempt goes with its draft, and the draft can be put back', asyn
 });
 
 test('the next cell stays in sight while the output above it grows', async () => {
-    await run('print("""' + 'line\n'.repeat(20) + '""")'.replaceAll('\n', '\\n'));
+    await run(`print("""${'line\n'.repeat(20)}${'""")'.replaceAll('\n', '\\n')}`);
     await ran(1);
     await run('for i in range(14): print(i)');
     await ran(2);

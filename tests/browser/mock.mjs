@@ -85,7 +85,7 @@ async function serve(request, response) {
     const page = async (name, values) => {
         let html = await readFile(join(ROOT, 'templates', name), 'utf8');
         // What the server fills in that has no say in how the page works: comments, and the list of modules to fetch early.
-        html = html.replaceAll(/\{% for module[^]*?\{% endfor %\}|\{#.*?#\}/g, '');
+        html = html.replaceAll(/\{% for module[\s\S]*?\{% endfor %\}|\{#.*?#\}/g, '');
         for (const [key, value] of Object.entries({ assets: '/assets/dev', ...values }))
             html = html.replaceAll(`{{ ${key} }}`, value);
         response

@@ -1,8 +1,7 @@
 // How many cells are painted again when one of many changes. Counted in the page itself.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { drafts, page } from './harness.mjs';
+import { drafts, page, test } from './harness.mjs';
 
 /** Counts what cells render from now on. The server joins modules; the stand-in does not. */
 const count = () =>

@@ -67,7 +67,7 @@ test('what was kept up to date is what one would find anew', () => {
             run: run?.exec_id,
         }));
     assert.deepEqual(plain(nodes.list), plain(nodesOf(growing.model)));
-    growing.model.fold({ event: 'removed', states: ['s' + runs[0].slice(1)], runs: [runs[0]] });
+    growing.model.fold({ event: 'removed', states: [`s${runs[0].slice(1)}`], runs: [runs[0]] });
     assert.equal(nodes.update(growing.model).from, 0);
     assert.deepEqual(plain(nodes.list), plain(nodesOf(growing.model)));
 });

@@ -220,7 +220,14 @@ test('typing into the empty cell makes a draft, and there is an empty cell again
     assert.equal(page.cells()[2].key, fresh.key);
     page.drafts.flush(fresh.draft.id);
     assert.deepEqual(sent, [
-        { do: 'put_draft', draft: { ...fresh.draft, source: 'x' }, after: null, in_place: false, base: 0 },
+        {
+            do: 'put_draft',
+            draft: { ...fresh.draft, source: 'x' },
+            after: null,
+            in_place: false,
+            base: 0,
+            update: { client: page.drafts.client, changes: [[0, 'x']] },
+        },
     ]);
 });
 
@@ -340,9 +347,9 @@ test('what another tab typed in the same place stands before ours, and ours goes
 
 test('a text that came and that the editor does not show yet is not overwritten by the next key', () => {
     const { page } = open({ drafts: [draft('d', 'b', 'ab', 1)] });
-    page.type(page.cells()[2], 'abc', 'ab');
+    page.type(page.cells()[2], 'abc', { before: 'ab' });
     page.onEvent(puts('b', draft('d', 'b', '# new\nab', 2)));
-    page.type(page.cells()[2], 'abcd', 'abc');
+    page.type(page.cells()[2], 'abcd', { before: 'abc' });
     assert.deepEqual(sources(page), ['# new\nabcd']);
 });
 

@@ -7,7 +7,8 @@ import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { colourOf, COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
-import { edits, merge, offsetAfter } from '../../web/text/merge.js';
+import { applied, changesBetween, changesSaid, wordChangesBetween } from '../../web/text/changes.js';
+import { SharedText } from '../../web/notebook/shared-text.js';
 
 const state = (id, parent, more = {}) => ({
     id,
@@ -39,55 +40,89 @@ function chance(seed) {
     };
 }
 
-// Merging
-
-const apply = (text, all) =>
-    all.reduceRight((now, { from, to, insert }) => now.slice(0, from) + insert + now.slice(to), text);
+// Changes
 
 test('the changes between two texts turn one into the other, and cut no character in two', () => {
     const below = chance(7);
-    const words = ['a', 'bb', 'x', ' = ', ' ', '\n', '😀', '😁', '+', 'foo', 'é'];
+    const words = ['a', 'bb', 'x', ' = ', ' ', '\n', '😀', '😁', '+', 'foo', 'é', '\r'];
     const text = () => Array.from({ length: below(14) }, () => words[below(words.length)]).join('');
     for (let i = 0; i < 20_000; i += 1) {
         const [before, after] = [text(), text()];
-        const all = edits(before, after);
-        assert.equal(apply(before, all), after);
-        for (const { insert } of all) assert.ok(insert.isWellFormed(), JSON.stringify([before, after, all]));
+        const changes = changesBetween(before, after);
+        assert.equal(applied(changes, before), after);
+        changes.iterChanges((_from, _to, _fromAfter, _toAfter, insert) =>
+            assert.ok(insert.toString().isWellFormed(), JSON.stringify([before, after, changes])),
+        );
+        assert.equal(applied(changesSaid(changes.toJSON(), before, after), before), after);
     }
 });
 
+test('a change that is said to be another is not believed', () => {
+    for (const said of [undefined, null, 7, 'x', [1], [[0, 'other'], 1], [[5]], [['a']], [{}], [-1]])
+        assert.equal(applied(changesSaid(said, 'a', 'ab'), 'a'), 'ab', JSON.stringify(said));
+});
+
+/** What a text reads when ours is sent after theirs was accepted. */
+function together(base, mine, theirs, held = null) {
+    const text = new SharedText(1, base, held);
+    text.edit(wordChangesBetween(base, mine));
+    text.receive(2, theirs);
+    return text.text;
+}
+
 test('changes at different places of one line, and of different lines, are both there', () => {
     assert.equal(
-        merge('total = price * n', 'total = price * n + tax', 'the_total = price * n'),
+        together('total = price * n', 'total = price * n + tax', 'the_total = price * n'),
         'the_total = price * n + tax',
     );
-    assert.equal(merge('a\nb\nc', 'a1\nb\nc', 'a\nb\nc1'), 'a1\nb\nc1');
-    assert.equal(merge('a b c d', 'A b C d', 'a B c D'), 'A B C D');
-    assert.equal(merge('one two three', 'two three', 'one two'), 'two', 'what either took away is gone');
+    assert.equal(together('a\nb\nc', 'a1\nb\nc', 'a\nb\nc1'), 'a1\nb\nc1');
+    assert.equal(together('a b c d', 'A b C d', 'a B c D'), 'A B C D');
+    assert.equal(together('one two three', 'two three', 'one two'), 'two', 'what either took away is gone');
+    assert.equal(together('a', 'a', 'b'), 'b');
+    assert.equal(together('a', 'b', 'a'), 'b');
 });
 
 test('at the same place both texts stand whole: first what was there first, but our own typing goes on', () => {
-    assert.equal(merge('', 'mine', 'theirs'), 'theirsmine');
-    assert.equal(merge('ab', 'abc', 'abX', 2), 'abcX');
-    assert.equal(merge('value', 'label', 'sum'), 'sumlabel', 'whole words');
-    assert.equal(merge('teh cat', 'the cat', 'the cat!'), 'the cat!', 'the same correction is made once');
-    assert.equal(merge('x', 'x😀', 'x😁'), 'x😁😀');
+    assert.equal(together('', 'mine', 'theirs'), 'theirsmine');
+    assert.equal(together('ab', 'abc', 'abX', 2), 'abcX');
+    assert.equal(together('value', 'label', 'sum'), 'sumlabel', 'whole words');
+    assert.equal(together('x', 'x😀', 'x😁'), 'x😁😀');
 });
 
-test('a place moves with the text before it', () => {
-    assert.equal(offsetAfter(5, edits('hello world', 'oh hello world')), 8);
-    assert.equal(
-        offsetAfter(5, edits('hello world', 'hello, world')),
-        5,
-        'what is put in right there stands behind it',
+test('what is on its way and what was typed since go on together, and are confirmed one by one', () => {
+    const text = new SharedText(1, 'a', 1);
+    text.edit(changesBetween('a', 'ab'));
+    text.send();
+    text.edit(changesBetween('ab', 'abc'));
+    assert.equal(text.receive(2, 'aX').mapPos(3, -1), 3, 'our cursor stays before what came in');
+    assert.equal(text.text, 'abcX');
+    text.retract();
+    text.send();
+    text.edit(changesBetween('abcX', 'abcdX'));
+    assert.equal(text.nextText, 'abcX');
+    text.confirm(3);
+    assert.deepEqual([text.confirmed, text.text, text.version, text.isSettled], ['abcX', 'abcdX', 3, false]);
+});
+
+test('a caret is told and shown in the text that both have', () => {
+    const text = new SharedText(1, 'one three', null);
+    text.edit(changesBetween('one three', 'one two three'));
+    text.send();
+    text.edit(changesBetween('one two three', '# one two three'));
+    assert.deepEqual(
+        [0, 1, 5, 7, 11, 99].map((at) => text.confirmedOffset(at)),
+        [0, 0, 3, 5, 5, 9],
     );
-    assert.equal(offsetAfter(8, edits('hello world', 'hello')), 5);
+    assert.deepEqual(
+        [0, 3, 4, 9].map((at) => text.shownOffset(at)),
+        [0, 5, 6, 15],
+    );
 });
 
 test('texts that differ wholly are compared quickly', () => {
     const lines = (word) => Array.from({ length: 20_000 }, (_, i) => `${word}${i} = ${i}\n`).join('');
     const began = performance.now();
-    edits(lines('a'), lines('b'));
+    changesBetween(lines('a'), lines('b'));
     assert.ok(performance.now() - began < 3000);
 });
 
@@ -117,7 +152,7 @@ class World {
         await null;
     }
 
-    put({ draft, base }) {
+    put({ draft, base, update }) {
         const known = this.drafts.get(draft.id);
         const refuse = (code) => ({ kind: 'refused', code, what: '', why: '', how: '' });
         if (known && known.version !== base) return refuse('conflict');
@@ -126,7 +161,7 @@ class World {
         const next = { ...draft, version: known ? known.version + (isSame ? 0 : 1) : 1 };
         this.drafts.set(draft.id, next);
         const ids = [...this.drafts.keys()];
-        const put = [{ draft: next, after: ids[ids.indexOf(draft.id) - 1] ?? null }];
+        const put = [{ draft: next, after: ids[ids.indexOf(draft.id) - 1] ?? null, update }];
         for (const client of this.clients)
             client.down(structuredClone({ event: 'drafts_changed', on: 's', removed: [], put }));
         return { kind: 'done' };
@@ -189,7 +224,7 @@ class Client {
         const typed = takes ? '' : String.fromCodePoint(0x4e00 + this.number * 2000 + (this.typed += 1));
         const text = before.slice(0, at) + typed + before.slice(at + (takes ? 1 : 0));
         this.editor = text;
-        this.drafts.put({ id: 'd', on: 's', kind: 'code', source: text }, null, before);
+        this.drafts.put({ id: 'd', on: 's', kind: 'code', source: text }, null, { before });
         return { typed, taken: takes ? before[at] : '' };
     }
 }
@@ -231,7 +266,7 @@ function paint(client) {
     client.cursor =
         client.cursor === undefined
             ? undefined
-            : offsetAfter(client.cursor, edits(client.editor, client.text));
+            : changesBetween(client.editor, client.text).mapPos(client.cursor, -1);
     client.paint();
 }
 
@@ -248,11 +283,9 @@ test('two who go on typing at the same place do not tear each other’s words', 
                     const at = client.cursor ?? 0;
                     client.cursor = at + 1;
                     client.editor = before.slice(0, at) + letter + before.slice(at);
-                    client.drafts.put(
-                        { id: 'd', on: 's', kind: 'code', source: client.editor },
-                        null,
+                    client.drafts.put({ id: 'd', on: 's', kind: 'code', source: client.editor }, null, {
                         before,
-                    );
+                    });
                 }),
             );
         }

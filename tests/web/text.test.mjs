@@ -1,21 +1,8 @@
-// Two changes of one text, and the names of nodes in the graph.
+// The names of nodes in the graph.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Names, namesOf } from '../../web/graph/node-names.js';
-import { merge } from '../../web/text/merge.js';
-
-test('changes in different places are laid together, whoever made which', () => {
-    assert.equal(merge('a\nb\nc', 'a1\nb\nc', 'a\nb\nc2'), 'a1\nb\nc2');
-    assert.equal(merge('a\nb\nc', 'a\nb\nc2', 'a1\nb\nc'), 'a1\nb\nc2');
-    assert.equal(merge('one two three', 'two three', 'one two'), 'two');
-});
-
-test('where one side changed nothing, the other is right', () => {
-    assert.equal(merge('a', 'a', 'b'), 'b');
-    assert.equal(merge('a', 'b', 'a'), 'b');
-    assert.equal(merge('a', 'b', 'b'), 'b');
-});
 
 const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
 

@@ -135,10 +135,10 @@ export class CellController {
         this.focusCell(cell.key);
     }
 
-    /** @param {CellData} cell @param {string} text @param {string} before */
-    type(cell, text, before) {
+    /** @param {CellData} cell @param {string} text @param {import('../notebook/drafts.js').Typed} typed */
+    type(cell, text, typed) {
         this.lastTypedCell = cell.key;
-        this.page.type(cell, text, before);
+        this.page.type(cell, text, typed);
     }
 
     /** @param {string} draft */

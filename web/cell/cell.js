@@ -20,6 +20,7 @@ import { Markdown } from '../outputs/rich-text.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('../notebook/drafts.js').Typed} Typed */
 /** @typedef {import('./cell-controller.js').CellController} Acts */
 
 /**
@@ -103,10 +104,16 @@ export class Cell extends Component {
         this.props.controller.run(this, then);
     }
 
-    /** @param {string} text @param {string} before */
-    #onType(text, before) {
+    /** @param {string} text @param {Typed} typed */
+    #onType(text, typed) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.controller.type(this.props.cell, text, before);
+        this.props.controller.type(this.props.cell, text, typed);
+    }
+
+    /** @param {Editor | null} editor */
+    #hold(editor) {
+        this.editor = editor;
+        this.props.controller.page.onEditor(this.props.cell.key, editor);
     }
 
     #onLeave() {
@@ -123,9 +130,12 @@ export class Cell extends Component {
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
-            <article class="cell" tabindex="0" aria-label=${nameOf(cell)} data-cell=${cell.key} data-kind=${cell.kind} data-status=${status}
-                data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null} data-text=${isText(cell) ? '' : null}
-                data-outdated=${cell.kind === 'ran' && cell.isOutdated ? '' : null} data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
+            <article class="cell" tabindex="0" aria-label=${nameOf(cell)} data-cell=${cell.key}
+                data-kind=${cell.kind} data-status=${status}
+                data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null}
+                data-text=${isText(cell) ? '' : null}
+                data-outdated=${cell.kind === 'ran' && cell.isOutdated ? '' : null}
+                data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
                 data-living=${cell.kind === 'ran' ? cell.state.living : null}>
                 <div class="rail">
                     <span class="count">${cell.kind === 'ran' && cell.state.exec_count}</span>
@@ -133,31 +143,71 @@ export class Cell extends Component {
                     ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${DragHandle} />`}
                 </div>
                 <div class="cell-body">
-                    ${cell.kind === 'ran' && cell.state.label && html`<div class="label">${cell.state.label}</div>`}
+                    ${
+                        cell.kind === 'ran' &&
+                        cell.state.label &&
+                        html`<div class="label">
+                        ${cell.state.label}</div>`
+                    }
                     ${
                         cell.kind === 'ran' &&
                         cell.state.prose.map(
                             (text, i) => html`
-                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun} onChange=${(/** @type {string} */ changed) => controller.setProse(cell.state, i, changed)}
-                            onDone=${(/** @type {boolean} */ goesOn) => (goesOn ? this.focus() : controller.focusCell(cell.key))} />`,
+                        <${Prose} key=${`prose ${i}`} text=${text} isEditable=${mayRun}
+                            onChange=${(/** @type {string} */ changed) =>
+                                controller.setProse(cell.state, i, changed)}
+                            onDone=${(/** @type {boolean} */ goesOn) =>
+                                goesOn ? this.focus() : controller.focusCell(cell.key)} />`,
                         )
                     }
-                    <div class="source" key="source" onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
+                    <div class="source" key="source"
+                        onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
                         ${
                             asText
                                 ? html`<${Markdown} text=${textOf(cell)} />`
-                                : html`<${Editor} text=${textOf(cell)} kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable} label=${nameOf(cell)}
-                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder} asks=${this.asks}
-                                onKey=${(/** @type {KeyboardEvent} */ event) => this.props.controller.onEditorKey(this, event)} onLeave=${() => this.#onLeave()}
-                                onType=${(/** @type {string} */ text, /** @type {string} */ before) => this.#onType(text, before)}
-                                held=${(/** @type {Editor | null} */ editor) => (this.editor = editor)} />`
+                                : html`<${Editor} text=${textOf(cell)}
+                                    kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable}
+                                    label=${nameOf(cell)}
+                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder}
+                                asks=${this.asks}
+                                onKey=${(/** @type {KeyboardEvent} */ event) =>
+                                    this.props.controller.onEditorKey(this, event)}
+                                    onLeave=${() => this.#onLeave()}
+                                onType=${(/** @type {string} */ text, /** @type {Typed} */ typed) =>
+                                    this.#onType(text, typed)}
+                                onCaret=${(/** @type {boolean} */ isHere) =>
+                                    this.props.controller.page.presence.onCaret(isHere ? cell.key : null)}
+                                held=${(/** @type {Editor | null} */ editor) => this.#hold(editor)} />`
                         }
-                        ${mayRun && html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping} controller=${controller} of=${this} />`}
+                        ${
+                            mayRun &&
+                            html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping}
+                            controller=${controller} of=${this} />`
+                        }
                     </div>
                     <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
-                    ${cell.kind === 'ran' && cell.isHere && html`<${ResidencyNotice} cell=${cell} controller=${controller} mayRun=${mayRun} />`}
-                    ${run && html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${mayRun} />`}
-                    ${run?.keepable && html`<p class="undone-changes">${WORDS.takenBack} ${mayRun && html`<button class="quiet" title=${WORDS.keepPartialHint} onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>${WORDS.keepPartial}</button>`}</p>`}
+                    ${
+                        cell.kind === 'ran' &&
+                        cell.isHere &&
+                        html`<${ResidencyNotice} cell=${cell}
+                        controller=${controller} mayRun=${mayRun} />`
+                    }
+                    ${
+                        run &&
+                        html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev}
+                        controller=${controller} mayRun=${mayRun} />`
+                    }
+                    ${
+                        run?.keepable &&
+                        html`<p class="undone-changes">
+                        ${WORDS.takenBack} ${
+                            mayRun &&
+                            html`<button class="quiet"
+                            title=${WORDS.keepPartialHint}
+                            onClick=${() => controller.page.checkpoints.keepPartial(run.exec_id)}>
+                            ${WORDS.keepPartial}</button>`
+                        }</p>`
+                    }
                     ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
                 </div>
             </article>`;
@@ -174,13 +224,26 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
         <div class="tools">
             ${
                 isOpen
-                    ? html`<button class="tool" data-stop title=${stop[1]} onClick=${(/** @type {MouseEvent} */ event) => controller.onStopPressed(cell, event)}><${StopIcon} />${stop[0]}</button>`
+                    ? html`<button class="tool" data-stop title=${stop[1]}
+                        onClick=${(/** @type {MouseEvent} */ event) => controller.onStopPressed(cell, event)}>
+                        <${StopIcon} />${stop[0]}</button>`
                     : !isText(cell) &&
                       cell.kind !== 'attempt' &&
-                      html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`} onClick=${() => controller.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`
+                      html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`}
+                          onClick=${() => controller.run(of, 'stay')}><${RunIcon} />${WORDS.run}</button>`
             }
-            ${!(cell.kind === 'draft' && cell.isFresh) && html`<${Menu} label=${WORDS.cellMenu} className="tool" alignEnd face=${html`<${MoreIcon} />`} actions=${() => controller.menuOf(of)} />`}
-            ${cell.kind === 'draft' && cell.isFresh && html`<button class="tool" title=${WORDS.toText} onClick=${() => controller.setKind(cell, 'markdown')}>${WORDS.text}</button>`}
+            ${
+                !(cell.kind === 'draft' && cell.isFresh) &&
+                html`<${Menu} label=${WORDS.cellMenu}
+                className="tool" alignEnd face=${html`<${MoreIcon} />`}
+                actions=${() => controller.menuOf(of)} />`
+            }
+            ${
+                cell.kind === 'draft' &&
+                cell.isFresh &&
+                html`<button class="tool" title=${WORDS.toText}
+                onClick=${() => controller.setKind(cell, 'markdown')}>${WORDS.text}</button>`
+            }
         </div>`;
 }
 
@@ -191,22 +254,31 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
 function Notes({ cell, run, controller, mayRun }) {
     // Shown until the server confirms the run, usually at once.
     if (cell.isAsked)
-        return html`<div class="notes"><span class="busy" data-late=${controller.page.connection === 'open' ? '' : null}>${WORDS.asked}</span></div>`;
+        return html`<div class="notes">
+            <span class="busy" data-late=${controller.page.connection === 'open' ? '' : null}>
+                ${WORDS.asked}</span></div>`;
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
     if (run?.status === 'running')
         parts.push(
-            html`<span class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`,
+            html`<span class="busy">
+                ${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`,
         );
     if (cell.kind === 'ran' && cell.state.partial && run === cell.run)
         parts.push(html`<span class="bad">${partialText(cell.state, run)}</span>`);
     else if (run && run.status in WORDS.failed)
         parts.push(
-            html`<span class="bad">${run.status === 'interrupted' && run.started_at !== null && !run.keepable ? WORDS.stoppedWhole : WORDS.failed[/** @type {'error'} */ (run.status)]}</span>`,
+            html`<span class="bad">
+                ${
+                    run.status === 'interrupted' && run.started_at !== null && !run.keepable
+                        ? WORDS.stoppedWhole
+                        : WORDS.failed[/** @type {'error'} */ (run.status)]
+                }</span>`,
         );
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
         parts.push(
-            html`<button class="quiet" onClick=${() => controller.removeFailed(cell)}>${WORDS.remove}</button>`,
+            html`<button class="quiet" onClick=${() => controller.removeFailed(cell)}>
+                ${WORDS.remove}</button>`,
         );
     }
     if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
@@ -215,7 +287,8 @@ function Notes({ cell, run, controller, mayRun }) {
         parts.push(
             html`<span>${WORDS.edited}</span>`,
             mayRun &&
-                html`<button class="quiet" onClick=${() => controller.undoEdit(cell)}>${WORDS.undoEdit}</button>`,
+                html`<button class="quiet" onClick=${() => controller.undoEdit(cell)}>
+                    ${WORDS.undoEdit}</button>`,
         );
     }
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
@@ -238,10 +311,14 @@ function versions({ state, versions: all }, controller) {
     const to = (/** @type {number} */ i) => () => controller.goToNewestBelow(all[i]);
     return html`
         <span class="versions">
-            <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion} title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
+            <button class="quiet" disabled=${at === 0} aria-label=${WORDS.earlierVersion}
+                title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
             ${WORDS.version(at + 1, all.length)}
-            <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion} title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
-            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint} onClick=${() => controller.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>${COMPARE_WORDS.compareVersions}</button>
+            <button class="quiet" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion}
+                title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
+            <button class="quiet" title=${COMPARE_WORDS.compareVersionsHint}
+                onClick=${() => controller.page.compare(all[Math.max(at, 1) - 1], all[Math.max(at, 1)])}>
+                ${COMPARE_WORDS.compareVersions}</button>
         </span>`;
 }
 
@@ -278,8 +355,11 @@ class Prose extends Component {
             if (isDone) done(key === 'Enter' && shiftKey)();
             return isDone;
         };
-        return html`<div class="source"><${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text} hint=${WORDS.textPlaceholder} onKey=${onKey}
-            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()} held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
+        return html`<div class="source">
+            <${Editor} text=${text} kind="markdown" isEditable=${true} label=${WORDS.text}
+                hint=${WORDS.textPlaceholder} onKey=${onKey}
+            onType=${(/** @type {string} */ typed) => (this.text = typed)} onLeave=${() => end()}
+            held=${(/** @type {Editor | null} */ editor) => editor?.focus()} /></div>`;
     }
 }
 

@@ -22,7 +22,8 @@ export function ResidencyLine({ cell: { state } }) {
             : saving.now === 'waiting'
               ? WORDS.waitsToBeSaved
               : '';
-    return html`<span class="residency-line">${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
+    return html`<span class="residency-line">
+        ${residencyParts(state).join(' · ')}${late && html`<span class="late"> · ${late}</span>`}</span>`;
 }
 
 /** @param {{cell: Ran, controller: Acts, mayRun: boolean}} props */
@@ -33,12 +34,18 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
     const parts = [];
     if (progress)
         parts.push(
-            html`<${ReplayProgress} ...${progress} stop=${mayRun ? () => checkpoints.stopReplay(state.id) : null} />`,
+            html`<${ReplayProgress} ...${progress}
+                stop=${mayRun ? () => checkpoints.stopReplay(state.id) : null} />`,
         );
     if (state.living === 'replay') parts.push(html`<p>${WORDS.needsReplay}</p>`);
     if (isForeign(state))
         parts.push(
-            html`<p>${WORDS.foreign} ${mayRun && scope === 'owner' && html`<button class="quiet" onClick=${() => checkpoints.trust()}>${WORDS.trust}</button>`}</p>`,
+            html`<p>${WORDS.foreign} ${
+                mayRun &&
+                scope === 'owner' &&
+                html`<button class="quiet"
+                onClick=${() => checkpoints.trust()}>${WORDS.trust}</button>`
+            }</p>`,
         );
     if (missing.length > 0 && state.living !== 'deleted') {
         const title =
@@ -48,17 +55,25 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
                   ? WORDS.onDiskWithout
                   : WORDS.livesOnly;
         parts.push(
-            html`<${MissingNames} key=${title(missing.length)} title=${title(missing.length)} missing=${missing} isOpen=${isLacking} />`,
+            html`<${MissingNames} key=${title(missing.length)} title=${title(missing.length)}
+                missing=${missing} isOpen=${isLacking} />`,
         );
     }
     if (state.saving.now === 'failed') {
         parts.push(
-            html`<p class="save-failure"><b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${mayRun && html`<button class="quiet" onClick=${() => checkpoints.save(state.id)}>${WORDS.saveAgain}</button>`}</p>`,
+            html`<p class="save-failure">
+                <b aria-hidden="true">!</b> ${WORDS.saveFailedLong(state.saving.why)} ${
+                    mayRun &&
+                    html`<button
+                    class="quiet" onClick=${() => checkpoints.save(state.id)}>
+                    ${WORDS.saveAgain}</button>`
+                }</p>`,
         );
     }
     if (mayRun && !progress && (isLacking || state.living === 'replay')) {
         parts.push(
-            html`<p><button class="button" data-frame onClick=${() => checkpoints.replay(state.id)}>${WORDS.replay}</button></p>`,
+            html`<p><button class="button" data-frame onClick=${() => checkpoints.replay(state.id)}>
+                ${WORDS.replay}</button></p>`,
         );
     }
     return parts.length > 0 && html`<div class="residency">${parts}</div>`;
@@ -67,7 +82,9 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
 /** @param {{done: number, total: number, stop: (() => void) | null}} props */
 function ReplayProgress({ done, total, stop }) {
     const said = WORDS.replayingLong(done, total);
-    return html`<p class="replaying"><span>${said}</span><progress aria-label=${said} value=${total ? done : null} max=${total || 1}></progress>${stop && html`<button class="quiet" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
+    return html`<p class="replaying"><span>${said}</span>
+    <progress aria-label=${said} value=${total ? done : null} max=${total || 1}></progress>
+    ${stop && html`<button class="quiet" onClick=${stop}>${WORDS.stop}</button>`}</p>`;
 }
 
 /** @param {{title: string, missing: Missing[], isOpen: boolean}} props */
@@ -75,7 +92,10 @@ function MissingNames({ title, missing, isOpen }) {
     return html`
         <details open=${isOpen}>
             <summary>${title}</summary>
-            <ul>${missing.slice(0, LISTED).map(({ name, type, reason }) => html`<li key=${name}><code>${name}</code> <span class="type">${type}</span> <span>${reason}</span></li>`)}
+            <ul>${missing.slice(0, LISTED).map(
+                ({ name, type, reason }) => html`<li key=${name}><code>
+                ${name}</code> <span class="type">${type}</span> <span>${reason}</span></li>`,
+            )}
                 ${missing.length > LISTED && html`<li>${WORDS.moreNames(missing.length - LISTED)}</li>`}</ul>
         </details>`;
 }

@@ -127,7 +127,4 @@ const isWholeInMemory = (state) => isInMemory(state) && !lacksNames(state);
 
 /** @param {State} state */
 const isWholeOnDisk = ({ checkpoint }) =>
-    checkpoint !== null &&
-    checkpoint.is_trusted &&
-    checkpoint.form === 'environment' &&
-    checkpoint.missing.length === 0;
+    checkpoint?.is_trusted && checkpoint.form === 'environment' && checkpoint.missing.length === 0;

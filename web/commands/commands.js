@@ -161,6 +161,9 @@ const SHOWN = new Map(
     }),
 );
 
+/** @type {Record<string, string>} */
+const MAC_SIGNS = { Mod: '⌘', Alt: '⌥', Shift: '⇧' };
+
 /**
  * A key as shown to users: "Ctrl-Shift-P", "D D"; on a Mac "⌘⇧P".
  * @param {string} key
@@ -176,7 +179,7 @@ export function shownKey(key, isMac) {
                 (parts?.[2] ?? '').replace(/^[a-z]$/, (letter) => letter.toUpperCase());
             const held = (parts?.[1] ?? '').split('-').filter(Boolean);
             return isMac
-                ? `${held.map((one) => ({ Mod: '⌘', Alt: '⌥', Shift: '⇧' })[one] ?? '').join('')}${name}`
+                ? held.map((one) => MAC_SIGNS[one] ?? '').join('') + name
                 : [...held.map((one) => one.replace('Mod', 'Ctrl')), name].join('-');
         })
         .join(' ');

@@ -96,15 +96,25 @@ class Palette extends Component {
         const { at, typed } = this.state;
         const input = (/** @type {any} */ event) => this.setState({ typed: event.target.value, at: 0 });
         return html`
-            <input class="field" type="text" role="combobox" aria-expanded="true" aria-controls="commands" aria-autocomplete="list" aria-activedescendant=${shown.length ? `command-${at}` : null}
-                aria-label=${WORDS.paletteHint} placeholder=${WORDS.paletteHint} value=${typed} autofocus spellcheck="false" autocomplete="off"
+            <input class="field" type="text" role="combobox" aria-expanded="true" aria-controls="commands"
+                aria-autocomplete="list" aria-activedescendant=${shown.length ? `command-${at}` : null}
+                aria-label=${WORDS.paletteHint} placeholder=${WORDS.paletteHint} value=${typed} autofocus
+                spellcheck="false" autocomplete="off"
                 onInput=${input} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
             <ul id="commands" role="listbox" aria-label=${WORDS.palette}>
                 ${shown.map(
                     (entry, i) => html`
-                    <li key=${entry.id} id=${`command-${i}`} role="option" aria-selected=${i === at ? 'true' : 'false'} onPointerMove=${() => i !== at && this.setState({ at: i })} onClick=${() => choose(entry.id)}>
+                    <li key=${entry.id} id=${`command-${i}`} role="option"
+                        aria-selected=${i === at ? 'true' : 'false'}
+                        onPointerMove=${() => i !== at && this.setState({ at: i })}
+                        onClick=${() => choose(entry.id)}>
                         <span class="title">${entry.title}</span>
-                        <span class="group">${!typed && i < this.props.recent ? WORDS.recent : WORDS.groups[entry.group ?? 'notebook']}</span>
+                        <span class="group">
+                            ${
+                                !typed && i < this.props.recent
+                                    ? WORDS.recent
+                                    : WORDS.groups[entry.group ?? 'notebook']
+                            }</span>
                         <kbd>${keysOf(entry)[0] && shownKey(keysOf(entry)[0], isMac)}</kbd>
                     </li>`,
                 )}

@@ -27,7 +27,9 @@ class Sheet extends Component {
             <div class="sheet-head">
                 <h2>${WORDS.keys}</h2>
                 <p>${WORDS.keysWhy}</p>
-                <input class="field" type="text" aria-label=${WORDS.searchKeys} placeholder=${WORDS.searchKeys} value=${typed} autofocus onInput=${(/** @type {any} */ event) => this.setState({ typed: event.target.value })} />
+                <input class="field" type="text" aria-label=${WORDS.searchKeys}
+                    placeholder=${WORDS.searchKeys} value=${typed} autofocus
+                    onInput=${(/** @type {any} */ event) => this.setState({ typed: event.target.value })} />
                 <button class="button" onClick=${() => print()}>${WORDS.print}</button>
                 <button class="button" data-main onClick=${done}>${WORDS.close}</button>
             </div>
@@ -36,14 +38,19 @@ class Sheet extends Component {
                     .filter(({ entries }) => entries.length > 0)
                     .map(
                         ({ title, entries }) => html`
-                    <section key=${title}><h3>${title}${entries.every(({ mode }) => mode === 'cell') && html` <small>${WORDS.commandMode}</small>`}</h3><dl>${entries.map(
-                        (entry) => html`
+                    <section key=${title}><h3>
+                        ${title}${
+                            entries.every(({ mode }) => mode === 'cell') &&
+                            html` <small>
+                            ${WORDS.commandMode}</small>`
+                        }</h3><dl>${entries.map(
+                            (entry) => html`
                         <div key=${entry.id}><dt>${keysOf(entry)
                             .filter((key) => key !== 'Mod-_')
                             .slice(0, 2)
                             .map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
                             <dd>${entry.sheet ?? entry.title}</dd></div>`,
-                    )}</dl></section>`,
+                        )}</dl></section>`,
                     )}</div>
             </div>`;
     }

@@ -63,14 +63,20 @@ export class Compare extends Component {
         const b = page.model.states.get(pair?.b ?? '');
         if (!pair || !a || !b) return null;
         return html`
-            <main class="compare" aria-label=${SAY.title} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <main class="compare" aria-label=${SAY.title}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="compare-page">
                     <div class="compare-top">
-                        <h2 tabindex="-1" ref=${(/** @type {HTMLElement | null} */ title) => (this.title = title)}>${SAY.title}</h2>
-                        <button class="button" data-frame onClick=${() => page.comparison.swap()}>${SAY.swap}</button>
-                        <button class="button" data-frame title=${SAY.closeHint} onClick=${() => page.comparison.close()}>${SAY.close}</button>
+                        <h2 tabindex="-1"
+                            ref=${(/** @type {HTMLElement | null} */ title) => (this.title = title)}>
+                            ${SAY.title}</h2>
+                        <button class="button" data-frame onClick=${() => page.comparison.swap()}>
+                            ${SAY.swap}</button>
+                        <button class="button" data-frame title=${SAY.closeHint}
+                            onClick=${() => page.comparison.close()}>${SAY.close}</button>
                     </div>
-                    <div class="sides"><${ComparedState} page=${page} side="a" state=${a} other=${b} /><${ComparedState} page=${page} side="b" state=${b} other=${a} /></div>
+                    <div class="sides"><${ComparedState} page=${page} side="a" state=${a} other=${b} />
+                    <${ComparedState} page=${page} side="b" state=${b} other=${a} /></div>
                     ${this.#sections(page, pair, a, b)}
                 </div>
             </main>`;
@@ -106,8 +112,10 @@ export class Compare extends Component {
             const found = compareCells(page.model, pair);
             this.content = [
                 html`<${CodeSection} key="code" page=${page} ...${found} />`,
-                html`<${VariablesSection} key=${`variables ${pair.a} ${pair.b}`} page=${page} a=${a} b=${b} before=${before} after=${after} />`,
-                html`<${OutputsSection} key="outputs" controller=${this.props.controller} pairs=${compareOutputs(page.model, pair, found.cells)} />`,
+                html`<${VariablesSection} key=${`variables ${pair.a} ${pair.b}`} page=${page} a=${a} b=${b}
+                    before=${before} after=${after} />`,
+                html`<${OutputsSection} key="outputs" controller=${this.props.controller}
+                    pairs=${compareOutputs(page.model, pair, found.cells)} />`,
             ];
         }
         return this.content;
@@ -121,8 +129,11 @@ function ComparedState({ page, side, state, other }) {
         <div class="side-card" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
             <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
             <div class="card-what">
-                <span class=${state.label ? 'card-name' : 'card-name card-code'}>${nameOf(page.model, state, other)}</span>
-                <span class="hint">${state.parent !== null && `${SAY.cell(state.exec_count)} · `}<time datetime=${new Date(state.created_at).toISOString()}>${when(state.created_at)}</time></span>
+                <span class=${state.label ? 'card-name' : 'card-name card-code'}>
+                    ${nameOf(page.model, state, other)}</span>
+                <span class="hint">${state.parent !== null && `${SAY.cell(state.exec_count)} · `}
+                <time datetime=${new Date(state.created_at).toISOString()}>
+                    ${when(state.created_at)}</time></span>
             </div>
             <button class="quiet" title=${SAY.goHint} onClick=${go}>${SAY.go}</button>
         </div>`;
@@ -140,8 +151,18 @@ function CodeSection({ page, ancestor, shared, cells }) {
     return html`
         <section>
             <h3>${SAY.code}</h3>
-            <p class="hint">${ancestor && SAY.shared(shared, nameOf(page.model, ancestor))} ${differing.length === 0 && SAY.sameLine}</p>
-            ${folded(cells).map((cell) => (Array.isArray(cell) ? html`<p class="hint equal-cells">${SAY.equalCells(cell.length)}: ${cell.map((one) => nameOf(page.model, one.b)).join(' · ')}</p>` : html`<${CellDiff} cell=${cell} />`))}
+            <p class="hint">
+                ${ancestor && SAY.shared(shared, nameOf(page.model, ancestor))} ${
+                    differing.length === 0 && SAY.sameLine
+                }</p>
+            ${folded(cells).map((cell) =>
+                Array.isArray(cell)
+                    ? html`<p class="hint equal-cells">
+                ${SAY.equalCells(cell.length)}: ${cell
+                    .map((one) => nameOf(page.model, one.b))
+                    .join(' · ')}</p>`
+                    : html`<${CellDiff} cell=${cell} />`,
+            )}
         </section>`;
 }
 
@@ -211,7 +232,14 @@ function whyNoVariables(page, side, state, known) {
     if (state.living === 'deleted') return html`<p class="hint">${SAY.isGone(name)}</p>`;
     if (!canRun(state.living)) {
         const isComing = page.checkpoints.progressOf(state.id);
-        return html`<p class="hint">${isComing ? SAY.looking(name) : SAY.needsReplay(name)} ${page.mayRun && !isComing && html`<button class="button" data-frame onClick=${() => page.checkpoints.replay(state.id)}>${SAY.replay(name)}</button>`}</p>`;
+        return html`<p class="hint">
+            ${isComing ? SAY.looking(name) : SAY.needsReplay(name)} ${
+                page.mayRun &&
+                !isComing &&
+                html`<button
+                class="button" data-frame onClick=${() => page.checkpoints.replay(state.id)}>
+                ${SAY.replay(name)}</button>`
+            }</p>`;
     }
     if (typeof known === 'string') return html`<p class="hint">${SAY.failed(name, known)}</p>`;
     if (!known) return html`<p class="hint">${SAY.looking(name)}</p>`;
@@ -232,7 +260,8 @@ function OutputsSection({ controller, pairs }) {
                     <h4>${title}</h4>
                     ${
                         pair.rows
-                            ? html`<${Diff} rows=${pair.rows} label=${`${SAY.outputs}, ${title}`} />${pair.isCut && html`<p class="hint">${SAY.cutShort(MOST_LINES)}</p>`}`
+                            ? html`<${Diff} rows=${pair.rows} label=${`${SAY.outputs}, ${title}`} />
+                            ${pair.isCut && html`<p class="hint">${SAY.cutShort(MOST_LINES)}</p>`}`
                             : html`<${OutputsSideBySide} pair=${pair} controller=${controller} />`
                     }
                 </div>`;

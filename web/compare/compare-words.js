@@ -47,7 +47,8 @@ export const COMPARE_WORDS = Object.freeze({
         `${side} has no process and no checkpoint. Replay its cells to compare its variables.`,
     replay: (/** @type {string} */ side) => `Replay cells of ${side}`,
     lacks: (/** @type {string} */ side, /** @type {number} */ n) =>
-        `${side} was restored from disk without ${count(n, 'name', 'names')}, so the comparison may show them as missing.`,
+        `${side} was restored from disk without ${count(n, 'name', 'names')}, so the comparison may show ` +
+        `them as missing.`,
     failed: (/** @type {string} */ side, /** @type {string} */ why) => `${side}: ${why}`,
     tally: (/** @type {{changed: number, added: number, removed: number}} */ t) => {
         const parts = [

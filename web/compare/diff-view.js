@@ -31,7 +31,8 @@ export class Diff extends Component {
                 ${parts.map((part, i) => {
                     if (!('folded' in part)) return line(part);
                     if (open.includes(i)) return part.folded.map(line);
-                    return html`<button class="diff-fold" onClick=${toggle(i)}>${SAY.equalLines(part.folded.length)}</button>`;
+                    return html`<button class="diff-fold" onClick=${toggle(i)}>
+                        ${SAY.equalLines(part.folded.length)}</button>`;
                 })}
                 </div>
             </div>`;
@@ -42,10 +43,19 @@ export class Diff extends Component {
 const line = ({ sign, a, b, parts }) => html`
     <div class="diff-line" data-sign=${sign}>
         <span class="nr" aria-hidden="true">${a}</span><span class="nr" aria-hidden="true">${b}</span>
-        <span class="sign">${sign !== '=' && html`<span class="visually-hidden">${SAY.sign[sign]}: </span>`}<span aria-hidden="true">${SIGNS[sign]}</span></span>
-        <code>${parts.map(({ text, isMarked }) => (isMarked ? (sign === '-' ? html`<del>${text}</del>` : html`<ins>${text}</ins>`) : text))}${'\n'}</code>
+        <span class="sign">${sign !== '=' && html`<span class="visually-hidden">${SAY.sign[sign]}: </span>`}
+        <span aria-hidden="true">${SIGNS[sign]}</span></span>
+        <code>${parts.map(({ text, isMarked }) =>
+            isMarked
+                ? sign === '-'
+                    ? html`<del>
+            ${text}</del>`
+                    : html`<ins>${text}</ins>`
+                : text,
+        )}${'\n'}</code>
     </div>`;
 
 /** A sign and what it means. @param {{sign: '-' | '+' | '~' | '='}} props */
 export const Sign = ({ sign }) =>
-    html`<span class="mark-sign" data-sign=${sign}><span aria-hidden="true">${sign === '-' ? '−' : sign}</span> ${SAY.sign[sign]}</span>`;
+    html`<span class="mark-sign" data-sign=${sign}><span aria-hidden="true">
+        ${sign === '-' ? '−' : sign}</span> ${SAY.sign[sign]}</span>`;

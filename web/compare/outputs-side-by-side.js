@@ -39,10 +39,17 @@ export class OutputsSideBySide extends Component {
         ) => html`
             <div class="side-by-side-column" data-side=${side} role="group" aria-label=${SAY.sideName[side]}>
                 <span class="letter" aria-hidden="true">${SAY.side[side]}</span>
-                ${run?.outputs.length || run?.error ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller} mayRun=${false} />` : html`<p class="hint">${SAY.noOutput}</p>`}
+                ${
+                    run?.outputs.length || run?.error
+                        ? html`<${Outputs} key=${run.exec_id} run=${run}
+                    rev=${run.rev} controller=${controller} mayRun=${false} />`
+                        : html`<p class="hint">
+                        ${SAY.noOutput}</p>`
+                }
             </div>`;
         if (isSame)
-            return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p><div class="side-by-side" data-one ref=${keep}>${column('b', runB)}</div>`;
+            return html`<p class="hint"><span aria-hidden="true">= </span>${SAY.sameOutput}</p>
+            <div class="side-by-side" data-one ref=${keep}>${column('b', runB)}</div>`;
         return html`<div class="side-by-side" ref=${keep}>${column('a', runA)}${column('b', runB)}</div>`;
     }
 }

@@ -74,17 +74,31 @@ class StatePicker extends Component {
     render({ page, than, done }) {
         const found = this.#found();
         return html`
-            <div class="state-picker" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <div class="state-picker"
+                ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <h2>${SAY.pick(nameOf(page.model, than))}</h2>
-                <input class="field" type="search" autofocus aria-label=${SAY.pickHint} placeholder=${SAY.pickHint} value=${this.state.text}
+                <input class="field" type="search" autofocus aria-label=${SAY.pickHint}
+                    placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
                 <ul class="state-list">${found.slice(0, LISTED).map(
                     (state) => html`<li key=${state.id}>
-                    <button onClick=${() => done(state.id)}><span class="state-number">${state.parent !== null && state.exec_count}</span><span class=${state.label ? 'state-name' : 'state-name card-code'}>${nameOf(page.model, state, than)}</span></button>
+                    <button onClick=${() => done(state.id)}><span class="state-number">
+                        ${state.parent !== null && state.exec_count}</span>
+                        <span class=${state.label ? 'state-name' : 'state-name card-code'}>
+                            ${nameOf(page.model, state, than)}</span></button>
                 </li>`,
                 )}</ul>
-                <p class="hint" role="status">${found.length === 0 ? SAY.pickNone : found.length > LISTED ? SAY.pickMore(found.length - LISTED) : ''}</p>
-                <div class="answers"><button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button></div>
+                <p class="hint" role="status">
+                    ${
+                        found.length === 0
+                            ? SAY.pickNone
+                            : found.length > LISTED
+                              ? SAY.pickMore(found.length - LISTED)
+                              : ''
+                    }</p>
+                <div class="answers"><button class="button" onClick=${() => done(null)}>
+                    ${WORDS.cancel}</button></div>
             </div>`;
     }
 }

@@ -14,12 +14,15 @@ import { Diff, Sign } from './diff-view.js';
 export function ComparedVariables({ found }) {
     const { added, removed, changed, equal, alike } = found;
     return html`
-        <p class="hint">${SAY.tally({ changed: changed.length, added: added.length, removed: removed.length })}</p>
+        <p class="hint">
+            ${SAY.tally({ changed: changed.length, added: added.length, removed: removed.length })}</p>
         ${changed.map(
             (one) => html`
             <div class="compare-value" key=${one.name}>
-                <h4><${Sign} sign="~" /> <code>${one.name}</code> <${Types} before=${one.before} after=${one.after} /></h4>
-                <${Difference} name=${one.name} before=${one.before} after=${one.after} detail=${one.detail} />
+                <h4><${Sign} sign="~" /> <code>
+                    ${one.name}</code> <${Types} before=${one.before} after=${one.after} /></h4>
+                <${Difference} name=${one.name} before=${one.before} after=${one.after}
+                    detail=${one.detail} />
             </div>`,
         )}
         ${removed.map((one) => html`<${Only} key=${one.name} sign="-" variable=${one} />`)}
@@ -32,36 +35,62 @@ export function ComparedVariables({ found }) {
 function Types({ before, after }) {
     const told = (/** @type {Variable} */ { type, size }) => [type, size].filter(Boolean).join(' ');
     const [from, to] = [told(before), told(after)];
-    return html`<span class="type">${from === to ? to : html`${from} <span aria-hidden="true">→</span><span class="visually-hidden">, then</span> ${to}`}</span>`;
+    return html`<span class="type">
+        ${
+            from === to
+                ? to
+                : html`${from} <span aria-hidden="true">→</span>
+        <span class="visually-hidden">, then</span> ${to}`
+        }</span>`;
 }
 
 /** @param {{sign: '-' | '+', variable: Variable}} props */
 const Only = ({ sign, variable: { name, type, size, repr } }) => html`
     <div class="compare-value">
-        <h4><${Sign} sign=${sign} /> <code>${name}</code> <span class="type">${[type, size].filter(Boolean).join(' ')}</span></h4>
+        <h4><${Sign} sign=${sign} /> <code>${name}</code> <span class="type">
+            ${[type, size].filter(Boolean).join(' ')}</span></h4>
         <pre class="preview" tabindex="0">${repr}</pre>
     </div>`;
 
 /** @param {{name: string, before: Variable, after: Variable, detail: Detail}} props */
 function Difference({ name, before, after, detail }) {
     if (detail.kind === 'number')
-        return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span><span class="visually-hidden">, then</span> <code>${detail.after}</code> <b>${detail.difference}</b></p>`;
+        return html`<p class="from-to"><code>${detail.before}</code> <span aria-hidden="true">→</span>
+        <span class="visually-hidden">, then</span> <code>${detail.after}</code> <b>
+            ${detail.difference}</b></p>`;
     if (detail.kind === 'lines') return html`<${Diff} rows=${detail.rows} label=${name} isBare />`;
     if (detail.kind === 'frame') return html`<${Frame} name=${name} detail=${detail} />`;
     const isQuiet = !detail.facts.some(({ differs, what }) => differs && what !== 'bytes');
-    return html`<${Facts} name=${name} facts=${detail.facts} />${isQuiet && html`<p class="hint">${SAY.insideDiffers}</p><${Previews} before=${before} after=${after} />`}`;
+    return html`<${Facts} name=${name} facts=${detail.facts} />
+    ${
+        isQuiet &&
+        html`<p class="hint">${SAY.insideDiffers}</p>
+    <${Previews} before=${before} after=${after} />`
+    }`;
 }
 
 /** @param {{before: Variable, after: Variable}} props */
 const Previews = ({ before, after }) => html`<div class="side-by-side">
-    ${/** @type {const} */ (['a', 'b']).map((side) => html`<div class="side-by-side-column" data-side=${side} role="group" aria-label=${SAY.sideName[side]}><span class="letter" aria-hidden="true">${SAY.side[side]}</span><pre class="preview" tabindex="0">${(side === 'a' ? before : after).repr}</pre></div>`)}
+    ${
+        /** @type {const} */ (['a', 'b']).map(
+            (side) => html`<div class="side-by-side-column" data-side=${side}
+        role="group" aria-label=${SAY.sideName[side]}><span class="letter" aria-hidden="true">
+            ${SAY.side[side]}</span><pre class="preview" tabindex="0">
+                ${(side === 'a' ? before : after).repr}</pre></div>`,
+        )
+    }
 </div>`;
 
 /** The facts known of both. @param {{name: string, facts: Fact[]}} props */
 const Facts = ({ name, facts }) => html`
     <div class="facts" role="region" aria-label=${name} tabindex="0"><table>
-        <thead><tr><th scope="col">${SAY.what}</th><th scope="col">A</th><th scope="col">B</th><th scope="col">${SAY.difference}</th></tr></thead>
-        <tbody>${facts.map((fact) => html`<tr data-differs=${fact.differs ? '' : null}><th scope="row">${SAY.fact[fact.what]}</th><td>${told(fact, fact.before)}</td><td>${told(fact, fact.after)}</td><td>${fact.difference}</td></tr>`)}</tbody>
+        <thead><tr><th scope="col">${SAY.what}</th><th scope="col">A</th><th scope="col">B</th>
+        <th scope="col">${SAY.difference}</th></tr></thead>
+        <tbody>${facts.map(
+            (fact) => html`<tr data-differs=${fact.differs ? '' : null}><th scope="row">
+            ${SAY.fact[fact.what]}</th><td>${told(fact, fact.before)}</td><td>${told(fact, fact.after)}</td>
+            <td>${fact.difference}</td></tr>`,
+        )}</tbody>
     </table></div>`;
 
 /** @param {Fact} fact @param {string} text */
@@ -76,7 +105,8 @@ function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere
         if (!fact) return html`<td></td>`;
         if (sign !== '~' || !fact.differs)
             return html`<td>${told(fact, sign === '-' ? fact.before : fact.after)}</td>`;
-        return html`<td data-differs>${told(fact, fact.before)} <span aria-hidden="true">→</span><span class="visually-hidden">, then</span> ${told(fact, fact.after)}</td>`;
+        return html`<td data-differs>${told(fact, fact.before)} <span aria-hidden="true">→</span>
+        <span class="visually-hidden">, then</span> ${told(fact, fact.after)}</td>`;
     };
     const kinds = /** @type {const} */ (['dtype', 'min', 'max', 'mean', 'nulls']).filter((what) =>
         columns.some((column) => column.facts.some((fact) => fact.what === what)),
@@ -85,8 +115,10 @@ function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere
         <${Facts} name=${name} facts=${facts} />
         ${
             columns.length > 0 &&
-            html`<div class="facts" role="region" aria-label=${`${name}, ${SAY.fact.columns}`} tabindex="0"><table>
-            <thead><tr><th scope="col">${SAY.column}</th><th scope="col">${SAY.what}</th>${kinds.map((what) => html`<th scope="col">${SAY.fact[what]}</th>`)}</tr></thead>
+            html`<div class="facts" role="region" aria-label=${`${name}, ${SAY.fact.columns}`} tabindex="0">
+                <table>
+            <thead><tr><th scope="col">${SAY.column}</th><th scope="col">${SAY.what}</th>
+            ${kinds.map((what) => html`<th scope="col">${SAY.fact[what]}</th>`)}</tr></thead>
             <tbody>${columns.map(
                 (column) => html`<tr>
                 <th scope="row"><code>${column.name}</code></th><td><${Sign} sign=${column.sign} /></td>
@@ -100,11 +132,20 @@ function Frame({ name, detail: { facts, columns, equal, unknown, more, elsewhere
             )}</tbody>
         </table></div>`
         }
-        <p class="hint">${[equal > 0 && `${SAY.equalColumns(equal)}.`, unknown.length > 0 && SAY.notCompared(unknown), more > 0 && SAY.moreColumns(more), elsewhere && SAY.elsewhere[elsewhere]].filter(Boolean).join(' ')}</p>`;
+        <p class="hint">
+            ${[
+                equal > 0 && `${SAY.equalColumns(equal)}.`,
+                unknown.length > 0 && SAY.notCompared(unknown),
+                more > 0 && SAY.moreColumns(more),
+                elsewhere && SAY.elsewhere[elsewhere],
+            ]
+                .filter(Boolean)
+                .join(' ')}</p>`;
 }
 
 /** @param {{title: string, hint?: string, names: string[]}} props */
 const Folded = ({ title, hint, names }) =>
     names.length > 0 &&
     html`
-    <details class="equal"><summary>${title}</summary>${hint && html`<p class="hint">${hint}</p>`}<p class="names">${names.map((name) => html`<code>${name}</code> `)}</p></details>`;
+    <details class="equal"><summary>${title}</summary>${hint && html`<p class="hint">${hint}</p>`}
+    <p class="names">${names.map((name) => html`<code>${name}</code> `)}</p></details>`;

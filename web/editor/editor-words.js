@@ -98,14 +98,15 @@ export const EDITOR_WORDS = Object.freeze({
         label: 'name rename tag bookmark',
     }),
     // Cells
-    selected: (/** @type {number} */ n) => count(n, 'cell') + ' selected',
+    selected: (/** @type {number} */ n) => `${count(n, 'cell')} selected`,
     removed: (/** @type {number} */ n) => `${count(n, 'draft')} deleted.`,
     merged: (/** @type {number} */ n) => `${count(n, 'draft')} merged.`,
     changed: (/** @type {number} */ n) => `${count(n, 'cell')} changed.`,
     moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved, now ${k} of ${n}`,
     leftOut: (/** @type {number} */ n) =>
         n
-            ? `You are at the state before that cell. ${n === 1 ? 'The cell after it is now a draft' : `The ${n} cells after it are now drafts`}.`
+            ? `You are at the state before that cell. ` +
+              `${n === 1 ? 'The cell after it is now a draft' : `The ${n} cells after it are now drafts`}.`
             : 'You are at the state before that cell.',
     staysRan: (/** @type {number} */ n) =>
         n === 1
@@ -165,6 +166,7 @@ export const EDITOR_WORDS = Object.freeze({
     searchKeys: 'Search shortcuts',
     commandMode: 'in command mode',
     keysWhy:
-        'Esc leaves the editor for command mode, where single letters are commands. Enter returns to the editor.',
+        'Esc leaves the editor for command mode, where single letters are commands. Enter returns to the ' +
+        'editor.',
     print: 'Print',
 });

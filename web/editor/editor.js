@@ -24,10 +24,12 @@ import {
     Prec,
     pythonLanguage,
     rectangularSelection,
+    Transaction,
     tooltips,
 } from '../vendor/codemirror.js';
 import { Component, html } from '../vendor/preact.js';
-import { edits } from '../text/merge.js';
+import { remoteCarets, setCarets } from '../presence/remote-carets.js';
+import { changesBetween } from '../text/changes.js';
 import { completing, isOfList } from './completion.js';
 import { findMarks } from '../find/match-highlights.js';
 import { closeTip, inspecting, scrollTip } from './inspection.js';
@@ -43,7 +45,9 @@ import { typing } from './typing.js';
  * @property {boolean} isEditable
  * @property {string} label
  * @property {string} hint
- * @property {(text: string, before: string) => void} onType what it reads now, and read before
+ * @property {(text: string, typed: import('../notebook/drafts.js').Typed) => void} onType what it
+ *   reads now, and how that came about
+ * @property {(isHere: boolean) => void} [onCaret] its user has moved the caret, or left
  * @property {() => void} onLeave
  * @property {(editor: Editor | null) => void} held hands the editor itself to its owner
  * @property {(event: KeyboardEvent) => boolean} onKey whether its owner has used the key
@@ -51,6 +55,8 @@ import { typing } from './typing.js';
  */
 
 const fromOutside = Annotation.define();
+/** All that CodeMirror takes for the end of a line. */
+const LINE_ENDS = /\r\n?/g;
 
 /** @extends {Component<EditorProps, {}>} */
 export class Editor extends Component {
@@ -60,6 +66,8 @@ export class Editor extends Component {
     view = null;
     editable = new Compartment();
     unnumbered = () => {};
+    /** @type {import('../presence/remote-carets.js').RemoteCaret[]} */
+    carets = [];
 
     componentDidMount() {
         if (this.element) whenNear(this.element, () => this.make());
@@ -78,9 +86,10 @@ export class Editor extends Component {
             return;
         }
         const own = this.view.state.doc.toString();
-        if (own !== next.text) {
+        const text = next.text.replace(LINE_ENDS, '\n');
+        if (own !== text) {
             // Only what is different, piece by piece: the cursor stays where it is in its text.
-            this.view.dispatch({ changes: edits(own, next.text), annotations: fromOutside.of(true) });
+            this.view.dispatch({ changes: changesBetween(own, text), annotations: fromOutside.of(true) });
         }
         if (
             before.isEditable !== next.isEditable ||
@@ -107,6 +116,7 @@ export class Editor extends Component {
             state: EditorState.create({ doc: this.props.text, extensions: this.#extensions() }),
         });
         this.unnumbered = numbered(this.view);
+        this.showCarets(this.carets);
     }
 
     /** @param {'start' | 'end' | 'keep'} [where] where the cursor goes */
@@ -117,6 +127,36 @@ export class Editor extends Component {
         view.focus();
         if (where !== 'keep')
             view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
+    }
+
+    /**
+     * A change came from the server.
+     * @param {import('../text/changes.js').Changes} changes
+     * @param {string} before the text that it was made of
+     */
+    receive(changes, before) {
+        if (this.view?.state.doc.toString() !== before) return;
+        const annotations = [
+            fromOutside.of(true),
+            Transaction.addToHistory.of(false),
+            Transaction.remote.of(true),
+        ];
+        this.view.dispatch({ changes, annotations });
+    }
+
+    /**
+     * @param {import('../presence/remote-carets.js').RemoteCaret[]} carets where the carets of
+     *   others are
+     */
+    showCarets(carets) {
+        const isNews = carets.length > 0 || this.carets.length > 0;
+        this.carets = carets;
+        if (isNews) this.view?.dispatch({ effects: setCarets.of(carets) });
+    }
+
+    /** Where its user's caret is. */
+    get selection() {
+        return this.view ? this.view.state.selection.main : null;
     }
 
     get text() {
@@ -146,13 +186,23 @@ export class Editor extends Component {
             look,
             placeholder(this.props.hint),
             this.editable.of(variable(this.props)),
-            EditorView.updateListener.of((update) => {
-                if (!update.docChanged || update.transactions.some((one) => one.annotation(fromOutside)))
-                    return;
-                this.props.onType(update.state.doc.toString(), update.startState.doc.toString());
-            }),
+            remoteCarets,
+            EditorView.updateListener.of((update) => this.#updated(update)),
             EditorView.domEventHandlers({ blur: () => this.#left(), beforeinput: replaceBySelf }),
         ];
+    }
+
+    /** @param {import('../vendor/codemirror.js').ViewUpdate} update */
+    #updated(update) {
+        const { state, startState, view } = update;
+        if (update.focusChanged && !view.hasFocus) this.props.onCaret?.(false);
+        if (update.transactions.some((one) => one.annotation(fromOutside))) return;
+        if (update.docChanged) {
+            const typed = { before: startState.doc.toString(), changes: update.changes };
+            this.props.onType(state.doc.toString(), typed);
+        }
+        const isMoved = update.docChanged || update.selectionSet || update.focusChanged;
+        if (isMoved && view.hasFocus && !state.readOnly) this.props.onCaret?.(true);
     }
 
     /** A long line is read from its beginning again, unless only the window lost the focus. */
@@ -201,7 +251,10 @@ export class Editor extends Component {
     }
 
     render() {
-        return html`<div class="editor" onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>${this.props.text}</div>`;
+        return html`<div class="editor"
+            onMouseDown=${(/** @type {MouseEvent} */ event) => this.#pressed(event)}
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
+            ${this.props.text}</div>`;
     }
 }
 

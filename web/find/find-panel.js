@@ -268,26 +268,53 @@ export class FindPanel extends Component {
             /** @type {string} */ face,
             /** @type {string} */ hint,
         ) => html`
-            <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint} title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>${face}</button>`;
+            <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint}
+                title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>
+                ${face}</button>`;
         const none = found.length === 0;
         return html`
-            <div class="find-panel" role="search" aria-label=${WORDS.find} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
+            <div class="find-panel" role="search" aria-label=${WORDS.find}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="find-row">
-                    ${controller.page.mayRun && html`<button class="tool find-more" aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace} title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`}
-                    <input class="field find-text" type="text" value=${query.text} aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel} aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null} spellcheck="false" autocomplete="off" onInput=${typed} />
-                    <span class="find-how">${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle('isWord', 'ab', WORDS.wordHint)}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
+                    ${
+                        controller.page.mayRun &&
+                        html`<button class="tool find-more"
+                        aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace}
+                        title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>
+                        ${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`
+                    }
+                    <input class="field find-text" type="text" value=${query.text}
+                        aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel}
+                        aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null}
+                        spellcheck="false" autocomplete="off" onInput=${typed} />
+                    <span class="find-how">
+                        ${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle(
+                            'isWord',
+                            'ab',
+                            WORDS.wordHint,
+                        )}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
                     <span class="find-count" role="status">${count}</span>
-                    <button class="tool" disabled=${none} aria-label=${WORDS.findBefore} title=${`${WORDS.findBefore} (Shift-Enter)`} onClick=${() => finder.go(-1)}><${UpIcon} /></button>
-                    <button class="tool" disabled=${none} aria-label=${WORDS.findNext} title=${`${WORDS.findNext} (Enter)`} onClick=${() => finder.go(1)}><${DownIcon} /></button>
-                    <button class="tool" aria-label=${WORDS.close} title=${`${WORDS.close} (Esc)`} onClick=${() => finder.close()}><${CloseIcon} /></button>
+                    <button class="tool" disabled=${none} aria-label=${WORDS.findBefore}
+                        title=${`${WORDS.findBefore} (Shift-Enter)`} onClick=${() => finder.go(-1)}>
+                        <${UpIcon} /></button>
+                    <button class="tool" disabled=${none} aria-label=${WORDS.findNext}
+                        title=${`${WORDS.findNext} (Enter)`} onClick=${() => finder.go(1)}>
+                        <${DownIcon} /></button>
+                    <button class="tool" aria-label=${WORDS.close} title=${`${WORDS.close} (Esc)`}
+                        onClick=${() => finder.close()}><${CloseIcon} /></button>
                 </div>
                 ${
                     replaces &&
                     controller.page.mayRun &&
                     html`<div class="find-row" data-by>
-                    <input class="field find-by" type="text" value=${finder.by} aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false" autocomplete="off" onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
-                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>
-                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceAll()}>${WORDS.replaceAll}</button>
+                    <input class="field find-by" type="text" value=${finder.by}
+                        aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false"
+                        autocomplete="off"
+                        onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
+                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>
+                        ${WORDS.replaceOne}</button>
+                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceAll()}>
+                        ${WORDS.replaceAll}</button>
                 </div>`
                 }
             </div>`;

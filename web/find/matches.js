@@ -57,13 +57,13 @@ export function replaceIn(text, pattern, by, isRegex, only) {
 function filled(by, found) {
     return by.replace(
         /\$(?:(\$)|(&)|(\d{1,2})|<([^>]*)>)|\\([nt\\])/g,
-        (all, dollar, whole, number, name, escape) => {
+        (all, dollar, whole, number, name, escaped) => {
             if (dollar) return '$';
             if (whole) return found[0];
             if (number !== undefined)
                 return Number(number) < found.length ? (found[Number(number)] ?? '') : all;
             if (name !== undefined) return found.groups?.[name] ?? '';
-            return { n: '\n', t: '\t', '\\': '\\' }[/** @type {'n' | 't' | '\\'} */ (escape)];
+            return { n: '\n', t: '\t', '\\': '\\' }[/** @type {'n' | 't' | '\\'} */ (escaped)];
         },
     );
 }

@@ -29,7 +29,10 @@ export function edgesOf(rows, first, last, isOnLine) {
         const isOwn = isOnLine(row);
         if (passes && lane > LEGIBLE && !isOwn) continue;
         (isOwn ? own : other).push(
-            html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null} data-beside=${row.place.beside ? '' : null} data-status=${row.fold ? null : statusOf(row.node)} d=${pathTo(row, rows[from], first, last)} />`,
+            html`<path key=${row.node.run?.exec_id ?? row.id} class="edge" data-line=${isOwn ? '' : null}
+                data-beside=${row.place.beside ? '' : null}
+                data-status=${row.fold ? null : statusOf(row.node)}
+                d=${pathTo(row, rows[from], first, last)} />`,
         );
     }
     // The current lineage is drawn on top.
@@ -51,9 +54,18 @@ function pathTo(row, parent, first, last) {
     if (row.place.beside) {
         const bend = to.y - ROW / 2;
         const start = Math.max(from.y, Math.min(bend, (first - 2) * ROW));
-        return `M${from.x} ${start}L${from.x} ${bend}C${from.x} ${to.y - 4} ${from.x + 2} ${to.y} ${to.x} ${to.y}`;
+        return (
+            `M${from.x} ${start}L${from.x} ${bend}` +
+            `C${from.x} ${to.y - 4} ${from.x + 2} ${to.y} ${to.x} ${to.y}`
+        );
     }
     if (parent.place.row < first - 2)
-        return `M${to.x} ${(first - 2) * ROW}C${to.x} ${(first - 2) * ROW} ${to.x} ${(first - 1) * ROW} ${to.x} ${(first - 1) * ROW}L${to.x} ${end}`;
-    return `M${from.x} ${from.y}C${from.x} ${from.y + ROW * 0.6} ${to.x} ${from.y + ROW * 0.4} ${to.x} ${from.y + ROW}L${to.x} ${end}`;
+        return (
+            `M${to.x} ${(first - 2) * ROW}C${to.x} ${(first - 2) * ROW} ${to.x} ${(first - 1) * ROW} ` +
+            `${to.x} ${(first - 1) * ROW}L${to.x} ${end}`
+        );
+    return (
+        `M${from.x} ${from.y}C${from.x} ${from.y + ROW * 0.6} ${to.x} ${from.y + ROW * 0.4} ` +
+        `${to.x} ${from.y + ROW}L${to.x} ${end}`
+    );
 }

@@ -63,8 +63,16 @@ export class GraphEdge extends Component {
     }
 
     render() {
-        return html`<div class="graph-edge" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST} aria-valuemax=${Math.round(innerWidth * MOST)}
-            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onDblClick=${() => this.#reset()}
-            onPointerDown=${(/** @type {PointerEvent} */ event) => (event.preventDefault(), this.element?.setPointerCapture(event.pointerId))} onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
+        return html`<div class="graph-edge" role="separator" tabindex="0" aria-orientation="vertical"
+            aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST}
+            aria-valuemax=${Math.round(innerWidth * MOST)}
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
+            onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}
+            onDblClick=${() => this.#reset()}
+            onPointerDown=${(/** @type {PointerEvent} */ event) => {
+                event.preventDefault();
+                this.element?.setPointerCapture(event.pointerId);
+            }}
+                onPointerMove=${(/** @type {PointerEvent} */ event) => this.#drag(event)}></div>`;
     }
 }

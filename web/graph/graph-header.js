@@ -48,16 +48,26 @@ export class GraphHeader extends Component {
             <div class="graph-head">
                 <div class="graph-search" role="search">
                     <${SearchIcon} />
-                    <input type="text" aria-label=${GRAPH_WORDS.search} placeholder=${GRAPH_WORDS.search} title=${GRAPH_WORDS.searchHint} value=${query} spellcheck="false" autocomplete="off" ref=${(/** @type {HTMLInputElement | null} */ field) => (this.field = field)}
-                        onInput=${(/** @type {any} */ event) => onQuery(event.target.value)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
+                    <input type="text" aria-label=${GRAPH_WORDS.search} placeholder=${GRAPH_WORDS.search}
+                        title=${GRAPH_WORDS.searchHint} value=${query} spellcheck="false" autocomplete="off"
+                        ref=${(/** @type {HTMLInputElement | null} */ field) => (this.field = field)}
+                        onInput=${(/** @type {any} */ event) => onQuery(event.target.value)}
+                        onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
                     ${
                         asks &&
-                        html`<span class="graph-found" aria-hidden="true">${count ? GRAPH_WORDS.found(at + 1, count) : GRAPH_WORDS.foundNone}</span>
-                        <button class="tool" aria-label=${GRAPH_WORDS.previous} title=${GRAPH_WORDS.previous} disabled=${count < 2} onClick=${() => onStep(-1)}><${UpIcon} /></button>
-                        <button class="tool" aria-label=${GRAPH_WORDS.next} title=${GRAPH_WORDS.next} disabled=${count < 2} onClick=${() => onStep(1)}><${DownIcon} /></button>`
+                        html`<span class="graph-found" aria-hidden="true">
+                            ${count ? GRAPH_WORDS.found(at + 1, count) : GRAPH_WORDS.foundNone}</span>
+                        <button class="tool" aria-label=${GRAPH_WORDS.previous} title=${GRAPH_WORDS.previous}
+                            disabled=${count < 2} onClick=${() => onStep(-1)}><${UpIcon} /></button>
+                        <button class="tool" aria-label=${GRAPH_WORDS.next} title=${GRAPH_WORDS.next}
+                            disabled=${count < 2} onClick=${() => onStep(1)}><${DownIcon} /></button>`
                     }
                 </div>
-                ${(canFold || isWhole) && html`<button class="tool" aria-label=${fold} title=${fold} onClick=${onWhole}>${isWhole ? html`<${FoldIcon} />` : html`<${UnfoldIcon} />`}</button>`}
+                ${
+                    (canFold || isWhole) &&
+                    html`<button class="tool" aria-label=${fold} title=${fold}
+                    onClick=${onWhole}>${isWhole ? html`<${FoldIcon} />` : html`<${UnfoldIcon} />`}</button>`
+                }
                 <span class="visually-hidden" role="status">${asks ? GRAPH_WORDS.foundSaid(count) : ''}</span>
             </div>`;
     }

@@ -52,12 +52,22 @@ export class GraphRow extends Component {
             this.props;
         const { node, fold, place } = row;
         return html`
-            <div class="row" id=${rowId(row.id)} role="treeitem" aria-selected=${isHere ? 'true' : 'false'} aria-level=${node.level} aria-setsize=${count} aria-posinset=${place.row + 1}
-                aria-expanded=${fold ? 'false' : null} aria-label=${fold ? GRAPH_WORDS.foldedLong(fold.length) : this.#said()} data-node=${fold ? null : node.id} data-fold=${fold ? '' : null} data-row=${place.row}
-                data-status=${fold ? null : statusOf(node)} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
-                data-going=${isGoing ? '' : null} data-compared=${isCompared ? '' : null} data-dim=${isDim ? '' : null}
+            <div class="row" id=${rowId(row.id)} role="treeitem" aria-selected=${isHere ? 'true' : 'false'}
+                aria-level=${node.level} aria-setsize=${count} aria-posinset=${place.row + 1}
+                aria-expanded=${fold ? 'false' : null}
+                aria-label=${fold ? GRAPH_WORDS.foldedLong(fold.length) : this.#said()}
+                data-node=${fold ? null : node.id} data-fold=${fold ? '' : null} data-row=${place.row}
+                data-status=${fold ? null : statusOf(node)} data-here=${isHere ? '' : null}
+                data-line=${isOnLine ? '' : null} data-cursor=${isCursor ? '' : null}
+                data-going=${isGoing ? '' : null} data-compared=${isCompared ? '' : null}
+                data-dim=${isDim ? '' : null}
                 style=${{ top: `${place.row * ROW}px`, paddingLeft: `${left}px` }}>
-                ${fold ? html`<span class="what fold-name">${GRAPH_WORDS.folded(fold.length)}</span>` : this.#about(people)}
+                ${
+                    fold
+                        ? html`<span class="what fold-name">
+                    ${GRAPH_WORDS.folded(fold.length)}</span>`
+                        : this.#about(people)
+                }
             </div>`;
     }
 
@@ -70,16 +80,43 @@ export class GraphRow extends Component {
         const said = this.#status();
         const isNamed = Boolean(state?.label) || node.from < 0;
         return html`
-            <span class="what" data-label=${isNamed ? '' : null}>${!isNamed && node.lead ? html`<span class="lead">${node.lead}</span><span class="tail">${node.name.replace(/^… /, '')}</span>` : titleOf(row)}</span>
+            <span class="what" data-label=${isNamed ? '' : null}>
+                ${
+                    !isNamed && node.lead
+                        ? html`<span class="lead">${node.lead}</span><span class="tail">
+                    ${node.name.replace(/^… /, '')}</span>`
+                        : titleOf(row)
+                }</span>
             ${changes !== null && html`<span class="changes">${GRAPH_WORDS.changes(changes)}</span>`}
-            ${people.length > 0 && html`<span class="standing">${people.slice(0, SHOWN).map(({ id, initials, colour }) => html`<i key=${id} class="avatar" data-colour=${colour}>${initials}</i>`)}${people.length > SHOWN && html`<i class="avatar">+${people.length - SHOWN}</i>`}</span>`}
+            ${
+                people.length > 0 &&
+                html`<span class="standing">
+                ${people.slice(0, SHOWN).map(
+                    ({ id, initials, colour }) => html`<i key=${id} class="avatar"
+                    data-colour=${colour}>${initials}</i>`,
+                )}${
+                    people.length > SHOWN &&
+                    html`<i
+                        class="avatar">+${people.length - SHOWN}</i>`
+                }</span>`
+            }
             ${state && state.warnings.length > 0 && html`<span class="warned"><${WarningIcon} /></span>`}
             ${state?.pinned && html`<span class="pinned"><${PinIcon} /></span>`}
             ${waiting > 0 && html`<span class="cost">${GRAPH_WORDS.waiting(waiting)}</span>`}
-            ${state?.saving.now === 'writing' && !model.replays.has(node.id) && html`<span class="said late">${state.saving.percent} %</span>`}
+            ${
+                state?.saving.now === 'writing' &&
+                !model.replays.has(node.id) &&
+                html`<span class="said late">
+                ${state.saving.percent} %</span>`
+            }
             ${!said && costsOf(node).map((cost) => html`<span class="cost">${cost}</span>`)}
             ${run && state && html`<${Thumb} run=${run} />`}
-            ${said ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>${said}</span>` : html`<span class="number">${state?.exec_count || ''}</span>`}`;
+            ${
+                said
+                    ? html`<span class="said" data-bad=${state?.saving.now === 'failed' ? '' : null}>
+                ${said}</span>`
+                    : html`<span class="number">${state?.exec_count || ''}</span>`
+            }`;
     }
 
     /** The number of drafts at a state that is not the current one. */

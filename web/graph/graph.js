@@ -294,9 +294,8 @@ export class Graph extends Component {
 
     /** @param {Event} event */
     #rowOf(event) {
-        return Number(
-            /** @type {HTMLElement} */ (event.target).closest?.('.row')?.getAttribute('data-row') ?? -1,
-        );
+        const target = /** @type {HTMLElement} */ (event.target);
+        return Number(target.closest?.('.row')?.getAttribute('data-row') ?? -1);
     }
 
     /** @param {MouseEvent} event */
@@ -382,16 +381,41 @@ export class Graph extends Component {
         const now = performance.now();
         const isPainted = cursorAt >= first && cursorAt <= last;
         return html`
-            <${GraphHeader} held=${(/** @type {GraphHeader} */ head) => (this.head = head)} query=${query} count=${this.hits.length && query ? this.hits.length : 0} at=${hit} canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
-                onQuery=${(/** @type {string} */ text) => this.#onQuery(text)} onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()} onWhole=${() => this.#showAll()} />
-            <div class="graph" id="graph" role="tree" tabindex="0" aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`} aria-busy=${rows.length === 0 ? 'true' : null}
-                aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
-                onScroll=${() => this.#scrolled()} onKeyDown=${(/** @type {KeyboardEvent} */ event) => onKey(this, event) && event.preventDefault()}
-                onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })} onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
-                onPointerMove=${(/** @type {PointerEvent} */ event) => this.hover.moved(event, this.#rowOf(event))} onPointerLeave=${(/** @type {PointerEvent} */ event) => this.hover.left(event)}
-                onPointerDown=${(/** @type {PointerEvent} */ event) => this.hover.pressed(event, this.#rowOf(event))} onPointerUp=${(/** @type {PointerEvent} */ event) => this.hover.released(event)}
-                onClick=${(/** @type {MouseEvent} */ event) => this.#onClick(event)} onDblClick=${(/** @type {MouseEvent} */ event) => this.#onDoubleClick(event)} onContextMenu=${(/** @type {PointerEvent} */ event) => this.#onContextMenu(event)}>
-                ${renderRows({ scene: this.scene, page, hits: query.trim() ? this.hits : null, first, last, cursorAt, isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW, slides: now - this.slidAt < SLIDE })}
+            <${GraphHeader} held=${(/** @type {GraphHeader} */ head) => (this.head = head)} query=${query}
+                count=${this.hits.length && query ? this.hits.length : 0} at=${hit}
+                canFold=${this.scene.hidden > 0} isWhole=${this.scene.isWhole}
+                onQuery=${(/** @type {string} */ text) => this.#onQuery(text)}
+                onStep=${(/** @type {1 | -1} */ step) => this.#step(step)} onLeave=${() => this.box?.focus()}
+                onWhole=${() => this.#showAll()} />
+            <div class="graph" id="graph" role="tree" tabindex="0"
+                aria-label=${`${WORDS.graph}. ${GRAPH_WORDS.hint}`}
+                aria-busy=${rows.length === 0 ? 'true' : null}
+                aria-activedescendant=${isPainted ? rowId(rows[cursorAt].id) : null}
+                ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}
+                onScroll=${() => this.#scrolled()}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) =>
+                    onKey(this, event) && event.preventDefault()}
+                onFocus=${() => this.setState({ cursor: this.state.cursor ?? page.attempt ?? page.here })}
+                onBlur=${(/** @type {FocusEvent} */ event) => this.#blurred(event)}
+                onPointerMove=${(/** @type {PointerEvent} */ event) =>
+                    this.hover.moved(event, this.#rowOf(event))}
+                    onPointerLeave=${(/** @type {PointerEvent} */ event) => this.hover.left(event)}
+                onPointerDown=${(/** @type {PointerEvent} */ event) =>
+                    this.hover.pressed(event, this.#rowOf(event))}
+                    onPointerUp=${(/** @type {PointerEvent} */ event) => this.hover.released(event)}
+                onClick=${(/** @type {MouseEvent} */ event) => this.#onClick(event)}
+                onDblClick=${(/** @type {MouseEvent} */ event) => this.#onDoubleClick(event)}
+                onContextMenu=${(/** @type {PointerEvent} */ event) => this.#onContextMenu(event)}>
+                ${renderRows({
+                    scene: this.scene,
+                    page,
+                    hits: query.trim() ? this.hits : null,
+                    first,
+                    last,
+                    cursorAt,
+                    isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW,
+                    slides: now - this.slidAt < SLIDE,
+                })}
             </div>
             <span class="visually-hidden" role="status">${this.announced}</span>
             ${card && this.#card(card)}
@@ -406,8 +430,12 @@ export class Graph extends Component {
         return (
             row &&
             !row.fold &&
-            html`<${StateCard} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }} people=${othersByState(page).get(id) ?? []} actions=${shortActionsOf(this.actionContext, row.node)}
-            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)} onIn=${(/** @type {PointerEvent} */ event) => this.hover.stays(event)} onOut=${(/** @type {PointerEvent} */ event) => this.hover.left(event)} />`
+            html`<${StateCard} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }}
+                people=${othersByState(page).get(id) ?? []}
+                actions=${shortActionsOf(this.actionContext, row.node)}
+            close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)}
+            onIn=${(/** @type {PointerEvent} */ event) => this.hover.stays(event)}
+            onOut=${(/** @type {PointerEvent} */ event) => this.hover.left(event)} />`
         );
     }
 
@@ -422,7 +450,10 @@ export class Graph extends Component {
             ) && this.#hideMenu(false);
         return (
             row &&
-            html`<div class="graph-menu" onFocusOut=${left}><${List} label=${GRAPH_WORDS.actions(titleOf(row))} actions=${actionsOf(this.actionContext, row.node)} at=${{ x, y }} close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
+            html`<div class="graph-menu" onFocusOut=${left}>
+                <${List} label=${GRAPH_WORDS.actions(titleOf(row))}
+                    actions=${actionsOf(this.actionContext, row.node)} at=${{ x, y }}
+                    close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
         );
     }
 

@@ -24,7 +24,9 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
     const { x, y } = spot(row.place);
     const style = { transform: `translate(${x}px, ${y}px)` };
     if (row.fold)
-        return html`<g class="mark" data-fold data-line=${isOnLine ? '' : null} style=${style}><rect class="ground" x="-4" y="-9" width="8" height="18" /><path class="dots" d="M0 -5v.01M0 0v.01M0 5v.01" /></g>`;
+        return html`<g class="mark" data-fold data-line=${isOnLine ? '' : null} style=${style}>
+            <rect class="ground" x="-4" y="-9" width="8" height="18" />
+            <path class="dots" d="M0 -5v.01M0 0v.01M0 5v.01" /></g>`;
     const { state, parent } = row.node;
     const status = statusOf(row.node);
     const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
@@ -37,16 +39,34 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
           : null;
     const size = parent === null ? 5.5 : status === 'running' ? 3 : 4.5;
     return html`
-        <g class="mark" data-status=${status} data-living=${state?.living ?? null} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-new=${isNew ? '' : null} style=${style}>
+        <g class="mark" data-status=${status} data-living=${state?.living ?? null}
+            data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-new=${isNew ? '' : null}
+            style=${style}>
             ${isNew && html`<circle class="pulse" r="9" />`}
             ${isHere && html`<circle class="halo" r="9" />`}
             ${
                 cross
-                    ? html`<circle class="ground" r="5" /><path class="cross" d=${status === 'interrupted' ? 'M-3.5 0h7' : 'M-2.75 -2.75l5.5 5.5M2.75 -2.75l-5.5 5.5'} />`
-                    : html`<circle class="dot" r=${size} />${status === 'running' && html`<circle class="spin" r="7.5" />`}`
+                    ? html`<circle class="ground" r="5" />
+                    <path class="cross"
+                        d=${
+                            status === 'interrupted'
+                                ? 'M-3.5 0h7'
+                                : 'M-2.75 -2.75l5.5 5.5M2.75 -2.75l-5.5 5.5'
+                        } />`
+                    : html`<circle class="dot" r=${size} />
+                    ${status === 'running' && html`<circle class="spin" r="7.5" />`}`
             }
-            ${arc !== null && html`<circle class="arc" data-late=${progress ? null : ''} r=${isHere ? 12 : 7.5} pathLength="100" stroke-dasharray=${`${Math.max(4, 100 * arc)} 100`} transform="rotate(-90)" />`}
+            ${
+                arc !== null &&
+                html`<circle class="arc" data-late=${progress ? null : ''}
+                r=${isHere ? 12 : 7.5} pathLength="100" stroke-dasharray=${`${Math.max(4, 100 * arc)} 100`}
+                transform="rotate(-90)" />`
+            }
             ${sign === 'partial' && html`<circle class="speck" cx="5" cy="5" r="2.75" />`}
-            ${sign === 'failed' && html`<path class="alarm" d="M0 -8v4.5M0 -0.5v.01" transform=${`translate(${isHere ? 13 : 8} 0)`} />`}
+            ${
+                sign === 'failed' &&
+                html`<path class="alarm" d="M0 -8v4.5M0 -0.5v.01"
+                transform=${`translate(${isHere ? 13 : 8} 0)`} />`
+            }
         </g>`;
 }

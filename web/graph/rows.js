@@ -51,13 +51,28 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew, sl
                     changes: hit?.changes ?? null,
                     people: standing.get(id) ?? [],
                 };
-                const stamp = `${model.marksRev} ${row.place.row} ${row.fold?.length} ${row.node.name} ${row.node.lead} ${JSON.stringify(looks)}`;
-                return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp} ...${looks} />`;
+                const { name, lead } = row.node;
+                const stamp = JSON.stringify([
+                    model.marksRev,
+                    row.place.row,
+                    row.fold?.length,
+                    name,
+                    lead,
+                    looks,
+                ]);
+                return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp}
+                    ...${looks} />`;
             })}
-            <svg class="lanes" aria-hidden="true" data-slid=${slides ? '' : null} style=${{ top: `${first * ROW}px` }} width=${left} height=${Math.max(0, last - first + 1) * ROW}>
+            <svg class="lanes" aria-hidden="true" data-slid=${slides ? '' : null}
+                style=${{ top: `${first * ROW}px` }} width=${left}
+                height=${Math.max(0, last - first + 1) * ROW}>
                 <g transform=${`translate(0 ${-first * ROW})`}>
                     ${edgesOf(rows, first, last, isOnLine)}
-                    ${shown.map((row) => html`<${Mark} key=${keyOf(row)} row=${row} progress=${model.replays.get(row.node.id)} isHere=${isHere(row)} isOnLine=${isOnLine(row)} isNew=${isNew(row.node)} />`)}
+                    ${shown.map(
+                        (row) => html`<${Mark} key=${keyOf(row)} row=${row}
+                        progress=${model.replays.get(row.node.id)} isHere=${isHere(row)}
+                        isOnLine=${isOnLine(row)} isNew=${isNew(row.node)} />`,
+                    )}
                 </g>
             </svg>
         </div>`;

@@ -103,29 +103,62 @@ export class StateCard extends Component {
         const picture = run && pictureOf(run.outputs);
         const done = availableActions(actions);
         return html`
-            <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onPointerEnter=${onIn} onPointerLeave=${onOut}
-                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
+            <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)}
+                ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
+                onPointerEnter=${onIn} onPointerLeave=${onOut}
+                onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}
+                onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
                 <div class="node-head">
-                    <b>${state?.label ?? (state?.exec_count ? GRAPH_WORDS.cell(state.exec_count) : row.node.from < 0 ? name : GRAPH_WORDS.attempt)}</b>
+                    <b>${
+                        state?.label ??
+                        (state?.exec_count
+                            ? GRAPH_WORDS.cell(state.exec_count)
+                            : row.node.from < 0
+                              ? name
+                              : GRAPH_WORDS.attempt)
+                    }</b>
                     <span data-status=${statusOf(row.node)}>${WORDS.nodeStatus[statusOf(row.node)]}</span>
                     <span class="when">${timeOf(row.node)}</span>
-                    <button class="node-close" aria-label=${GRAPH_WORDS.close} onClick=${() => close(true)}><${CloseIcon} /></button>
+                    <button class="node-close" aria-label=${GRAPH_WORDS.close} onClick=${() => close(true)}>
+                        <${CloseIcon} /></button>
                 </div>
                 <div class="node-body">
                     ${run ? code(run.code) : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`}
-                    ${run?.error && html`<p class="bad">${run.error.ename}${run.error.evalue ? `: ${run.error.evalue}` : ''}</p>`}
+                    ${
+                        run?.error &&
+                        html`<p class="bad">
+                        ${run.error.ename}${run.error.evalue ? `: ${run.error.evalue}` : ''}</p>`
+                    }
                     ${state?.partial && html`<p>${partialText(state, run)}</p>`}
-                    ${picture && html`<img class="node-picture" alt=${GRAPH_WORDS.picture} src=${addressOf(picture)} />`}
+                    ${
+                        picture &&
+                        html`<img class="node-picture" alt=${GRAPH_WORDS.picture}
+                        src=${addressOf(picture)} />`
+                    }
                     ${state?.changes && html`<${ChangesOf} changes=${state.changes} />`}
-                    ${state && residencyParts(state).length > 0 && html`<p class="soft">${residencyParts(state).join(' · ')}</p>`}
-                    ${state?.warnings.map((text) => html`<p class="warning"><${WarningIcon} /><span>${text}</span></p>`)}
-                    ${people.length > 0 && html`<p class="soft">${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`}
+                    ${
+                        state &&
+                        residencyParts(state).length > 0 &&
+                        html`<p class="soft">
+                        ${residencyParts(state).join(' · ')}</p>`
+                    }
+                    ${state?.warnings.map(
+                        (text) => html`<p class="warning"><${WarningIcon} /><span>
+                        ${text}</span></p>`,
+                    )}
+                    ${
+                        people.length > 0 &&
+                        html`<p class="soft">
+                        ${GRAPH_WORDS.people(people.map(({ called }) => called).join(', '))}</p>`
+                    }
                 </div>
                 ${
                     done.length > 0 &&
                     html`<div class="node-acts">${done.map(
                         ({ text, hint, act, isBad }, i) => html`
-                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null} data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>${text}</button>`,
+                    <button key=${text} class="button" data-frame=${i < 2 ? '' : null}
+                        data-bad=${isBad ? '' : null} title=${hint} onClick=${() => (close(true), act())}>
+                        ${text}</button>`,
                     )}</div>`
                 }
             </div>`;
@@ -136,7 +169,12 @@ export class StateCard extends Component {
 function code(code) {
     const lines = code.trimEnd().split('\n');
     const more = lines.length - LINES;
-    return html`<pre class="node-code">${highlighted(lines.slice(0, LINES).join('\n'))}${more > 0 && html`<small>${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`}</pre>`;
+    return html`<pre class="node-code">
+        ${highlighted(lines.slice(0, LINES).join('\n'))}${
+            more > 0 &&
+            html`<small>
+            ${`\n${GRAPH_WORDS.moreLines(more)}`}</small>`
+        }</pre>`;
 }
 
 /** The changes that its cell made to variables. @param {{changes: Changes}} props */
@@ -147,8 +185,19 @@ function ChangesOf({ changes }) {
     const list = (/** @type {string[]} */ names, /** @type {string} */ sign, /** @type {string} */ word) =>
         names.length > 0 &&
         html`
-        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="visually-hidden">${word}: </span>${names.slice(0, NAMES).map((name, i) => [i > 0 && ', ', html`<code>${name}</code>`])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
-    return html`<ul class="node-changes">${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(removed, '−', GRAPH_WORDS.removed)}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
+        <li data-sign=${sign}><span aria-hidden="true">${sign}</span><span class="visually-hidden">
+            ${word}: </span>
+            ${names.slice(0, NAMES).map((name, i) => [
+                i > 0 && ', ',
+                html`<code>
+                ${name}</code>`,
+            ])}${names.length > NAMES && ` ${GRAPH_WORDS.moreNames(names.length - NAMES)}`}</li>`;
+    return html`<ul class="node-changes">
+        ${list(added, '+', GRAPH_WORDS.added)}${list(changed, '~', GRAPH_WORDS.changed)}${list(
+            removed,
+            '−',
+            GRAPH_WORDS.removed,
+        )}${more > 0 && html`<li>${GRAPH_WORDS.moreNames(more)}</li>`}</ul>`;
 }
 
 /** When it ran, and for how long. @param {Row['node']} node */

@@ -124,7 +124,8 @@ export class Thumb extends Component {
     render() {
         const { thumb } = this.state;
         return thumb && pictureOf(this.props.run.outputs)
-            ? html`<img class="thumb" alt="" src=${thumb.source} width=${thumb.width} height=${thumb.height} />`
+            ? html`<img class="thumb" alt="" src=${thumb.source} width=${thumb.width}
+                height=${thumb.height} />`
             : null;
     }
 }

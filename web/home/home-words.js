@@ -27,17 +27,21 @@ export const HOME_WORDS = Object.freeze({
     remove: 'Delete…',
     startHint: 'Ratoon was started with this notebook.',
     startWhy: (/** @type {string} */ name) =>
-        `Ratoon was started with “${name}”, so it cannot be renamed or deleted while Ratoon runs. You can duplicate it, or start Ratoon with another notebook.`,
+        `Ratoon was started with “${name}”, so it cannot be renamed or deleted while Ratoon runs. ` +
+        `You can duplicate it, or start Ratoon with another notebook.`,
     makeAsk: 'New notebook',
     makeWhy: 'The name is also the name of its directory.',
     makeDo: 'Create',
     renameAsk: (/** @type {string} */ name) => `Rename “${name}”`,
     renameWhy: (/** @type {boolean} */ isOpen, /** @type {number} */ running) =>
-        `Its share links keep working.${isOpen ? ' It closes briefly; open pages show its new name.' : ''}${stops(running)}`,
+        `Its share links keep working.${
+            isOpen ? ' It closes briefly; open pages show its new name.' : ''
+        }${stops(running)}`,
     renameDo: 'Rename',
     duplicateAsk: (/** @type {string} */ name) => `Duplicate “${name}”`,
     duplicateWhy:
-        'The copy has all states, outputs and drafts, but no share links and no saved task results. Running cells continue.',
+        'The copy has all states, outputs and drafts, but no share links and no saved task results. ' +
+        'Running cells continue.',
     duplicateDo: 'Duplicate',
     copyOf: (/** @type {string} */ name) => `${name} copy`,
     removeAsk: (/** @type {string} */ name) => `Delete “${name}”?`,
@@ -46,7 +50,9 @@ export const HOME_WORDS = Object.freeze({
         /** @type {string} */ size,
         /** @type {number} */ running,
     ) =>
-        `${states ? `Its ${count(states, 'state')} with their` : 'Its'} code, outputs, drafts and checkpoints (${size} in all) go to the trash and can be restored for 30 days. Its share links stop working.${stops(running)}`,
+        `${states ? `Its ${count(states, 'state')} with their` : 'Its'} code, outputs, drafts and ` +
+        `checkpoints (${size} in all) go to the trash and can be restored for 30 days. Its share ` +
+        `links stop working.${stops(running)}`,
     removeDo: 'Delete notebook',
     importing: (/** @type {string} */ name) => `Importing ${name}…`,
     imported: (/** @type {string[]} */ names) =>
@@ -54,7 +60,7 @@ export const HOME_WORDS = Object.freeze({
             ? `Imported “${names[0]}”.`
             : `Imported ${names.length} notebooks: ${names.join(', ')}.`,
     leftOut: (/** @type {string[]} */ what) => `Left out: ${what.join('; ')}.`,
-    notAFile: (/** @type {string} */ name) => `“${name}” was not imported: it is not an .ipynb or .py file.`,
+    notAFile: (/** @type {string} */ name) => `“${name}” was not imported: it is no .ipynb or .py file.`,
     tooLarge: (/** @type {string} */ name) => `“${name}” was not imported: it is larger than 64 MB.`,
     renamed: (/** @type {string} */ to) => `Renamed to “${to}”.`,
     duplicated: (/** @type {string} */ to) => `Duplicated as “${to}”.`,
@@ -86,7 +92,9 @@ export const HOME_WORDS = Object.freeze({
     droppedByGuest: (/** @type {string} */ name) =>
         `“${name}” was not imported: only the owner can import files.`,
     droppedOther: (/** @type {string[]} */ names) =>
-        `${names.length === 1 ? `“${names[0]}” was` : `${names.length} files were`} not added to the notebook. To use a file in a cell, copy it to the directory where Ratoon runs and open it by name.`,
+        `${names.length === 1 ? `“${names[0]}” was` : `${names.length} files were`} not added to the ` +
+        `notebook. To use a file in a cell, copy it to the directory where Ratoon runs and open it by ` +
+        `name.`,
     failed: 'The server does not answer. Is Ratoon still running?',
     // In a notebook
     download: (/** @type {string} */ format) => `Download as ${format}`,

@@ -212,10 +212,17 @@ export class Home extends Component {
                     (one) => html`
                     <li key=${one.id}>
                         <span class="name">${one.name}</span>
-                        <button class="button" data-frame aria-label=${HOME_WORDS.restoreOf(one.name)} onClick=${() => this.#restore(one)}>${HOME_WORDS.restore}</button>
-                        <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
-                            <span title=${new Date(one.at).toLocaleString()}>${HOME_WORDS.trashed(one.why, ago(one.at, Date.now()))}</span></span>
-                        <${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${() => [{ text: HOME_WORDS.purge, isBad: true, act: () => this.#purge(one) }]} face=${html`<${MoreIcon} />`} />
+                        <button class="button" data-frame aria-label=${HOME_WORDS.restoreOf(one.name)}
+                            onClick=${() => this.#restore(one)}>${HOME_WORDS.restore}</button>
+                        <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>
+                            ${bytes(one.bytes)}</span>
+                            <span title=${new Date(one.at).toLocaleString()}>
+                                ${HOME_WORDS.trashed(one.why, ago(one.at, Date.now()))}</span></span>
+                        <${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd
+                            actions=${() => [
+                                { text: HOME_WORDS.purge, isBad: true, act: () => this.#purge(one) },
+                            ]}
+                                face=${html`<${MoreIcon} />`} />
                     </li>`,
                 )}</ul>
             </details>`;
@@ -239,10 +246,17 @@ export class Home extends Component {
         return html`
             <li key=${one.name} data-name=${one.name}>
                 <a href=${`/n/${encodeURIComponent(one.name)}`}>${one.name}</a>
-                <span class="mark" data-running=${one.running ? '' : null}>${mark && html`<i aria-hidden="true"></i>${mark}`}</span>
-                <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>${bytes(one.bytes)}</span>
-                    <span title=${one.last_used ? new Date(one.last_used).toLocaleString() : ''}>${one.last_used ? ago(one.last_used, Date.now()) : HOME_WORDS.never}</span></span>
-                ${this.props.isOwner && html`<${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd actions=${actions} face=${html`<${MoreIcon} />`} />`}
+                <span class="mark" data-running=${one.running ? '' : null}>
+                    ${mark && html`<i aria-hidden="true"></i>${mark}`}</span>
+                <span class="facts"><span>${HOME_WORDS.states(one.states)}</span><span>
+                    ${bytes(one.bytes)}</span>
+                    <span title=${one.last_used ? new Date(one.last_used).toLocaleString() : ''}>
+                        ${one.last_used ? ago(one.last_used, Date.now()) : HOME_WORDS.never}</span></span>
+                ${
+                    this.props.isOwner &&
+                    html`<${Menu} label=${HOME_WORDS.menu(one.name)} alignEnd
+                    actions=${actions} face=${html`<${MoreIcon} />`} />`
+                }
             </li>`;
     }
 
@@ -256,17 +270,22 @@ export class Home extends Component {
                 ${
                     isOwner &&
                     html`<div class="buttons">
-                    <button class="button" data-frame onClick=${() => this.chooser?.click()}>${HOME_WORDS.importFile}</button>
+                    <button class="button" data-frame onClick=${() => this.chooser?.click()}>
+                        ${HOME_WORDS.importFile}</button>
                     <button class="button" data-main onClick=${() => this.#make()}>${HOME_WORDS.make}</button>
-                    <input type="file" accept=".ipynb,.py" multiple hidden onChange=${() => this.#chosen()} ref=${(/** @type {HTMLInputElement | null} */ chooser) => (this.chooser = chooser)} />
+                    <input type="file" accept=".ipynb,.py" multiple hidden onChange=${() => this.#chosen()}
+                        ref=${(/** @type {HTMLInputElement | null} */ chooser) => (this.chooser = chooser)} />
                 </div>`
                 }
             </header>
-            <div class="said" role=${said?.isBad ? 'alert' : 'status'} data-bad=${said?.isBad ? '' : null}>${said?.text}</div>
+            <div class="said" role=${said?.isBad ? 'alert' : 'status'} data-bad=${said?.isBad ? '' : null}>
+                ${said?.text}</div>
             ${
                 all.length > 0
-                    ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>${all.map((one) => this.#row(one))}</ul>`
-                    : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`
+                    ? html`<ul class="notebooks" aria-label=${HOME_WORDS.list}>
+                        ${all.map((one) => this.#row(one))}</ul>`
+                    : html`<div class="none"><h2>${HOME_WORDS.none}</h2><p>
+                        ${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`
             }
             ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
             ${trash.length > 0 && this.#trash(trash)}

@@ -183,9 +183,12 @@ export class App extends Component {
         // Remembered now, because the part that takes the focus may still be loading.
         this.beforeComparing = page.comparison.pair ? (this.beforeComparing ?? document.activeElement) : null;
         return html`
-            <div class="app" data-graph=${showsGraph ? '' : null} data-variables=${page.variables.isShown ? '' : null}>
+            <div class="app" data-graph=${showsGraph ? '' : null}
+                data-variables=${page.variables.isShown ? '' : null}>
                 <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
-                    onVariables=${() => this.#showVariables(!page.variables.isShown)} onPalette=${() => this.controller.commands.showPalette()} onRestart=${() => this.controller.commands.restart()} />
+                    onVariables=${() => this.#showVariables(!page.variables.isShown)}
+                    onPalette=${() => this.controller.commands.showPalette()}
+                    onRestart=${() => this.controller.commands.restart()} />
                 <${Banner} page=${page} code=${() =>
                     this.cells
                         .map(textOf)
@@ -197,7 +200,9 @@ export class App extends Component {
                     <${Graph} page=${page} controller=${this.controller} stamp=${graphStamp(page)} />
                 </nav>`
                 }
-                <main class="middle" inert=${page.comparison.pair !== null} ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
+                <main class="middle" inert=${page.comparison.pair !== null}
+                    ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)}
+                    onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
                         <${After} page=${page} controller=${this.controller} />
@@ -206,9 +211,23 @@ export class App extends Component {
                     <div id="said" class="visually-hidden" role="status"></div>
                     <${FollowOutput} />
                 </main>
-                ${page.comparison.pair && html`<${LazyPart} key="compare" of="compare" view=${compare} onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller} back=${this.beforeComparing} rev=${rev} />`}
-                ${finder?.isOpen && html`<${LazyPart} key="finder" of="finder" view=${findPanel} onFailed=${() => {}} page=${page} finder=${finder} />`}
-                ${page.variables.isShown && html`<${LazyPart} key="variables" of="variables" view=${variablesPane} onFailed=${() => page.variables.show(false)} page=${page} rev=${rev} />`}
+                ${
+                    page.comparison.pair &&
+                    html`<${LazyPart} key="compare" of="compare" view=${compare}
+                    onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller}
+                    back=${this.beforeComparing} rev=${rev} />`
+                }
+                ${
+                    finder?.isOpen &&
+                    html`<${LazyPart} key="finder" of="finder" view=${findPanel}
+                    onFailed=${() => {}} page=${page} finder=${finder} />`
+                }
+                ${
+                    page.variables.isShown &&
+                    html`<${LazyPart} key="variables" of="variables"
+                    view=${variablesPane} onFailed=${() => page.variables.show(false)} page=${page}
+                    rev=${rev} />`
+                }
                 <${Notice} page=${page} />
                 ${isOver && html`<${DropOverlay} hint=${HOME_WORDS.dropHintHere} />`}
             </div>`;
@@ -223,7 +242,9 @@ export class App extends Component {
         const rest = this.controller.commands.restCount(waiting);
         if (waiting.length < 2 && !rest) return column;
         const text = rest ? EDITOR_WORDS.replayRest(rest) : WORDS.runThese(waiting.length);
-        const run = html`<div key="batch" class="batch"><button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null} title=${rest ? EDITOR_WORDS.replayRestHint : null}
+        const run = html`<div key="batch" class="batch">
+            <button class=${rest ? 'button' : 'quiet'} data-frame=${rest ? '' : null}
+                title=${rest ? EDITOR_WORDS.replayRestHint : null}
             onClick=${() => this.controller.runAll(waiting)}>${text}</button></div>`;
         column.splice(
             this.cells.findIndex((cell) => cell.key === waiting[0].key),
@@ -237,7 +258,8 @@ export class App extends Component {
     #cell(cell) {
         const { page } = this.props;
         const isStopping = page.stoppingRuns.has(runOf(cell)?.exec_id ?? '');
-        return html`<${Cell} key=${cell.key} cell=${cell} inputs=${renderInputs(cell)} mayRun=${page.mayRun} mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
+        return html`<${Cell} key=${cell.key} cell=${cell} inputs=${renderInputs(cell)} mayRun=${page.mayRun}
+            mayType=${page.scope !== 'view'} isStopping=${isStopping} controller=${this.controller} />`;
     }
 }
 
@@ -259,7 +281,11 @@ function After({ page, controller }) {
             ${
                 next.length > 0 &&
                 html`<p class="continuations"><span>${WORDS.goesOn}</span>
-                ${next.map((child) => html`<button key=${child.id} class="quiet" onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>${name(child)}</button>`)}</p>`
+                ${next.map(
+                    (child) => html`<button key=${child.id} class="quiet"
+                    onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>
+                    ${name(child)}</button>`,
+                )}</p>`
             }
         </div>`;
 }
@@ -280,18 +306,32 @@ function Banner({ page, code }) {
         <div class="banners">
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
             ${connection === 'left' && html`<${NotebookGone} page=${page} copy=${copy} />`}
-            ${isOver && html`<div class="banner" data-bad role="alert">${WORDS[connection]} ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`}
+            ${
+                isOver &&
+                html`<div class="banner" data-bad role="alert">
+                ${WORDS[connection]} ${
+                    page.isLoaded &&
+                    html`<button class="quiet" onClick=${copy}>
+                    ${WORDS.copyAll}</button>`
+                }</div>`
+            }
         </div>`;
 }
 
 /** @param {{page: import('./page.js').Page}} props */
 function Notice({ page }) {
     const { notice } = page;
-    return html`<div class="notice" role=${notice?.isBad ? 'alert' : 'status'} data-bad=${notice?.isBad ? '' : null} data-open=${notice ? '' : null}>
+    return html`<div class="notice" role=${notice?.isBad ? 'alert' : 'status'}
+        data-bad=${notice?.isBad ? '' : null} data-open=${notice ? '' : null}>
         ${
             notice &&
             html`<span>${notice.text}</span>
-            ${notice.act && html`<button class="quiet" onClick=${() => (page.dismissNotice(), notice.act?.act())}>${notice.act.text}</button>`}<button class="quiet" onClick=${() => page.dismissNotice()}>${WORDS.close}</button>`
+            ${
+                notice.act &&
+                html`<button class="quiet"
+                onClick=${() => (page.dismissNotice(), notice.act?.act())}>${notice.act.text}</button>`
+            }
+                <button class="quiet" onClick=${() => page.dismissNotice()}>${WORDS.close}</button>`
         }
     </div>`;
 }

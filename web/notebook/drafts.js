@@ -1,33 +1,38 @@
 // @ts-check
-// Drafts as the user sees them: the server's, with what was typed here and is not there yet laid
-// over them.
+// Drafts as the user sees them: the server's, with what was typed here and the server does not have
+// yet.
 //
-// Typing is sent a moment after it began, one message per draft at a time, with the version that it
-// grew from; the echo of our own typing never touches an editor. When another tab was first, its
-// text is laid together with ours and the result goes out: every tab comes to the server's last
-// text, and nobody's typing is lost on the way. No DOM; time comes in as `later`.
+// Typing is sent a moment after it began: one message per draft at a time, with the text, the
+// version it was made of, and how it grew from that (shared-text.js). The echo of our own typing
+// never touches an editor. When another tab was first, the server refuses ours; it is moved over
+// the other's change and sent again. So every tab comes to the server's last text. No DOM; time
+// comes in as `setTimer`.
 
-import { difference } from '../text/format.js';
-import { edits, merge, offsetAfter } from '../text/merge.js';
+import { changesBetween, changesSaid } from '../text/changes.js';
+import { newId } from '../text/format.js';
+import { SharedText } from './shared-text.js';
 
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
+/** @typedef {import('../shell/protocol.js').PlacedDraft} PlacedDraft */
+/** @typedef {import('../shell/protocol.js').Caret} Caret */
+/** @typedef {{anchor: number, head: number}} Selection */
+/** @typedef {import('../text/changes.js').Changes} Changes */
 
 /** How long what was typed may wait for more before it is sent, in milliseconds. */
 const WAIT_MS = 300;
 
+/** @typedef {{kind: Draft['kind'], base: number, isEmpty: boolean}} Message */
 /**
  * @typedef {object} Local
- * @property {Draft} draft as it stands here
+ * @property {Draft} draft as it stands here; its text is that of `text`
  * @property {string | null} after the draft behind which it was made
- * @property {Base | null} base what the server has, and ours grew from; null when it has none
- * @property {{kind: Draft['kind'], source: string, end: number} | null} sent what is under way,
- *   until the server tells of it
- * @property {number} end where our typing has come to
+ * @property {SharedText} text
+ * @property {Draft['kind']} kind the one that the server has
+ * @property {Message[]} sent what is on its way, as the changes in `text.sent`
  * @property {boolean} unsent
  * @property {number} sending messages that are not answered yet
  * @property {unknown} timer
  */
-/** @typedef {{version: number, kind: Draft['kind'], source: string}} Base */
 
 export class Drafts {
     /**
@@ -35,9 +40,10 @@ export class Drafts {
      * @param {(command: import('../shell/protocol.js').Command) =>
      *   Promise<import('../shell/protocol.js').Reply>} send
      * @param {{changed: () => void, refused: (reply: import('../shell/protocol.js').Reply) => void,
-     *   orphaned: (draft: Draft) => void, setTimer: (what: () => void, ms: number) => unknown,
-     *   clearTimer: (timer: any) => void}} host `orphaned`: what was typed into a draft that cannot
-     *   be made again
+     *   orphaned: (draft: Draft) => void, received?: (draft: string, changes: Changes, before:
+     *   string) => void, setTimer: (what: () => void, ms: number) => unknown, clearTimer: (timer:
+     *   any) => void}} host `orphaned`: what was typed into a draft that cannot be made again;
+     *   `received`: a change that came from the server, made of the text that stood here before
      */
     constructor(model, send, host) {
         this.model = model;
@@ -48,10 +54,12 @@ export class Drafts {
         /** Drafts that were thrown away here, until the server says so too. @type {Set<string>} */
         this.gone = new Set();
         /**
-         * Where our typing has come to in drafts of which the server has all.
+         * Where our typing ended in drafts of which the server has all.
          * @type {Map<string, number>}
          */
         this.ends = new Map();
+        /** By which we know our own changes. */
+        this.client = newId();
         /**
          * Kept when the last of what was typed is sent, for all who wait for that, in their order.
          * @type {{done: () => void, kept: Promise<void>} | null}
@@ -140,24 +148,20 @@ export class Drafts {
 
     /**
      * Makes a draft, or changes one.
-     * @param {Draft} draft
-     * @param {string | null} [after] where a new one is to stand
-     * @param {string} [before] what the editor read before; another's text may have come that it
-     *   does not show yet
+     * @param {Draft} draft @param {string | null} [after] where a new one is to stand
+     * @param {Typed} [typed] how its editor changed it; another's text may have come that the
+     *   editor does not show yet
      */
-    put(draft, after = null, before) {
+    put(draft, after = null, typed) {
         this.gone.delete(draft.id);
         const local = this.local.get(draft.id) ?? this.#begin(draft, after);
-        const now = local.draft.source;
+        const { text } = local;
+        const shown = typed?.before ?? text.text;
+        const changes = typed?.changes ?? changesBetween(shown, draft.source);
         // The cursor stands before what has come in at its place, as it would if the editor showed
         // it.
-        const source =
-            before === undefined || before === now
-                ? draft.source
-                : merge(before, draft.source, now, difference(before, draft.source).from);
-        const { from, insert } = difference(now, source);
-        if (source !== now) local.end = from + insert.length;
-        local.draft = { ...draft, source };
+        text.edit(shown === text.text ? changes : changes.map(changesBetween(shown, text.text), true));
+        local.draft = { ...draft, source: text.text };
         this.#send(local);
         this.host.changed();
     }
@@ -165,17 +169,25 @@ export class Drafts {
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
     #begin(draft, after) {
         const known = this.model.draft(draft.id);
+        const { id } = draft;
+        const text = new SharedText(
+            known ? (known.version ?? 0) : NEW,
+            known?.source ?? '',
+            this.ends.get(id),
+        );
+        const { kind } = known ?? draft;
+        /** @type {Local} */
         const local = {
             draft: known ?? { ...draft, source: '' },
             after,
-            base: known ? baseOf(known) : null,
-            sent: null,
-            end: this.ends.get(draft.id) ?? -1,
+            text,
+            kind,
+            sent: [],
             unsent: true,
             sending: 0,
             timer: null,
         };
-        this.local.set(draft.id, local);
+        this.local.set(id, local);
         return local;
     }
 
@@ -197,24 +209,25 @@ export class Drafts {
         local.timer = null;
         if (!local.unsent || (local.sending && !anyway)) return;
         local.unsent = false;
-        if (local.base && isSame(local.draft, local.base) && !local.sending) return this.#settle(local);
-        const base = (local.base?.version ?? 0) + (local.sent ? 1 : 0);
+        const { text } = local;
+        if (text.version !== NEW && text.isSettled && local.draft.kind === local.kind && !local.sending)
+            return this.#settle(local);
+        const base = Math.max(text.version, 0) + text.sent.length;
+        const changes = text.send();
+        const message = { kind: local.draft.kind, base, isEmpty: changes.empty };
+        local.sent.push(message);
         local.sending += 1;
-        local.sent = { kind: local.draft.kind, source: local.draft.source, end: local.end };
-        const { sent } = local;
         const known = this.model.draft(id);
         // A run may have moved it on to the next state meanwhile.
-        const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: local.draft.source };
-        this.send({ do: 'put_draft', draft, after: local.after, in_place: known !== undefined, base }).then(
-            (reply) => {
-                local.sending -= 1;
-                if (local.sent === sent) local.sent = null;
-                if (this.local.get(id) === local)
-                    this.#answered(local, reply, { version: base + 1, ...sent });
-                this.#caughtUp();
-                this.host.changed();
-            },
-        );
+        const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: text.text };
+        const update = { client: this.client, changes: changes.toJSON() };
+        const place = { after: local.after, in_place: known !== undefined };
+        this.send({ do: 'put_draft', draft, ...place, base, update }).then((reply) => {
+            local.sending -= 1;
+            if (this.local.get(id) === local) this.#answered(local, reply, message);
+            this.#caughtUp();
+            this.host.changed();
+        });
     }
 
     /**
@@ -245,33 +258,35 @@ export class Drafts {
     /**
      * @param {Local} local
      * @param {import('../shell/protocol.js').Reply} reply
-     * @param {Base & {end: number}} sent what it is the reply to
+     * @param {Message} message what it is the reply to
      */
-    #answered(local, reply, sent) {
+    #answered(local, reply, message) {
+        const { text } = local;
         const { id } = local.draft;
         const known = this.model.draft(id);
-        if (reply.kind === 'refused' && reply.code === 'conflict') {
-            const { base } = local;
-            if (known) this.#meet(local, known);
+        const isRefused = reply.kind === 'refused' && reply.code !== 'disk';
+        const isPending = local.sent.includes(message);
+        if (isRefused) {
+            if (isPending) retract(local);
             local.unsent = true;
+        }
+        if (reply.kind === 'refused' && reply.code === 'conflict') {
+            if (known) this.#receive(local, { draft: known, after: null });
             // What it has grown to has not been heard of yet: not at once again.
-            if (local.base === base && base?.version === sent.version - 1) return this.#send(local);
+            if (Math.max(text.version, 0) === message.base) return this.#send(local);
         } else if (reply.kind === 'refused' && reply.code === 'not_found') {
             // Thrown away by somebody while we typed: it is made again, unless there is no place
             // for it.
-            const isNew = local.base === null || known !== undefined;
-            if (isNew) return this.#orphan(local);
-            local.base = null;
-            local.unsent = true;
-        } else if (reply.kind === 'refused' && reply.code !== 'disk') {
+            if (text.version === NEW || known !== undefined) return this.#orphan(local);
+            this.#makeAgain(local);
+        } else if (isRefused) {
             // What cannot be kept as it is stays here, and is tried again when more is typed.
-            local.unsent = true;
             return this.host.refused(reply);
         } else {
             // Where no event told of it: nothing has changed, or it was told before the page was
             // loaded anew.
-            if (local.base === null)
-                local.base = { version: sent.version, kind: sent.kind, source: sent.source };
+            const isSame = message.isEmpty && message.kind === local.kind && text.version !== NEW;
+            if (isPending) confirm(local, message.base + (isSame ? 0 : 1));
             this.host.refused(reply);
         }
         if (local.sending) return undefined;
@@ -279,9 +294,16 @@ export class Drafts {
         return this.#settle(local);
     }
 
+    /** The server has it no more. @param {Local} local */
+    #makeAgain(local) {
+        local.text.restart(NEW, '');
+        local.sent = [];
+        local.unsent = true;
+    }
+
     /** The server has all of it. @param {Local} local */
     #settle(local) {
-        this.ends.set(local.draft.id, local.end);
+        if (local.text.held !== null) this.ends.set(local.draft.id, local.text.held);
         if (this.local.get(local.draft.id) === local) this.local.delete(local.draft.id);
     }
 
@@ -293,51 +315,85 @@ export class Drafts {
 
     /**
      * The server tells of drafts that have changed; the model does not know it yet.
-     * @param {{removed: string[], put: {draft: Draft}[]}} event
+     * @param {{removed: string[], put: PlacedDraft[]}} event
      */
     applyServerDrafts({ removed, put }) {
         for (const id of removed) this.gone.delete(id);
-        for (const { draft: theirs } of put) {
-            const local = this.local.get(theirs.id);
-            if (local) this.#meet(local, theirs);
-            else this.#moveEnd(theirs);
+        for (const placed of put) {
+            const local = this.local.get(placed.draft.id);
+            if (local) this.#receive(local, placed);
+            else this.#follow(placed);
         }
     }
 
-    /** Where our typing has come to moves with the text. @param {Draft} theirs */
-    #moveEnd(theirs) {
-        const end = this.ends.get(theirs.id);
-        const before = this.model.draft(theirs.id);
-        if (end !== undefined && before && before.source !== theirs.source)
-            this.ends.set(theirs.id, offsetAfter(end, edits(before.source, theirs.source)));
+    /** A draft that is not being changed here has changed. @param {PlacedDraft} placed */
+    #follow({ draft: { id, source }, update }) {
+        const before = this.model.draft(id);
+        if (!before || before.source === source) return;
+        const changes = changesSaid(update?.changes, before.source, source);
+        const end = this.ends.get(id);
+        if (end !== undefined) this.ends.set(id, changes.mapPos(end, -1));
+        this.host.received?.(id, changes, before.source);
     }
 
     /**
-     * What the server has of a draft that is being changed here: our own text, or another's to be
-     * laid together with ours.
+     * What the server has of a draft that is being changed here: our own change, or another's.
      * @param {Local} local
-     * @param {Draft} theirs
+     * @param {PlacedDraft} placed
      */
-    #meet(local, theirs) {
-        const { base, sent, draft } = local;
-        const now = baseOf(theirs);
-        if (base && base.version === now.version && isSame(base, now)) return;
-        local.base = now;
-        if (sent && isSame(sent, now)) {
-            this.ends.set(draft.id, sent.end);
-            local.sent = null;
+    #receive(local, { draft: theirs, update }) {
+        const { text, draft } = local;
+        const version = theirs.version ?? 0;
+        if (text.version === version && text.confirmed === theirs.source && local.kind === theirs.kind)
+            return;
+        const isOurs = text.nextText === theirs.source && local.sent[0]?.kind === theirs.kind;
+        if (isOurs && (!update || update.client === this.client)) {
+            confirm(local, version);
             return;
         }
-        const before = base ?? { kind: draft.kind, source: '' };
-        // In the text that the server had our typing ended where the last that it took ended.
-        const held = base ? (this.ends.get(draft.id) ?? -1) : -1;
-        const source = merge(before.source, draft.source, now.source, held);
-        const kind = draft.kind === before.kind ? now.kind : draft.kind;
-        local.end = offsetAfter(local.end, edits(draft.source, source));
-        this.ends.set(draft.id, offsetAfter(held, edits(before.source, now.source)));
-        local.draft = { ...draft, kind, source };
-        if (isSame(local.draft, now)) local.unsent = false;
+        // Our own, which was on its way when the notebook was replaced: what else is here is newer.
+        if (update?.client === this.client) {
+            text.restart(version, theirs.source);
+            [local.sent, local.kind] = [[], theirs.kind];
+            return;
+        }
+        // What is on its way was made of what is no longer there: the server will refuse it.
+        const before = text.text;
+        const changes = text.receive(version, theirs.source, update?.changes);
+        const kind = draft.kind === local.kind ? theirs.kind : draft.kind;
+        local.kind = theirs.kind;
+        local.draft = { ...draft, kind, source: text.text };
+        if (!changes.empty) this.host.received?.(draft.id, changes, before);
+        if (text.text === theirs.source && kind === theirs.kind) local.unsent = false;
         else this.#send(local);
+    }
+
+    /**
+     * A caret of ours, in the text that the server has; null where it has none.
+     * @param {string} id
+     * @param {Selection} selection
+     * @returns {Caret | null}
+     */
+    confirmedCaret(id, { anchor, head }) {
+        const known = this.model.draft(id);
+        const text = this.local.get(id)?.text;
+        if (!known || text?.version === NEW) return null;
+        if (!text) return { draft: id, version: known.version ?? 0, anchor, head };
+        const [from, to] = [text.confirmedOffset(anchor), text.confirmedOffset(head)];
+        return { draft: id, version: text.version, anchor: from, head: to };
+    }
+
+    /**
+     * A caret of somebody else, in the text as it stands here.
+     * @param {Caret} caret
+     * @returns {Selection}
+     */
+    shownCaret({ draft, version, anchor, head }) {
+        const text = this.local.get(draft)?.text;
+        const length = (text?.text ?? this.get(draft)?.source ?? '').length;
+        const shown = (/** @type {number} */ offset) =>
+            Math.min(text?.version === version ? text.shownOffset(offset) : offset, length);
+        return { anchor: shown(anchor), head: shown(head) };
     }
 
     /**
@@ -350,14 +406,10 @@ export class Drafts {
         for (const local of this.local.values()) {
             const known = this.model.draft(local.draft.id);
             if (known) this.#meetAgain(local, known);
-            else if (this.model.states.has(local.draft.on)) local.base = null;
+            else if (this.model.states.has(local.draft.on)) this.#makeAgain(local);
             else if (local.draft.source.trim()) {
-                Object.assign(local, {
-                    base: null,
-                    after: null,
-                    draft: { ...local.draft, on, before: null },
-                });
-                local.unsent = true;
+                this.#makeAgain(local);
+                Object.assign(local, { after: null, draft: { ...local.draft, on, before: null } });
                 this.flush(local.draft.id);
             }
         }
@@ -369,19 +421,18 @@ export class Drafts {
      * @param {Draft} known
      */
     #meetAgain(local, known) {
-        const { base, sent } = local;
+        const { text } = local;
+        const version = known.version ?? 0;
         // The server has lost what it took last: ours has it all.
-        if (base && known.version !== undefined && known.version < base.version)
-            local.base = { ...base, ...baseOf(known) };
+        if (version < text.version) {
+            text.restart(version, known.source);
+            local.sent = [];
+        }
         // It has taken what was under way, and another's text since.
-        else if (
-            sent &&
-            known.version !== base?.version &&
-            edits(base?.source ?? '', sent.source).every(({ insert }) => known.source.includes(insert))
-        )
-            local.base = { version: -1, kind: sent.kind, source: sent.source };
-        this.#meet(local, known);
-        if (!isSame(local.draft, known)) this.#send(local);
+        while (text.sent[0] && version !== text.version && hasAll(known.source, text.sent[0]))
+            confirm(local, text.version + 1);
+        this.#receive(local, { draft: known, after: null });
+        if (text.text !== known.source || local.draft.kind !== known.kind) this.#send(local);
     }
 
     /**
@@ -419,9 +470,7 @@ export class Drafts {
      * Drafts that were made here and that the server has not seen yet move with the page. One that
      * was asked to run is moved by the server: sent again, it might come back when it has become a
      * state.
-     * @param {string} from
-     * @param {string} to
-     * @param {(id: string) => boolean} isAsked
+     * @param {string} from @param {string} to @param {(id: string) => boolean} isAsked
      */
     follow(from, to, isAsked) {
         for (const [id, local] of this.local) {
@@ -433,8 +482,39 @@ export class Drafts {
     }
 }
 
-/** @param {Draft} draft @returns {Base} */
-const baseOf = ({ version = 0, kind, source }) => ({ version, kind, source });
+/** The version of a draft that the server does not have. */
+const NEW = -1;
 
-/** @param {{kind: string, source: string}} one @param {{kind: string, source: string}} other */
-const isSame = (one, other) => one.source === other.source && one.kind === other.kind;
+/**
+ * @typedef {{before: string, changes?: Changes}} Typed what an editor read before it was typed
+ *   into, and how that changed
+ */
+
+/**
+ * The server has taken the first of what was on its way.
+ * @param {Local} local
+ * @param {number} version
+ */
+function confirm(local, version) {
+    local.text.confirm(version);
+    local.kind = local.sent.shift()?.kind ?? local.kind;
+}
+
+/** The server has refused what was on its way. @param {Local} local */
+function retract(local) {
+    local.text.retract();
+    local.sent = [];
+}
+
+/**
+ * Whether a text holds all that some changes put in.
+ * @param {string} text
+ * @param {Changes} changes
+ */
+function hasAll(text, changes) {
+    let has = true;
+    changes.iterChanges(
+        (_from, _to, _fromAfter, _toAfter, insert) => (has &&= text.includes(insert.toString())),
+    );
+    return has;
+}

@@ -92,8 +92,13 @@ export class FollowOutput extends Component {
             this.#scroll();
             this.#look();
         };
-        return html`<div class="follow" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
-            ${isOffered && html`<button class="button" data-frame title=${OUTPUT_WORDS.followHint} onClick=${go}>↓ ${OUTPUT_WORDS.follow}</button>`}
+        return html`<div class="follow"
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
+            ${
+                isOffered &&
+                html`<button class="button" data-frame title=${OUTPUT_WORDS.followHint}
+                onClick=${go}>↓ ${OUTPUT_WORDS.follow}</button>`
+            }
         </div>`;
     }
 }

@@ -29,11 +29,21 @@ export function Header({ page, showsGraph, onGraph, onVariables, onPalette, onRe
             <${Status} page=${page} />
             <div class="buttons">
                 <${Avatars} page=${page} />
-                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
-                <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'} onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>${WORDS.variables}</span></button>
-                ${scope === 'owner' && html`<button class="button" title=${WORDS.share} aria-haspopup="dialog" onClick=${() => withPart('share', page, ({ showShare }) => showShare(page))}><${LinkIcon} /><span>${WORDS.share}</span></button>`}
-                <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
-                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette, onRestart)} face=${html`<${MoreIcon} />`} />
+                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph}
+                    title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
+                <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'}
+                    onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>
+                        ${WORDS.variables}</span></button>
+                ${
+                    scope === 'owner' &&
+                    html`<button class="button" title=${WORDS.share} aria-haspopup="dialog"
+                    onClick=${() => withPart('share', page, ({ showShare }) => showShare(page))}>
+                    <${LinkIcon} /><span>${WORDS.share}</span></button>`
+                }
+                <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette}
+                    title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
+                <${Menu} label=${WORDS.more} alignEnd actions=${() => moreOf(page, onPalette, onRestart)}
+                    face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
 }
@@ -60,7 +70,8 @@ function Status({ page }) {
                       : WORDS.ready;
     const state = page.connection === 'open' ? (open.length || replay ? 'busy' : 'ready') : 'lost';
     const go = open[0] && page.connection === 'open' ? () => page.goTo(open[0].exec_id) : null;
-    return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}><i aria-hidden="true"></i><span role="status">${word}</span></button>`;
+    return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}>
+        <i aria-hidden="true"></i><span role="status">${word}</span></button>`;
 }
 
 /**

@@ -9,6 +9,8 @@ import { WORDS } from '../shell/words.js';
 export function NotebookGone({ page, copy }) {
     const to = page.model.movedTo;
     const url = to ? `/n/${encodeURIComponent(to)}#${encodeURIComponent(page.here)}` : '/';
-    return html`<div class="banner" role="alert">${HOME_WORDS.left(to)} ${HOME_WORDS.leftHint} <a class="quiet" href=${url}>${to ? HOME_WORDS.leftGo(to) : HOME_WORDS.home}</a>${' '}
+    return html`<div class="banner" role="alert">
+        ${HOME_WORDS.left(to)} ${HOME_WORDS.leftHint} <a class="quiet" href=${url}>
+            ${to ? HOME_WORDS.leftGo(to) : HOME_WORDS.home}</a>${' '}
         ${page.isLoaded && html`<button class="quiet" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
 }

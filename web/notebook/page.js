@@ -45,6 +45,15 @@ import { WORDS } from '../shell/words.js';
  * @property {() => string | null} [called] what the user wants to be called
  */
 
+/**
+ * @typedef {object} DraftEditor What the page needs of an editor.
+ * @property {(changes: import('../text/changes.js').Changes, before: string) => void} receive makes
+ *   a change that came from the server, if the text is the one before it
+ * @property {(carets: RemoteCaret[]) => void} showCarets
+ * @property {import('./drafts.js').Selection | null} selection
+ */
+/** @typedef {import('../presence/remote-carets.js').RemoteCaret} RemoteCaret */
+
 export class Page {
     #here = ROOT_STATE;
     /** @type {string | null} */
@@ -83,8 +92,14 @@ export class Page {
             clearTimer: (/** @type {any} */ timer) => clearTimeout(timer),
         };
         const refused = (/** @type {Reply} */ reply) => this.reportRefusal(reply);
+        /**
+         * The editors that are there, by the drafts that they may be of.
+         * @type {Map<string, DraftEditor>}
+         */
+        this.draftEditors = new Map();
         this.drafts = new Drafts(model, host.send, {
             ...time,
+            received: (id, changes, before) => this.draftEditors.get(id)?.receive(changes, before),
             changed: host.changed,
             refused,
             orphaned: (draft) => keepOrphanedDraft(this, draft),
@@ -153,6 +168,7 @@ export class Page {
         }
         this.goTo(address, true);
         this.drafts.rescue(this.here);
+        this.showCarets();
         if (!this.#exists(before)) this.notify(WORDS.startedAnew, true);
     }
 
@@ -414,9 +430,9 @@ export class Page {
      * The user typed into a cell.
      * @param {Cell} cell
      * @param {string} text
-     * @param {string} [before] what its editor read before
+     * @param {import('./drafts.js').Typed} [typed] how its editor changed it
      */
-    type(cell, text, before) {
+    type(cell, text, typed) {
         if (cell.kind === 'ran') {
             const run = cell.edit?.run ?? null;
             if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
@@ -430,9 +446,38 @@ export class Page {
             this.drafts.put(
                 { ...this.drafts.now(cell.draft), source: text },
                 cell.isFresh ? last : null,
-                before,
+                typed,
             );
         }
+    }
+
+    /**
+     * An editor is there, or no longer.
+     * @param {string} draft
+     * @param {DraftEditor | null} editor
+     */
+    onEditor(draft, editor) {
+        if (!editor) this.draftEditors.delete(draft);
+        else {
+            this.draftEditors.set(draft, editor);
+            editor.showCarets(this.#carets().filter((one) => one.draft === draft));
+        }
+    }
+
+    /** Shows in the editors where the carets of others are. */
+    showCarets() {
+        const carets = this.#carets();
+        for (const [draft, editor] of this.draftEditors)
+            editor.showCarets(carets.filter((one) => one.draft === draft));
+    }
+
+    /** The carets of others. @returns {RemoteCaret[]} */
+    #carets() {
+        return this.others().flatMap(({ id, called, colour, caret }) => {
+            if (!caret) return [];
+            const said = `${id} ${JSON.stringify(caret)}`;
+            return [{ id, called, colour, said, draft: caret.draft, ...this.drafts.shownCaret(caret) }];
+        });
     }
 
     /** @param {Extract<Cell, {kind: 'ran'}>} cell */

@@ -28,10 +28,13 @@ export class ErrorView extends Component {
                 <div class="title">${title}</div>
                 ${shown.map((one, i) => {
                     if (i === first)
-                        return html`<button class="quiet" key="all" onClick=${() => this.setState({ showsAll: true })}>${OUTPUT_WORDS.allFrames(steps)}</button>`;
+                        return html`<button class="quiet" key="all"
+                            onClick=${() => this.setState({ showsAll: true })}>
+                            ${OUTPUT_WORDS.allFrames(steps)}</button>`;
                     return typeof one === 'number'
                         ? html`<div class="at" key=${`hidden ${i}`}>⋯</div>`
-                        : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count} goTo=${goTo} />`;
+                        : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count}
+                            goTo=${goTo} />`;
                 })}
                 ${after && html`<${Coloured} text=${after} />`}
             </div>`;
@@ -56,7 +59,8 @@ const Step = ({ frame: { place, rest, text }, count, goTo }) => html`
 function where({ cell, line }, count, goTo) {
     const text = cell === count ? OUTPUT_WORDS.toOwnLine(line) : OUTPUT_WORDS.toLine(cell, line);
     return goTo
-        ? html`<button class="line" title=${OUTPUT_WORDS.goToLine} onClick=${() => goTo(cell, line)}>${text}</button>`
+        ? html`<button class="line" title=${OUTPUT_WORDS.goToLine} onClick=${() => goTo(cell, line)}>
+            ${text}</button>`
         : text;
 }
 
@@ -80,6 +84,7 @@ class Coloured extends Component {
     }
 
     render() {
-        return html`<pre class="ansi-text" ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
+        return html`<pre class="ansi-text"
+            ref=${(/** @type {HTMLElement | null} */ place) => (this.place = place)}></pre>`;
     }
 }

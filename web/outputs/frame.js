@@ -200,8 +200,10 @@ export class Frame extends Component {
         return html`<div class="frame-place" ref=${keep}>
             ${
                 life > 0 &&
-                html`<iframe key=${life} class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer" title=${WORDS.outputFrame} src=${ADDRESS}
-                onLoad=${(/** @type {{currentTarget: HTMLIFrameElement}} */ { currentTarget }) => this.#greet(currentTarget)}></iframe>`
+                html`<iframe key=${life} class="frame" sandbox="allow-scripts" referrerpolicy="no-referrer"
+                    title=${WORDS.outputFrame} src=${ADDRESS}
+                onLoad=${(/** @type {{currentTarget: HTMLIFrameElement}} */ { currentTarget }) =>
+                    this.#greet(currentTarget)}></iframe>`
             }
         </div>`;
     }

@@ -59,11 +59,21 @@ export class ImageOutput extends Component {
         // default width.
         const now = width ?? this.image?.clientWidth ?? own ?? 0;
         return html`
-            <div class="picture" data-sized=${width === null ? null : ''} style=${width === null ? null : { width: `${width}px` }}>
-                <button class="view" title=${OUTPUT_WORDS.enlarge} aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => enlarge(src, alt)}>
-                    <img class="image" src=${src} alt=${alt} width=${own} height=${height} onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) => !own && ((currentTarget.width = currentTarget.naturalWidth))} ref=${(/** @type {HTMLImageElement | null} */ image) => (this.image = image)} /></button>
-                <div class="handle" role="slider" tabindex="0" aria-label=${OUTPUT_WORDS.resize} title=${OUTPUT_WORDS.resize} aria-orientation="horizontal" aria-valuemin=${NARROWEST} aria-valuemax="4000" aria-valuenow=${now}
-                    onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)} onDblClick=${() => this.#resize(null)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>
+            <div class="picture" data-sized=${width === null ? null : ''}
+                style=${width === null ? null : { width: `${width}px` }}>
+                <button class="view" title=${OUTPUT_WORDS.enlarge}
+                    aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => enlarge(src, alt)}>
+                    <img class="image" src=${src} alt=${alt} width=${own} height=${height}
+                        onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) =>
+                            !own && ((currentTarget.width = currentTarget.naturalWidth))}
+                            ref=${(/** @type {HTMLImageElement | null} */ image) =>
+                                (this.image = image)} /></button>
+                <div class="handle" role="slider" tabindex="0" aria-label=${OUTPUT_WORDS.resize}
+                    title=${OUTPUT_WORDS.resize} aria-orientation="horizontal" aria-valuemin=${NARROWEST}
+                    aria-valuemax="4000" aria-valuenow=${now}
+                    onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)}
+                    onDblClick=${() => this.#resize(null)}
+                    onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>
             </div>`;
     }
 }

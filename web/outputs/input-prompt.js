@@ -61,9 +61,16 @@ export class InputPrompt extends Component {
         return html`
             <div class="input-prompt">
                 <label><span class="asked">${prompt.text}</span>
-                    <input ref=${(/** @type {HTMLInputElement | null} */ input) => (this.input = input ?? this.input)} type=${prompt.password ? 'password' : 'text'}
-                        autocomplete="off" disabled=${!controller} aria-label=${prompt.text || WORDS.answerHint} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} /></label>
-                ${controller && html`<button class="button" onClick=${() => this.#send()}>${WORDS.answer}</button>`}
+                    <input ref=${(/** @type {HTMLInputElement | null} */ input) =>
+                        (this.input = input ?? this.input)} type=${prompt.password ? 'password' : 'text'}
+                        autocomplete="off" disabled=${!controller}
+                        aria-label=${prompt.text || WORDS.answerHint}
+                        onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} /></label>
+                ${
+                    controller &&
+                    html`<button class="button" onClick=${() => this.#send()}>
+                    ${WORDS.answer}</button>`
+                }
             </div>`;
     }
 }

@@ -18,7 +18,8 @@ const isBranch = (value) => typeof value === 'object' && value !== null;
 /** @param {{data: unknown}} props */
 export function Json({ data }) {
     if (!isBranch(data)) return html`<div class="tree"><${Leaf} value=${data} /></div>`;
-    return html`<div class="tree" role="tree" aria-label=${OUTPUT_WORDS.tree} onKeyDown=${walk}><${Branch} name=${null} value=${data} level=${1} isFirst=${true} /></div>`;
+    return html`<div class="tree" role="tree" aria-label=${OUTPUT_WORDS.tree} onKeyDown=${walk}>
+        <${Branch} name=${null} value=${data} level=${1} isFirst=${true} /></div>`;
 }
 
 /** @typedef {{name: string | null, value: object, level: number, isFirst?: boolean}} BranchProps */
@@ -36,18 +37,28 @@ class Branch extends Component {
         );
         const more = Math.min(PART * 10, size - shown);
         return html`
-            <div class="branch" role="treeitem" aria-expanded=${isOpen} aria-level=${level} aria-label=${`${name ?? OUTPUT_WORDS.tree}, ${extent(isList, size)}`} tabindex=${isFirst ? 0 : -1} onClick=${toggle}>
+            <div class="branch" role="treeitem" aria-expanded=${isOpen} aria-level=${level}
+                aria-label=${`${name ?? OUTPUT_WORDS.tree}, ${extent(isList, size)}`}
+                tabindex=${isFirst ? 0 : -1} onClick=${toggle}>
                 <span class="twist" aria-hidden="true">${isOpen ? '▾' : '▸'}</span>
-                ${name !== null && html`<span class="key">${name}</span>`}<span class="extent">${isList ? '[ ' : '{ '}${extent(isList, size)}${isList ? ' ]' : ' }'}</span>
+                ${name !== null && html`<span class="key">${name}</span>`}<span class="extent">
+                    ${isList ? '[ ' : '{ '}${extent(isList, size)}${isList ? ' ]' : ' }'}</span>
                 ${
                     isOpen &&
-                    html`<div class="below" role="group" onClick=${(/** @type {MouseEvent} */ event) => event.stopPropagation()}>
+                    html`<div class="below" role="group"
+                        onClick=${(/** @type {MouseEvent} */ event) => event.stopPropagation()}>
                     ${entries(value, shown).map(([key, one]) =>
                         isBranch(one)
                             ? html`<${Branch} key=${key} name=${key} value=${one} level=${level + 1} />`
-                            : html`<div key=${key} class="leaf" role="treeitem" aria-level=${level + 1} tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`,
+                            : html`<div key=${key} class="leaf" role="treeitem" aria-level=${level + 1}
+                                tabindex="-1"><span class="key">${key}</span><${Leaf} value=${one} /></div>`,
                     )}
-                    ${more > 0 && html`<button class="quiet" role="treeitem" aria-level=${level + 1} tabindex="-1" onClick=${() => this.setState({ shown: shown + more })}>${OUTPUT_WORDS.more(more)}</button>`}
+                    ${
+                        more > 0 &&
+                        html`<button class="quiet" role="treeitem" aria-level=${level + 1}
+                        tabindex="-1" onClick=${() => this.setState({ shown: shown + more })}>
+                        ${OUTPUT_WORDS.more(more)}</button>`
+                    }
                 </div>`
                 }
             </div>`;

@@ -59,7 +59,10 @@ const literal = (data) =>
 export function plotlyHtml(figure) {
     const { data = [], layout = {}, config = {} } = figure ?? {};
     return `<div id="plot"></div><script src="https://cdn.plot.ly/plotly-latest.min.js"></script>
-        <script>Plotly.newPlot('plot', ${literal(data)}, ${literal(layout)}, ${literal({ responsive: true, ...config })})</script>`;
+        <script>
+            Plotly.newPlot('plot', ${literal(data)}, ${literal(layout)},
+                ${literal({ responsive: true, ...config })})
+        </script>`;
 }
 
 /** A Vega or Vega-Lite chart as HTML. @param {any} spec @param {boolean} isLite */

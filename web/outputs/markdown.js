@@ -71,7 +71,8 @@ function rendered(text, formulas) {
 function withMath(markdown) {
     const keep = (/** @type {any} */ state, /** @type {Formula} */ formula) => {
         const token = state.push('formula', '', 0);
-        token.content = `${OPEN}${state.env.formulas.push({ tex: formula.tex, isDisplay: formula.isDisplay }) - 1}${CLOSE}`;
+        const number = state.env.formulas.push({ tex: formula.tex, isDisplay: formula.isDisplay }) - 1;
+        token.content = `${OPEN}${number}${CLOSE}`;
     };
     markdown.inline.ruler.before(
         'escape',

@@ -35,8 +35,10 @@ const ORDER = /** @type {[RegExp, How, ((data: any, mime: string) => string)?][]
     [
         /^(audio|video)\/[\w.+-]+$/,
         'frame',
-        (data, mime) =>
-            `<${mime.split('/')[0]} controls src="data:${mime};base64,${plainBase64(asText(data))}"></${mime.split('/')[0]}>`,
+        (data, mime) => {
+            const [tag] = mime.split('/');
+            return `<${tag} controls src="data:${mime};base64,${plainBase64(asText(data))}"></${tag}>`;
+        },
     ],
     [/^(?:application\/(?!vnd\..*json$)|image\/|font\/|model\/)/, 'file'],
     [/^text\/plain$/, 'text'],

@@ -18,10 +18,19 @@ export function OutputToolbar({ text, image, page }) {
         <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}>
             ${
                 image &&
-                html`<button class="tool" onClick=${() => copyImage(page, image)}>${OUTPUT_WORDS.copyImage}</button>
-                <button class="tool" onClick=${() => saveFile(image.mime, image.data)}>${OUTPUT_WORDS.saveImage}</button>`
+                html`<button class="tool" onClick=${() => copyImage(page, image)}>
+                    ${OUTPUT_WORDS.copyImage}</button>
+                <button class="tool" onClick=${() => saveFile(image.mime, image.data)}>
+                    ${OUTPUT_WORDS.saveImage}</button>`
             }
-            ${text && html`<button class="tool" aria-label=${OUTPUT_WORDS.copyOutput} title=${OUTPUT_WORDS.copyOutput} onClick=${() => copyText(page, text(), { said: OUTPUT_WORDS.copied, title: OUTPUT_WORDS.copyReady })}>${OUTPUT_WORDS.copy}</button>`}
+            ${
+                text &&
+                html`<button class="tool" aria-label=${OUTPUT_WORDS.copyOutput}
+                title=${OUTPUT_WORDS.copyOutput}
+                onClick=${() =>
+                    copyText(page, text(), { said: OUTPUT_WORDS.copied, title: OUTPUT_WORDS.copyReady })}>
+                    ${OUTPUT_WORDS.copy}</button>`
+            }
         </div>`;
 }
 

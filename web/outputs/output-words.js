@@ -49,7 +49,9 @@ export const OUTPUT_WORDS = Object.freeze({
     imported: 'From the imported file; not run here',
     // Libraries
     noNetwork: (/** @type {string} */ url) =>
-        `Not loaded: ${url}. Outputs have no network access. They can use what they contain and what your Python packages provide.`,
+        `Not loaded: ${url}. Outputs have no network access. They can use what they contain and what your ` +
+        `Python packages provide.`,
     missing: (/** @type {string} */ what, /** @type {string} */ install) =>
-        `This plot needs ${what}, which is not installed in this Python environment. Run %pip install ${install}, then show it again.`,
+        `This plot needs ${what}, which is not installed in this Python environment. Run %pip install ` +
+        `${install}, then show it again.`,
 });

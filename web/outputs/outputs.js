@@ -99,16 +99,36 @@ export class Outputs extends Component {
         if (isSilent && this.holding === undefined) return null;
         const fold = isFolded ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold;
         return html`
-            <div class="outputs" data-status=${run.status} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
-                ${!isSilent && html`<button class="fold" key="fold" aria-label=${fold} title=${fold} aria-expanded=${!isFolded} onClick=${() => this.toggle()}></button>`}
-                ${run.status === 'imported' && html`<div class="imported" key="imported">${OUTPUT_WORDS.imported}</div>`}
+            <div class="outputs" data-status=${run.status}
+                ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
+                ${
+                    !isSilent &&
+                    html`<button class="fold" key="fold" aria-label=${fold} title=${fold}
+                    aria-expanded=${!isFolded} onClick=${() => this.toggle()}></button>`
+                }
+                ${
+                    run.status === 'imported' &&
+                    html`<div class="imported" key="imported">
+                    ${OUTPUT_WORDS.imported}</div>`
+                }
                 ${
                     isFolded
-                        ? html`<div class="output-note" key="folded">${OUTPUT_WORDS.folded(summary(run))} <button class="quiet" onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
+                        ? html`<div class="output-note" key="folded">
+                            ${OUTPUT_WORDS.folded(summary(run))} <button class="quiet"
+                                onClick=${() => this.toggle()}>${OUTPUT_WORDS.unfold}</button></div>`
                         : run.outputs.map((item, i) => this.#output(item, i))
                 }
-                ${ownError && !isFolded && html`<div class="output" key="error">${this.#failure(ownError)}</div>`}
-                ${run.prompt && html`<${InputPrompt} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id} controller=${mayRun ? controller : null} />`}
+                ${
+                    ownError &&
+                    !isFolded &&
+                    html`<div class="output" key="error">
+                    ${this.#failure(ownError)}</div>`
+                }
+                ${
+                    run.prompt &&
+                    html`<${InputPrompt} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id}
+                    controller=${mayRun ? controller : null} />`
+                }
             </div>`;
     }
 
@@ -119,8 +139,11 @@ export class Outputs extends Component {
         if (item.output_type === 'error')
             return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
         if (item.output_type === 'stream') {
-            return html`<div class="output" key=${item.key}><${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id} isGrowing=${run.status === 'running'} />
-                <${OutputToolbar} page=${controller.page} text=${() => plain(item.pieces.join(''))} image=${null} /></div>`;
+            return html`<div class="output" key=${item.key}>
+                <${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id}
+                    isGrowing=${run.status === 'running'} />
+                <${OutputToolbar} page=${controller.page} text=${() => plain(item.pieces.join(''))}
+                    image=${null} /></div>`;
         }
         const chosen = choose(item.data);
         const { how, mime, data } = chosen;
@@ -129,8 +152,22 @@ export class Outputs extends Component {
                 ? data
                 : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
         // An image that replaces another reuses its element, so that it changes without a flicker.
-        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>${isUntrusted(run, item) ? html`<${UntrustedOutput} item=${item} id=${id} shown=${() => shown(chosen, item, id)} />` : shown(chosen, item, id)}
-            <${OutputToolbar} page=${controller.page} text=${how === 'json' ? () => JSON.stringify(data, null, 2) : text ? () => plain(String([text].flat().join(''))) : null} image=${how === 'image' ? { mime, data } : null} /></div>`;
+        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>
+            ${
+                isUntrusted(run, item)
+                    ? html`<${UntrustedOutput} item=${item} id=${id}
+                shown=${() => shown(chosen, item, id)} />`
+                    : shown(chosen, item, id)
+            }
+            <${OutputToolbar} page=${controller.page}
+                text=${
+                    how === 'json'
+                        ? () => JSON.stringify(data, null, 2)
+                        : text
+                          ? () => plain(String([text].flat().join('')))
+                          : null
+                }
+                    image=${how === 'image' ? { mime, data } : null} /></div>`;
     }
 
     /** @param {import('../shell/protocol.js').RunError} error */
@@ -156,13 +193,17 @@ function shown({ how, mime, data }, item, id) {
     if (how === 'json') return html`<${Json} data=${data} />`;
     if (how === 'image') {
         const alt = typeof item.data['text/plain'] === 'string' ? item.data['text/plain'] : WORDS.image;
-        return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt} ...${imageSize(item.metadata, mime)} />`;
+        return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt}
+            ...${imageSize(item.metadata, mime)} />`;
     }
     if (how === 'file') {
-        return html`<div class="output-note"><button class="button" data-frame onClick=${() => saveFile(mime, data)}>${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
+        return html`<div class="output-note">
+            <button class="button" data-frame onClick=${() => saveFile(mime, data)}>
+                ${OUTPUT_WORDS.save(mime, bytes(Math.floor(data.length * 0.75)))}</button></div>`;
     }
     if (how === 'widget') {
-        return html`<div class="output-note">${OUTPUT_WORDS.widget}</div>${shown(choose(data), { ...item, data }, id)}`;
+        return html`<div class="output-note">${OUTPUT_WORDS.widget}</div>
+        ${shown(choose(data), { ...item, data }, id)}`;
     }
     return html`<${StaticText} text=${data} name="value" id=${id} />`;
 }

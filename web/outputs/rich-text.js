@@ -34,7 +34,9 @@ class Prose extends Component {
     }
 
     render() {
-        return html`<div class=${this.className} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>${this.props.text}</div>`;
+        return html`<div class=${this.className}
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}>
+            ${this.props.text}</div>`;
     }
 }
 

@@ -113,9 +113,18 @@ export class Stream extends Component {
         };
         return html`
             <div class="stream" data-name=${name} data-boxed=${isBoxed ? '' : null}>
-                <div class="text" tabindex=${isBoxed ? 0 : null} role=${isBoxed ? 'region' : name === 'stderr' ? 'group' : null}
-                    aria-label=${name === 'stderr' ? OUTPUT_WORDS.errors : isBoxed ? OUTPUT_WORDS.printed : null} ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}></div>
-                ${isLong && html`<button class="quiet" onClick=${toggle}>${isOpen ? OUTPUT_WORDS.showLess : OUTPUT_WORDS.showAllLines(OUTPUT_WORDS.lines(lines))}</button>`}
+                <div class="text" tabindex=${isBoxed ? 0 : null}
+                    role=${isBoxed ? 'region' : name === 'stderr' ? 'group' : null}
+                    aria-label=${
+                        name === 'stderr' ? OUTPUT_WORDS.errors : isBoxed ? OUTPUT_WORDS.printed : null
+                    } ref=${(/** @type {HTMLElement | null} */ box) => (this.box = box)}></div>
+                ${
+                    isLong &&
+                    html`<button class="quiet" onClick=${toggle}>
+                    ${
+                        isOpen ? OUTPUT_WORDS.showLess : OUTPUT_WORDS.showAllLines(OUTPUT_WORDS.lines(lines))
+                    }</button>`
+                }
             </div>`;
     }
 }

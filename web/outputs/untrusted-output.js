@@ -46,7 +46,11 @@ export class UntrustedOutput extends Component {
         };
         const text = item.data['text/plain'];
         return html`
-            ${text !== undefined && html`<${StaticText} text=${Array.isArray(text) ? text.join('') : String(text)} name="value" id=${id} />`}
+            ${
+                text !== undefined &&
+                html`<${StaticText}
+                text=${Array.isArray(text) ? text.join('') : String(text)} name="value" id=${id} />`
+            }
             <button class="quiet" title=${HOME_WORDS.heldHint} onClick=${show}>${HOME_WORDS.held}</button>`;
     }
 }

@@ -27,9 +27,15 @@ export function Avatars({ page }) {
     const hidden = all.length - shown.length;
     return html`
         <div class="avatars" role="group" aria-label=${WORDS.people}>
-            ${shown.map((one) => html`<button key=${one.id} class="avatar" data-colour=${one.colour} aria-label=${said(one)} title=${said(one)} onClick=${() => page.goTo(one.state)}>${one.initials}</button>`)}
-            <div class="rest" data-few=${hidden ? null : ''}><${Menu} label=${WORDS.count(all.length)} className="avatar" alignEnd actions=${actions}
-                face=${html`<span class="hidden">+${hidden}</span><span class="all">${all.length}</span>`} /></div>
+            ${shown.map(
+                (one) => html`<button key=${one.id} class="avatar" data-colour=${one.colour}
+                aria-label=${said(one)} title=${said(one)} onClick=${() => page.goTo(one.state)}>
+                ${one.initials}</button>`,
+            )}
+            <div class="rest" data-few=${hidden ? null : ''}>
+                <${Menu} label=${WORDS.count(all.length)} className="avatar" alignEnd actions=${actions}
+                face=${html`<span class="hidden">+${hidden}</span><span class="all">
+                    ${all.length}</span>`} /></div>
         </div>`;
 }
 

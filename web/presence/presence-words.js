@@ -14,7 +14,8 @@ export const PEOPLE_WORDS = Object.freeze({
     yourName: 'Your name…',
     nameAsk: 'Your name',
     nameWhy:
-        'Others see it next to your position in the graph. Leave it empty to appear as a guest. It is stored in this browser.',
+        'Others see it next to your position in the graph. Leave it empty to appear as a guest. It is ' +
+        'stored in this browser.',
     nameDo: 'Save name',
     // Deleting
     deleteState: 'Delete this state',
@@ -25,7 +26,11 @@ export const PEOPLE_WORDS = Object.freeze({
     undo: 'Undo',
     deleteAsk: (/** @type {number} */ n) => `Delete ${n} states?`,
     deleteWhy: (/** @type {number} */ running) =>
-        `${running ? `${running === 1 ? 'One running cell' : `${running} running cells`} will be stopped. ` : ''}You can undo this for a few seconds.`,
+        `${
+            running
+                ? `${running === 1 ? 'One running cell' : `${running} running cells`} will be stopped. `
+                : ''
+        }You can undo this for a few seconds.`,
     deleteDo: (/** @type {number} */ n) => `Delete ${n} states`,
     // Share
     share: 'Share',
@@ -38,7 +43,9 @@ export const PEOPLE_WORDS = Object.freeze({
         }),
         run: Object.freeze({
             name: 'can run',
-            why: 'Runs code on this machine with all your permissions: read and write files, use the network. Share it only with people whom you would let use your keyboard.',
+            why:
+                'Runs code on this machine with all your permissions: read and write files, use the ' +
+                'network. Share it only with people whom you would let use your keyboard.',
         }),
     }),
     opensAt: (/** @type {string} */ where) => `It opens at ${where}.`,

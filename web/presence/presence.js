@@ -78,6 +78,13 @@ export class Presence {
         /** The last position sent on this connection. @type {string | null} */
         this.lastSent = null;
         this.isTelling = false;
+        /** The draft that our caret is in. @type {string | null} */
+        this.caretDraft = null;
+        /**
+         * How often we have moved the caret: others follow it by themselves when text before it
+         * changes.
+         */
+        this.caretMoves = 0;
         /** @type {unknown} */
         this.timer = null;
     }
@@ -86,6 +93,23 @@ export class Presence {
     onConnected() {
         this.lastSent = null;
         this.onMoved();
+    }
+
+    /** Our caret has moved, within a draft or out of it. @param {string | null} draft */
+    onCaret(draft) {
+        if (draft === null && this.caretDraft === null) return;
+        this.caretDraft = draft;
+        this.caretMoves += 1;
+        this.onMoved();
+    }
+
+    /** @returns {import('../shell/protocol.js').Caret | null} */
+    get caret() {
+        const { drafts, draftEditors } = this.page;
+        const selection = this.caretDraft === null ? null : draftEditors.get(this.caretDraft)?.selection;
+        return this.caretDraft !== null && selection
+            ? drafts.confirmedCaret(this.caretDraft, selection)
+            : null;
     }
 
     /** The position or the name may have changed. */
@@ -99,15 +123,17 @@ export class Presence {
     async #tell() {
         const { page } = this;
         const name = this.host.called?.() || null;
-        const said = JSON.stringify([page.here, name]);
+        const said = JSON.stringify([page.here, name, this.caretMoves]);
         if (!page.isLoaded || page.connection !== 'open' || this.isTelling || said === this.lastSent) return;
         this.isTelling = true;
+        const { caret } = this;
         this.lastSent = said;
-        const reply = await this.host.send({ do: 'stand', state: page.here, name });
+        const reply = await this.host.send({ do: 'stand', state: page.here, name, ...(caret && { caret }) });
         this.isTelling = false;
         // A refusal is not reported: the state was just deleted, or the server is older.
         if (reply.kind === 'standing' && reply.id !== this.id) {
             this.id = reply.id;
+            this.page.showCarets();
             this.host.changed();
         }
         if (reply.kind !== 'refused') this.onMoved();

@@ -111,31 +111,51 @@ class Share extends Component {
                 : `${positionText(page.model, this.at)}, “${line}”`;
         return html`
             <h2>${WORDS.share}</h2>
-            <form class="share" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), this.#create())}>
+            <form class="share"
+                onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), this.#create())}>
                 <fieldset>
                     <legend>${WORDS.what}</legend>
                     ${
                         /** @type {const} */ (['view', 'run']).map(
                             (scope) => html`
-                        <label class="choice" data-scope=${scope}><input type="radio" name="scope" value=${scope} checked=${state.scope === scope} onChange=${() => this.setState({ scope })} />
-                            <span><b>${WORDS.scopes[scope].name}</b><small>${WORDS.scopes[scope].why}</small></span></label>`,
+                        <label class="choice" data-scope=${scope}>
+                            <input type="radio" name="scope" value=${scope} checked=${state.scope === scope}
+                                onChange=${() => this.setState({ scope })} />
+                            <span><b>${WORDS.scopes[scope].name}</b><small>
+                                ${WORDS.scopes[scope].why}</small></span></label>`,
                         )
                     }
                 </fieldset>
                 <p class="residency-line">${WORDS.opensAt(where)}</p>
                 <div class="pair">
-                    <label><span>${WORDS.lasts}</span><select class="field" value=${state.lasts} onChange=${(/** @type {any} */ event) => this.setState({ lasts: event.target.value })}>
-                        ${WORDS.lastings.map(([value, text]) => html`<option value=${value} selected=${value === state.lasts}>${text}</option>`)}</select></label>
-                    <label><span>${WORDS.note}</span><input class="field" maxlength="120" placeholder=${WORDS.noteHint} value=${state.note} onInput=${(/** @type {any} */ event) => this.setState({ note: event.target.value })} /></label>
+                    <label><span>${WORDS.lasts}</span>
+                    <select class="field" value=${state.lasts}
+                        onChange=${(/** @type {any} */ event) =>
+                            this.setState({ lasts: event.target.value })}>
+                        ${WORDS.lastings.map(
+                            ([value, text]) => html`<option value=${value}
+                            selected=${value === state.lasts}>${text}</option>`,
+                        )}</select></label>
+                    <label><span>${WORDS.note}</span>
+                    <input class="field" maxlength="120" placeholder=${WORDS.noteHint} value=${state.note}
+                        onInput=${(/** @type {any} */ event) =>
+                            this.setState({ note: event.target.value })} /></label>
                 </div>
                 <button class="button" data-main autofocus disabled=${state.isBusy}>${WORDS.create}</button>
             </form>
-            <div role="status">${state.made && this.#made(state.made)}${state.said && html`<p>${state.said}</p>`}</div>
+            <div role="status">
+                ${state.made && this.#made(state.made)}${state.said && html`<p>${state.said}</p>`}</div>
             ${state.trouble && html`<p class="trouble" role="alert">${state.trouble}</p>`}
             <h3>${WORDS.links}</h3>
             ${state.links?.length === 0 && html`<p>${WORDS.none}</p>`}
-            ${state.links && state.links.length > 0 && html`<ul class="links">${state.links.toReversed().map((link) => this.#row(link))}</ul>`}
-            <div class="answers"><button class="button" data-frame onClick=${() => done(null)}>${ALL.close}</button></div>`;
+            ${
+                state.links &&
+                state.links.length > 0 &&
+                html`<ul class="links">
+                ${state.links.toReversed().map((link) => this.#row(link))}</ul>`
+            }
+            <div class="answers"><button class="button" data-frame onClick=${() => done(null)}>
+                ${ALL.close}</button></div>`;
     }
 
     /** @param {string} link */
@@ -143,8 +163,12 @@ class Share extends Component {
         /** @type {HTMLInputElement | null} */
         let field = null;
         return html`<p>${WORDS.made}</p>
-            <div class="made"><input class="field" readonly value=${link} aria-label=${WORDS.link} ref=${(/** @type {HTMLInputElement | null} */ input) => (field = input)} onFocus=${(/** @type {any} */ event) => event.target.select()} />
-                <button class="button" data-frame type="button" onClick=${() => this.#copy(field)}>${this.state.isCopied ? WORDS.copied : WORDS.copy}</button></div>`;
+            <div class="made">
+                <input class="field" readonly value=${link} aria-label=${WORDS.link}
+                    ref=${(/** @type {HTMLInputElement | null} */ input) => (field = input)}
+                    onFocus=${(/** @type {any} */ event) => event.target.select()} />
+                <button class="button" data-frame type="button" onClick=${() => this.#copy(field)}>
+                    ${this.state.isCopied ? WORDS.copied : WORDS.copy}</button></div>`;
     }
 
     /** @param {Link} link */
@@ -156,8 +180,10 @@ class Share extends Component {
             link.last_used ? WORDS.used(when(link.last_used)) : WORDS.unused,
         ];
         return html`<li key=${link.id}>
-            <span><b>${WORDS.toScope[link.scope]}</b>${link.label && html` ${link.label}`}<small>${about.join(' · ')}</small></span>
-            <button class="button" data-bad aria-label=${WORDS.revokeOf(what)} onClick=${() => this.#revoke(link)}>${WORDS.revoke}</button>
+            <span><b>${WORDS.toScope[link.scope]}</b>${link.label && html` ${link.label}`}<small>
+                ${about.join(' · ')}</small></span>
+            <button class="button" data-bad aria-label=${WORDS.revokeOf(what)}
+                onClick=${() => this.#revoke(link)}>${WORDS.revoke}</button>
         </li>`;
     }
 }

@@ -73,8 +73,8 @@
  *   sorted; `more` are not named.
  */
 /**
- * @typedef {{id: string, name: string | null, scope: Scope, state: string}} Person Somebody who
- *   looks at the notebook: one tab.
+ * @typedef {{id: string, name: string | null, scope: Scope, state: string,
+ *   caret?: Caret | null}} Person Somebody who looks at the notebook: one tab.
  */
 
 /**
@@ -109,6 +109,15 @@
 /**
  * @typedef {{name: string, states: State[], runs: Run[], drafts: Draft[], trouble: Trouble | null,
  *   people: Person[]}} Snapshot
+ */
+/**
+ * @typedef {{client: string, changes: unknown[]}} TextUpdate How a text grew: the client that says
+ *   so, and a ChangeSet of CodeMirror as JSON.
+ */
+/** @typedef {{draft: Draft, after: string | null, update?: TextUpdate | null}} PlacedDraft */
+/**
+ * @typedef {{draft: string, version: number, anchor: number, head: number}} Caret Offsets in the
+ *   text of a version of a draft.
  */
 /**
  * @typedef {object} Variable
@@ -151,7 +160,7 @@
  *   duration_ms: number | null, state: string | null} | {event: 'keepable_changed', exec_id:
  *   string, keepable: boolean} | {event: 'state_added', state: State} | {event: 'state_changed',
  *   state: State} | {event: 'removed', states: string[], runs: string[]} | {event:
- *   'drafts_changed', on: string, removed: string[], put: {draft: Draft, after: string | null}[]} |
+ *   'drafts_changed', on: string, removed: string[], put: PlacedDraft[]} |
  *   {event: 'saving_changed', state: string, saving: Saving} | {event: 'memory_measured', state:
  *   string, memory_bytes: number} | {event: 'replaying', state: string, done: number, total:
  *   number} | {event: 'memory_measured', state: string, memory_bytes: number} | {event:
@@ -165,7 +174,7 @@
  *   {state: string, tip: string}, replay?: boolean, on_error?: 'discard' | 'keep'} | {do:
  *   'keep_partial', exec_id: string} | {do: 'interrupt', exec_id: string} | {do: 'answer_input',
  *   exec_id: string, text: string} | {do: 'put_draft', draft: Draft, after?: string | null,
- *   in_place?: boolean, base?: number} | {do: 'delete_draft', draft: string} | {do: 'put_prose',
+ *   in_place?: boolean, base?: number, update?: TextUpdate} | {do: 'delete_draft', draft: string} | {do: 'put_prose',
  *   state: string, prose: string[]} | {do: 'label', state: string, label: string | null} | {do:
  *   'delete_state', state: string, subtree?: boolean} | {do: 'drop_attempt', exec_id: string} |
  *   {do: 'reset'} | {do: 'pin', state: string, pinned: boolean} | {do: 'fork_anyway', state:
@@ -173,7 +182,7 @@
  *   {do: 'trust'} | {do: 'save_task', task_id: string} | {do: 'look_at_variables', state: string} |
  *   {do: 'digest', state: string} | {do: 'complete', state: string, code: string, cursor: number} |
  *   {do: 'inspect', state: string, code: string, cursor: number} | {do: 'stand', state: string,
- *   name?: string | null}} Command Cursors count Unicode code points.
+ *   name?: string | null, caret?: Caret | null}} Command Cursors count Unicode code points.
  */
 
 /**

@@ -17,14 +17,22 @@ export const WORDS = Object.freeze({
     offline: 'Reconnecting',
     offlineLong:
         'Connection lost. Reconnecting… You can keep typing; changes are sent once the connection is back.',
-    ended: 'Your access to this notebook has ended. You can still copy what you see. To continue, open the link that Ratoon printed when it started, or ask for a new one.',
-    gone: 'Ratoon was stopped or restarted and no longer knows this browser. What you see and typed stays here until you close this tab. Open the link that Ratoon printed; this tab then reconnects by itself.',
+    ended:
+        'Your access to this notebook has ended. You can still copy what you see. To continue, open ' +
+        'the link that Ratoon printed when it started, or ask for a new one.',
+    gone:
+        'Ratoon was stopped or restarted and no longer knows this browser. What you see and typed stays ' +
+        'here until you close this tab. Open the link that Ratoon printed; this tab then reconnects by ' +
+        'itself.',
     trouble: (/** @type {{what: string, why: string, how: string}} */ t) =>
-        `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} Your work continues in memory and is saved once this is resolved.`,
+        `${sentence(`cannot ${t.what}: ${t.why}`)} ${sentence(t.how)} Your work continues in memory and ` +
+        `is saved once this is resolved.`,
     partMissing:
-        'This part of the page could not be loaded: the server does not answer. Try again once the connection is back.',
+        'This part of the page could not be loaded: the server does not answer. Try again once the ' +
+        'connection is back.',
     startedAnew:
-        'Ratoon was restarted or the notebook was reset: its earlier states are gone. Your latest typing is in a draft below.',
+        'Ratoon was restarted or the notebook was reset: its earlier states are gone. Your latest typing ' +
+        'is in a draft below.',
     copyAll: 'Copy all code',
     allCopied: 'Copied the code of all cells.',
     allReady: 'Copy this code',
@@ -39,15 +47,19 @@ export const WORDS = Object.freeze({
     restart: 'Restart…',
     restartAsk: 'Restart?',
     restartWhy: (/** @type {number} */ n) =>
-        `You return to the start, without variables. The cells shown become drafts there, ready to run again. Nothing is deleted: all states stay in the graph.${n ? ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.` : ''}`,
+        `You return to the start, without variables. The cells shown become drafts there, ready to run ` +
+        `again. Nothing is deleted: all states stay in the ` +
+        `graph.${n ? ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.` : ''}`,
     restartDo: 'Restart',
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
-        `Restarted. ${n === 1 ? 'One cell is now a draft' : `${n} cells are now drafts`}${others ? `, above ${others === 1 ? 'one that was already' : `${others} that were already`} here` : ''}.`,
+        `Restarted. ${n === 1 ? 'One cell is now a draft' : `${n} cells are now drafts`}` +
+        `${others ? `, above ${others === 1 ? 'one that was' : `${others} that were`} already here` : ''}.`,
     atStart: 'You are already at the start.',
     reset: 'Reset notebook…',
     resetAsk: 'Reset this notebook?',
     resetWhy:
-        'This stops all running cells and removes all states, drafts and outputs of this notebook, for everyone. A copy goes to the trash and can be restored for 30 days.',
+        'This stops all running cells and removes all states, drafts and outputs of this notebook, for ' +
+        'everyone. A copy goes to the trash and can be restored for 30 days.',
     resetDo: 'Reset notebook',
     forgotten: 'Notebook reset. A copy is in the trash.',
     restore: 'Restore',
@@ -98,7 +110,8 @@ export const WORDS = Object.freeze({
     asked: 'waiting for the server',
     stoppedWhole: 'stopped; its changes were undone',
     partial: (/** @type {boolean} */ isStopped, /** @type {number | undefined} */ line) =>
-        `partial: the cell ${isStopped ? 'was stopped' : 'failed'}${line === undefined ? '' : ` at line ${line}`}`,
+        `partial: the cell ${isStopped ? 'was stopped' : 'failed'}` +
+        (line === undefined ? '' : ` at line ${line}`),
     takenBack: 'The changes that this cell made before that were undone.',
     keepPartial: 'Keep its changes',
     keepPartialHint: 'Saves them as a state, marked as partial',
@@ -133,13 +146,17 @@ export const WORDS = Object.freeze({
     moreNames: (/** @type {number} */ n) => `and ${n} more`,
     replayed: 'restored by replaying its cells',
     needsReplay:
-        'This state has no process and no checkpoint. Its code and outputs are kept; replay its cells to restore its variables.',
+        'This state has no process and no checkpoint. Its code and outputs are kept; replay its cells to ' +
+        'restore its variables.',
     replayStopped: 'Replay stopped. The state is unchanged.',
     replay: 'Replay cells',
     replayMenu: 'Replay cells…',
     replayAsk: (/** @type {number} */ n) => (n === 1 ? 'Replay one cell?' : `Replay ${n} cells?`),
     replayWhy: (/** @type {number} */ n, /** @type {string} */ from) =>
-        `${n === 1 ? `This runs the cell “${from}” again.` : `This runs the cells from “${from}” to this state again, in order.`} Side effects, such as writing files or calling other servers, happen again. Other states do not change.`,
+        `This runs the ${n === 1 ? `cell “${from}”` : `cells from “${from}” to this state`} ` +
+        `again${n === 1 ? '' : ', in order'}. ` +
+        `Side effects, such as writing files or calling other servers, happen again. Other states do not ` +
+        `change.`,
     replayFirst: (/** @type {number} */ n) =>
         `This state is not loaded. Replay ${n === 1 ? 'its cell' : `its ${n} cells`} first?`,
     replayDo: (/** @type {number} */ n) => (n === 1 ? 'Replay' : `Replay ${n} cells`),
@@ -163,7 +180,10 @@ export const WORDS = Object.freeze({
     trust: 'Trust…',
     trustAsk: 'Trust the checkpoints of this notebook?',
     trustWhy:
-        'Another install of Ratoon wrote them, they were imported from a file, or they were changed since. To restore a state completely, Ratoon runs the code in its checkpoint, with all your permissions on this machine. Trust them only if you trust the source of this notebook. This applies to all states of the notebook.',
+        'Another install of Ratoon wrote them, they were imported from a file, or they were changed ' +
+        'since. To restore a state completely, Ratoon runs the code in its checkpoint, with all your ' +
+        'permissions on this machine. Trust them only if you trust the source of this notebook. ' +
+        'This applies to all states of the notebook.',
     trustDo: 'Trust and run their code',
     trusted: (/** @type {number} */ n) => (n === 1 ? 'Trusted one checkpoint.' : `Trusted ${n} checkpoints.`),
     deletedState: 'This state was deleted. Nothing can run from it; go to another state to continue.',

@@ -23,8 +23,8 @@ import { WORDS } from '../shell/words.js';
  */
 export function ask({ title, why, act, isBad, input, longest = 120, other }) {
     return show((done) => {
-        const value = () =>
-            /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'))?.value ?? '';
+        const field = () => /** @type {HTMLInputElement | null} */ (document.querySelector('dialog input'));
+        const value = () => field()?.value ?? '';
         const key = (/** @type {KeyboardEvent} */ event) => {
             if (event.key !== 'Enter' || event.isComposing) return;
             // Otherwise the same key press would also activate the button that regains the focus.
@@ -35,11 +35,21 @@ export function ask({ title, why, act, isBad, input, longest = 120, other }) {
         return html`
             <h2>${title}</h2>
             <p>${why}</p>
-            ${input !== undefined && html`<input class="field" value=${input} maxlength=${longest} aria-label=${title} autofocus onKeyDown=${key} />`}
+            ${
+                input !== undefined &&
+                html`<input class="field" value=${input} maxlength=${longest}
+                aria-label=${title} autofocus onKeyDown=${key} />`
+            }
             <div class="answers">
-                ${other && html`<button class="quiet" data-other onClick=${() => (done(null), other.act())}>${other.text}</button>`}
-                <button class="button" autofocus=${calm && isBad} onClick=${() => done(null)}>${WORDS.cancel}</button>
-                <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${calm && !isBad} onClick=${() => done(value())}>${act}</button>
+                ${
+                    other &&
+                    html`<button class="quiet" data-other onClick=${() => (done(null), other.act())}>
+                    ${other.text}</button>`
+                }
+                <button class="button" autofocus=${calm && isBad} onClick=${() => done(null)}>
+                    ${WORDS.cancel}</button>
+                <button class="button" data-main data-bad=${isBad ? '' : null} autofocus=${calm && !isBad}
+                    onClick=${() => done(value())}>${act}</button>
             </div>`;
     });
 }
@@ -69,7 +79,8 @@ export async function confirmByName({ title, why, act, name }) {
             <h2>${title}</h2>
             <p>${why}</p>
             <label class="named"><span>${label}</span>
-                <input class="field" autocomplete="off" spellcheck=${false} autofocus onInput=${typed} onKeyDown=${key} /></label>
+                <input class="field" autocomplete="off" spellcheck=${false} autofocus onInput=${typed}
+                    onKeyDown=${key} /></label>
             <div class="answers">
                 <button class="button" onClick=${() => done(null)}>${WORDS.cancel}</button>
                 <button class="button" data-main data-bad disabled onClick=${() => done('')}>${act}</button>
@@ -84,8 +95,10 @@ export function tell({ title, why, text }) {
         (done) => html`
         <h2>${title}</h2>
         <p>${why}</p>
-        <input class="field" readonly value=${text} aria-label=${title} autofocus onFocus=${(/** @type {any} */ event) => event.target.select()} />
-        <div class="answers"><button class="button" data-main onClick=${() => done(null)}>${WORDS.close}</button></div>`,
+        <input class="field" readonly value=${text} aria-label=${title} autofocus
+            onFocus=${(/** @type {any} */ event) => event.target.select()} />
+        <div class="answers"><button class="button" data-main onClick=${() => done(null)}>
+            ${WORDS.close}</button></div>`,
     );
 }
 

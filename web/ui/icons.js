@@ -6,7 +6,8 @@ import { html } from '../vendor/preact.js';
 /** @param {string} path */
 const icon = (path) => () =>
     html`
-    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5"
+    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor"
+        stroke-width="1.5"
         stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${path} /></svg>`;
 
 export const RunIcon = icon('M5 3.2v9.6l7.6-4.8z');
@@ -27,12 +28,16 @@ export const TableIcon = icon('M2.5 3.5h11v9h-11zM2.5 7h11M6.5 3.5v9');
 export const CommandIcon = icon('M3 4.5 6.5 8 3 11.5M8.5 12h4.5');
 export const GripIcon = icon('M6 4h.01M10 4h.01M6 8h.01M10 8h.01M6 12h.01M10 12h.01');
 export const LinkIcon = icon(
-    'M6.7 9.3a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.3 6.7a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9',
+    'M6.7 9.3a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.9.9' +
+        'M9.3 6.7a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9',
 );
 
 /** A new shoot from a cut stem. */
 export const Sprout = () => html`
-    <svg class="sprout" viewBox="0 0 20 20" width="20" height="20" fill="none" stroke="currentColor" stroke-width="1.6"
+    <svg class="sprout" viewBox="0 0 20 20" width="20" height="20" fill="none" stroke="currentColor"
+        stroke-width="1.6"
         stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
-        <path d="M6.5 18v-8M4 10h5" /><path d="M6.5 15.5c4 0 6-2.5 6-7" /><path d="M12.5 8.5c-2.6-.6-3.6-2.6-3.2-5 2.3.4 3.6 2.3 3.2 5z" /><path d="M12.5 8.5c.4-2.6 2.4-4 5-3.7 0 2.7-2.2 4.3-5 3.7z" />
+        <path d="M6.5 18v-8M4 10h5" /><path d="M6.5 15.5c4 0 6-2.5 6-7" />
+        <path d="M12.5 8.5c-2.6-.6-3.6-2.6-3.2-5 2.3.4 3.6 2.3 3.2 5z" />
+        <path d="M12.5 8.5c.4-2.6 2.4-4 5-3.7 0 2.7-2.2 4.3-5 3.7z" />
     </svg>`;

@@ -65,11 +65,14 @@ export class List extends Component {
             act();
         };
         return html`
-            <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null} data-at=${at ? '' : null} ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
+            <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null}
+                data-at=${at ? '' : null}
+                ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 ${availableActions(actions).map(
                     ({ text, hint, act, isBad }) => html`
-                    <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null} onClick=${choose(act)}>
+                    <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null}
+                        onClick=${choose(act)}>
                         ${text}${hint && html`<small>${hint}</small>`}
                     </button>`,
                 )}
@@ -107,10 +110,16 @@ export class Menu extends Component {
     render({ label, face, actions, className, alignEnd }) {
         const { isOpen } = this.state;
         return html`
-            <div class="menu" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)} onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
-                <button class=${className ?? 'button'} aria-haspopup="menu" aria-expanded=${isOpen ? 'true' : 'false'} aria-label=${label} title=${label}
+            <div class="menu" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
+                onFocusOut=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
+                <button class=${className ?? 'button'} aria-haspopup="menu"
+                    aria-expanded=${isOpen ? 'true' : 'false'} aria-label=${label} title=${label}
                     onClick=${() => (isOpen ? this.close(true) : this.open())}>${face}</button>
-                ${isOpen && html`<${List} label=${label} actions=${actions()} alignEnd=${alignEnd} close=${(/** @type {boolean} */ takesFocus) => this.close(takesFocus)} />`}
+                ${
+                    isOpen &&
+                    html`<${List} label=${label} actions=${actions()} alignEnd=${alignEnd}
+                    close=${(/** @type {boolean} */ takesFocus) => this.close(takesFocus)} />`
+                }
             </div>`;
     }
 }

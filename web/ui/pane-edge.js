@@ -64,7 +64,11 @@ export class PaneEdge extends Component {
 
     /** @param {{name: string, label: string}} props @param {{width: number}} state */
     render({ label }, { width }) {
-        return html`<div class="pane-edge" role="separator" aria-orientation="vertical" aria-label=${label} tabindex="0" aria-valuemin=${LEAST} aria-valuemax=${Math.max(LEAST, Math.round(innerWidth * SHARE))} aria-valuenow=${width || LEAST}
-            ref=${(/** @type {HTMLElement | null} */ edge) => (this.edge = edge)} onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>`;
+        return html`<div class="pane-edge" role="separator" aria-orientation="vertical" aria-label=${label}
+            tabindex="0" aria-valuemin=${LEAST}
+            aria-valuemax=${Math.max(LEAST, Math.round(innerWidth * SHARE))} aria-valuenow=${width || LEAST}
+            ref=${(/** @type {HTMLElement | null} */ edge) => (this.edge = edge)}
+            onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event)}
+            onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>`;
     }
 }

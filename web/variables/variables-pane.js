@@ -67,16 +67,26 @@ export class VariablesPane extends Component {
                 ? SAY.runs
                 : `${SAY.count(found.length, all.length)} ${SAY.of(exec_count)}`;
         return html`
-            <aside class="side right" aria-label=${SAY.title} data-old=${shown?.isOld || variables.mayChange ? '' : null}>
+            <aside class="side right" aria-label=${SAY.title}
+                data-old=${shown?.isOld || variables.mayChange ? '' : null}>
                 <${PaneEdge} name="variables" label=${SAY.width} />
                 <div class="variables-top">
                     <h2>${SAY.title}</h2>
-                    <input class="field" type="search" aria-label=${SAY.filter} placeholder=${SAY.filterHint} value=${state.text} onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value, most: PAINTED })} />
+                    <input class="field" type="search" aria-label=${SAY.filter} placeholder=${SAY.filterHint}
+                        value=${state.text}
+                        onInput=${(/** @type {any} */ event) =>
+                            this.setState({ text: event.target.value, most: PAINTED })} />
                     <p class="hint" role="status">${said}</p>
                 </div>
                 ${
                     !shown || all.length === 0
-                        ? html`<p class="hint variables-none">${this.#why(page)}</p>${typeof page.variables.here === 'string' && html`<button class="quiet variables-again" onClick=${() => page.variables.retry()}>${SAY.again}</button>`}`
+                        ? html`<p class="hint variables-none">${this.#why(page)}</p>
+                        ${
+                            typeof page.variables.here === 'string' &&
+                            html`<button
+                            class="quiet variables-again" onClick=${() => page.variables.retry()}>
+                            ${SAY.again}</button>`
+                        }`
                         : found.length === 0
                           ? html`<p class="hint variables-none">${SAY.noneFound}</p>`
                           : this.#table(page, found, lineage)
@@ -116,9 +126,18 @@ export class VariablesPane extends Component {
             <div class="variables-list" role="region" aria-label=${SAY.title} tabindex="0">
                 <table>
                     <thead><tr>${COLUMNS.map((by) => this.#head(by))}</tr></thead>
-                    <tbody>${rows.slice(0, most).map((variable) => this.#row(page, variable, cells.get(variable.name), open.includes(variable.name)))}</tbody>
+                    <tbody>${rows
+                        .slice(0, most)
+                        .map((variable) =>
+                            this.#row(page, variable, cells.get(variable.name), open.includes(variable.name)),
+                        )}</tbody>
                 </table>
-                ${rows.length > most && html`<button class="quiet" onClick=${() => this.setState({ most: rows.length })}>${SAY.showMore(rows.length - most)}</button>`}
+                ${
+                    rows.length > most &&
+                    html`<button class="quiet"
+                    onClick=${() => this.setState({ most: rows.length })}>
+                    ${SAY.showMore(rows.length - most)}</button>`
+                }
             </div>`;
         return this.content;
     }
@@ -127,8 +146,10 @@ export class VariablesPane extends Component {
     #head(by) {
         const { order } = this.state;
         const way = order?.by !== by ? 'none' : order.isDown ? 'descending' : 'ascending';
-        return html`<th scope="col" class=${by === 'cell' ? 'changed-by' : by} aria-sort=${way} title=${by === 'cell' ? SAY.cellHint : null}>
-            <button onClick=${() => this.#sort(by)}>${SAY.columns[by]}<span aria-hidden="true">${way === 'none' ? '' : way === 'ascending' ? ' ↑' : ' ↓'}</span></button></th>`;
+        return html`<th scope="col" class=${by === 'cell' ? 'changed-by' : by} aria-sort=${way}
+            title=${by === 'cell' ? SAY.cellHint : null}>
+            <button onClick=${() => this.#sort(by)}>${SAY.columns[by]}<span aria-hidden="true">
+                ${way === 'none' ? '' : way === 'ascending' ? ' ↑' : ' ↓'}</span></button></th>`;
     }
 
     /**
@@ -141,13 +162,24 @@ export class VariablesPane extends Component {
         const { name, type, size, repr } = variable;
         return [
             html`<tr key=${name} data-open=${isOpen ? '' : null}>
-                <th scope="row"><button aria-expanded=${isOpen ? 'true' : 'false'} title=${SAY.valueOf(name)} onClick=${() => this.#toggle(name)}>${name}</button></th>
-                <td class="type" title=${type}>${type}</td><td class="shape" title=${size ?? ''}>${size}</td><td class="bytes">${variable.bytes != null && bytes(variable.bytes)}</td>
-                <td class="changed-by">${cell && html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)} title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>${cell.exec_count}</button>`}</td>
-                <td class="value" title=${repr.slice(0, 1000)} onClick=${() => this.#toggle(name)}>${lineOf(repr)}</td>
+                <th scope="row">
+                    <button aria-expanded=${isOpen ? 'true' : 'false'} title=${SAY.valueOf(name)}
+                        onClick=${() => this.#toggle(name)}>${name}</button></th>
+                <td class="type" title=${type}>${type}</td><td class="shape" title=${size ?? ''}>${size}</td>
+                <td class="bytes">${variable.bytes != null && bytes(variable.bytes)}</td>
+                <td class="changed-by">
+                    ${
+                        cell &&
+                        html`<button class="quiet" aria-label=${SAY.goToCellOf(name, cell.exec_count)}
+                        title=${SAY.goToCellOf(name, cell.exec_count)} onClick=${() => goToCell(page, cell)}>
+                        ${cell.exec_count}</button>`
+                    }</td>
+                <td class="value" title=${repr.slice(0, 1000)} onClick=${() => this.#toggle(name)}>
+                    ${lineOf(repr)}</td>
             </tr>`,
             isOpen &&
-                html`<tr key=${`${name} whole`}><td class="whole" colspan="6"><${Whole} page=${page} variable=${variable} cell=${cell} /></td></tr>`,
+                html`<tr key=${`${name} whole`}><td class="whole" colspan="6">
+                    <${Whole} page=${page} variable=${variable} cell=${cell} /></td></tr>`,
         ];
     }
 }
@@ -166,11 +198,25 @@ function Whole({ page, variable: { name, type, size, repr, summary, bytes: memor
     return html`
         <p class="whole-type">${[type, size].filter(Boolean).join(' ')}</p>
         <pre tabindex="0">${repr}</pre>
-        ${facts.length > 0 && html`<dl class="stats">${facts.map(([what, value]) => html`<div><dt>${what}</dt><dd>${value}</dd></div>`)}</dl>`}
-        ${summary?.kind === 'frame' && html`<${FrameColumns} name=${name} columns=${summary.columns} more=${summary.more} />`}
+        ${
+            facts.length > 0 &&
+            html`<dl class="stats">
+            ${facts.map(([what, value]) => html`<div><dt>${what}</dt><dd>${value}</dd></div>`)}</dl>`
+        }
+        ${
+            summary?.kind === 'frame' &&
+            html`<${FrameColumns} name=${name} columns=${summary.columns}
+            more=${summary.more} />`
+        }
         <p class="whole-acts">
-            <button class="quiet" onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>${SAY.copyName}</button>
-            ${cell && html`<button class="quiet" onClick=${() => goToCell(page, cell)}>${SAY.goToCell(cell.exec_count)}</button>`}
+            <button class="quiet"
+                onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>
+                ${SAY.copyName}</button>
+            ${
+                cell &&
+                html`<button class="quiet" onClick=${() => goToCell(page, cell)}>
+                ${SAY.goToCell(cell.exec_count)}</button>`
+            }
         </p>`;
 }
 
@@ -192,10 +238,21 @@ const factsOf = ({ dtype, min, max, mean, nulls }, memory) =>
 /** @param {{name: string, columns: import('../shell/protocol.js').Column[], more: number}} props */
 const FrameColumns = ({ name, columns, more }) => html`
     <div class="frame-columns" role="region" aria-label=${`${name}: ${SAY.column}`} tabindex="0"><table>
-        <thead><tr><th scope="col">${SAY.column}</th>${[SAY.columns.type, SAY.stats.min, SAY.stats.max, SAY.stats.mean, SAY.stats.nulls].map((what) => html`<th scope="col">${what}</th>`)}</tr></thead>
-        <tbody>${columns.slice(0, LISTED).map((one) => html`<tr><th scope="row">${one.name}</th><td>${one.dtype}</td><td>${shortly(one.min)}</td><td>${shortly(one.max)}</td><td>${shortly(one.mean)}</td><td>${one.nulls || ''}</td></tr>`)}</tbody>
+        <thead><tr><th scope="col">${SAY.column}</th>
+        ${[SAY.columns.type, SAY.stats.min, SAY.stats.max, SAY.stats.mean, SAY.stats.nulls].map(
+            (what) => html`<th scope="col">${what}</th>`,
+        )}</tr></thead>
+        <tbody>${columns.slice(0, LISTED).map(
+            (one) => html`<tr><th scope="row">${one.name}</th><td>
+            ${one.dtype}</td><td>${shortly(one.min)}</td><td>${shortly(one.max)}</td><td>
+                ${shortly(one.mean)}</td><td>${one.nulls || ''}</td></tr>`,
+        )}</tbody>
     </table></div>
-    ${columns.length + more > LISTED && html`<p class="hint">${SAY.moreColumns(columns.length + more - Math.min(columns.length, LISTED))}</p>`}`;
+    ${
+        columns.length + more > LISTED &&
+        html`<p class="hint">
+        ${SAY.moreColumns(columns.length + more - Math.min(columns.length, LISTED))}</p>`
+    }`;
 
 /**
  * Scrolls to the cell of a state on the current lineage.

@@ -1,4 +1,5 @@
-//! Python with its keywords, texts, numbers and comments marked. For eyes only: it need not be right about every program.
+//! Python with its keywords, texts, numbers and comments marked. For eyes only: it need not be
+//! right about every program.
 
 use super::escaped;
 

@@ -1,4 +1,5 @@
-//! Notebooks as files of other programs: one line of a notebook to take away, and a file to make a notebook of.
+//! Notebooks as files of other programs: one line of a notebook to take away, and a file to make a
+//! notebook of.
 
 use super::state_files::file_name;
 use crate::formats::{Document, Format};
@@ -34,7 +35,8 @@ pub(crate) struct Imported {
     left_out: Vec<String>,
 }
 
-/// Sends the line that ends in a state, with its drafts, as a file: an `.ipynb` with outputs, a `.py`, or a page to read.
+/// Sends the line that ends in a state, with its drafts, as a file: an `.ipynb` with outputs, a
+/// `.py`, or a page to read.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/document", tag = "notebooks",
     params(
@@ -81,8 +83,8 @@ fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = Result<Byte
     }))
 }
 
-/// Makes a new notebook of a file. Its cells are drafts on the root, and what they printed elsewhere stands below them.
-/// Nothing runs.
+/// Makes a new notebook of a file. Its cells are drafts on the root, and what they printed
+/// elsewhere stands below them. Nothing runs.
 #[utoipa::path(
     post, path = "/api/notebooks/import", tag = "notebooks",
     params(("name" = String, Query, description = "What the notebook is to be called")),
@@ -117,7 +119,8 @@ pub(crate) async fn import(
         Ok(())
     })
     .await?;
-    // Read before anything is locked, and no longer than somebody waits: this is dropped with the request.
+    // Read before anything is locked, and no longer than somebody waits: this is dropped with the
+    // request.
     let waiting = Arc::new(());
     let waits = Arc::downgrade(&waiting);
     let read = app.threads.run(move || {

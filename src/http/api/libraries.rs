@@ -1,4 +1,5 @@
-//! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network to take it from.
+//! The JavaScript of the user's plotting packages, for the frames of outputs, which have no network
+//! to take it from.
 
 use crate::http::app_state::AppState;
 use crate::http::route::MatchedRoute;
@@ -6,11 +7,15 @@ use crate::problem::Problem;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpResponse, web};
 
-/// Finds the JavaScript library of a plotting package in the environment that cells run in. It is sent as plain text: our
-/// own page cannot run it.
+/// Finds the JavaScript library of a plotting package in the environment that cells run in. It is
+/// sent as plain text: our own page cannot run it.
 #[utoipa::path(
     get, path = "/api/libraries/{library}", tag = "notebooks",
-    params(("library" = String, Path, description = "`plotly`, `vega`, `bokeh`, `bokeh-gl`, `bokeh-widgets`, `bokeh-tables` or `bokeh-mathjax`")),
+    params((
+        "library" = String, Path,
+        description = "`plotly`, `vega`, `bokeh`, `bokeh-gl`, `bokeh-widgets`, `bokeh-tables` or \
+            `bokeh-mathjax`"
+    )),
     responses(
         (status = 200, description = "Its text", content_type = "text/plain"),
         (status = 204, description = "There is none of this name, or the environment does not have it"),

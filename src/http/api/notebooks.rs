@@ -1,4 +1,5 @@
-//! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied, removed.
+//! Notebooks as wholes, as the list of them shows and changes them: what each is, renamed, copied,
+//! removed.
 
 use crate::http::app_state::AppState;
 use crate::http::app_state::detached;
@@ -59,7 +60,8 @@ pub(crate) struct NewName {
     stop: bool,
 }
 
-/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is asked for.
+/// Lists the notebooks that the caller may see, open or not. One that is not is opened when it is
+/// asked for.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
 pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
     let names = app.names_for(caller.access()?);
@@ -104,7 +106,8 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
     (states as u64, running as u64)
 }
 
-/// Opens a notebook, made when it is not there yet, or answers the one that is open under this name.
+/// Opens a notebook, made when it is not there yet, or answers the one that is open under this
+/// name.
 #[utoipa::path(
     post, path = "/api/notebooks", tag = "notebooks", request_body = Named,
     responses(
@@ -129,7 +132,11 @@ pub(crate) async fn open_notebook(
         (status = 200, description = "It has the name", body = Named),
         (status = 400, description = "The name cannot be used", body = ErrorBody),
         (status = 404, description = "No such notebook", body = ErrorBody),
-        (status = 409, description = "The name is taken, cells run, or it is the start notebook", body = ErrorBody),
+        (
+            status = 409,
+            description = "The name is taken, cells run, or it is the start notebook",
+            body = ErrorBody,
+        ),
     )
 )]
 pub(crate) async fn rename(
@@ -150,8 +157,8 @@ pub(crate) async fn rename(
     .await
 }
 
-/// Copies a notebook, with its states, outputs and drafts, but without its share links and what tasks keep. Cells that
-/// run go on.
+/// Copies a notebook, with its states, outputs and drafts, but without its share links and what
+/// tasks keep. Cells that run go on.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/duplicate", tag = "notebooks", params(("name" = String, Path)),
     request_body = NewName,
@@ -179,7 +186,8 @@ pub(crate) async fn duplicate(
     .await
 }
 
-/// Moves a notebook with all that belongs to it into the trash. Its pages are told, its share links end.
+/// Moves a notebook with all that belongs to it into the trash. Its pages are told, its share links
+/// end.
 #[utoipa::path(
     delete, path = "/api/notebooks/{name}", tag = "notebooks",
     params(

@@ -122,7 +122,8 @@ async fn keep_and_add(app: web::Data<AppState>, new: NewLink) -> Result<(Link, S
     Ok((shown, token))
 }
 
-/// Takes a link back when it is off the disk: one that was taken back must not come again with the next start.
+/// Takes a link back when it is off the disk: one that was taken back must not come again with the
+/// next start.
 async fn keep_and_take_back(app: web::Data<AppState>, id: String) -> Result<(), Problem> {
     let no_such =
         || Problem::not_found(format!("find link {id:?}"), "there is no such link, or it has ended");

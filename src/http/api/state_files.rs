@@ -36,7 +36,8 @@ const PIECES: usize = 4;
 /// The code of an imported lineage, in bytes: many cells' worth.
 const MAX_CODE_BYTES: usize = 16 << 20;
 
-/// Sends a state as one file, from its checkpoint. Environment variables that its code changed are left out unless
+/// Sends a state as one file, from its checkpoint. Environment variables that its code changed are
+/// left out unless
 /// `environ` is true.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/export", tag = "notebooks",
@@ -88,14 +89,18 @@ pub(crate) async fn export(
         .body(SizedStream::new(bytes, stream::poll_fn(move |cx| pieces.poll_recv(cx)))))
 }
 
-/// Takes in a state that comes as a file; answered like a run that has ended. What is in it is not trusted: only its
-/// plain values are loaded until the notebook is trusted.
+/// Takes in a state that comes as a file; answered like a run that has ended. What is in it is not
+/// trusted: only its plain values are loaded until the notebook is trusted.
 #[utoipa::path(
     post, path = "/api/notebooks/{name}/import", tag = "notebooks", params(("name" = String, Path)),
     request_body(content = String, content_type = "application/x-ratoon-state", description = "The file"),
     responses(
         (status = 200, description = "It is a state of the notebook", body = Reply),
-        (status = 400, description = "The file is cut off, altered or not one; nothing is kept", body = ErrorBody),
+        (
+            status = 400,
+            description = "The file is cut off, altered or not one; nothing is kept",
+            body = ErrorBody,
+        ),
         (status = 404, description = "No such notebook", body = ErrorBody),
         (status = 413, description = "The file is too long", body = ErrorBody),
         (status = 507, description = "It could not be written", body = ErrorBody),
@@ -198,7 +203,8 @@ async fn on_disk<T: Send + 'static>(
     })
 }
 
-/// A header that names a download. Old programs read the first name, which is plain ASCII; others the second.
+/// A header that names a download. Old programs read the first name, which is plain ASCII; others
+/// the second.
 pub(super) fn file_name(label: &str, suffix: &str) -> String {
     let plain: String = label
         .chars()

@@ -1,4 +1,5 @@
-//! The REST API about the start notebook's states: where they live, their checkpoints, and a namespace that begins anew.
+//! The REST API about the start notebook's states: where they live, their checkpoints, and a
+//! namespace that begins anew.
 
 use crate::http::app_state::AppState;
 use crate::http::command::{find_state, send_then, unexpected};
@@ -129,7 +130,8 @@ pub(crate) struct StateSummary {
     fork_anyway: bool,
     /// What its process holds for itself alone, when it was last measured.
     memory_bytes: Option<u64>,
-    /// What becomes of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the reason.
+    /// What becomes of its checkpoint: `done`, `waiting`, `writing`, `failed`, or `never` with the
+    /// reason.
     saving: Saving,
     /// Whether its cell failed: it holds what the cell had set until then. Absent where it did not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -280,7 +282,10 @@ pub(crate) async fn replay(
 #[utoipa::path(
     post, path = "/api/states/{name}/pin", tag = "states", request_body = PinWish,
     params(("name" = String, Path, description = "Name or id")),
-    responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
 )]
 pub(crate) async fn pin(
     app: web::Data<AppState>,
@@ -295,7 +300,10 @@ pub(crate) async fn pin(
 #[utoipa::path(
     post, path = "/api/states/{name}/fork_anyway", tag = "states", request_body = ForkWish,
     params(("name" = String, Path, description = "Name or id")),
-    responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
 )]
 pub(crate) async fn fork_anyway(
     app: web::Data<AppState>,
@@ -310,7 +318,10 @@ pub(crate) async fn fork_anyway(
 #[utoipa::path(
     post, path = "/api/states/{name}/label", tag = "states", request_body = LabelWish,
     params(("name" = String, Path, description = "Name or id")),
-    responses((status = 200, body = StateSummary), (status = 404, description = "No such state", body = ErrorBody))
+    responses(
+        (status = 200, body = StateSummary),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
 )]
 pub(crate) async fn label(
     app: web::Data<AppState>,
@@ -340,7 +351,8 @@ async fn changed(
     }
 }
 
-/// Grows a state without the user's names from another. Builtins, IPython and its settings stay, and cells are counted on.
+/// Grows a state without the user's names from another. Builtins, IPython and its settings stay,
+/// and cells are counted on.
 #[utoipa::path(
     post, path = "/api/states/{name}/clear_namespace", tag = "states", request_body = ClearWish,
     params(("name" = String, Path, description = "Name or id")),
@@ -371,7 +383,10 @@ pub(crate) async fn clear_namespace(
 /// Trusts the notebook's checkpoints, whoever wrote them: code in them runs when they are used.
 #[utoipa::path(
     post, path = "/api/trust", tag = "states",
-    responses((status = 200, body = Trusted), (status = 507, description = "It could not be written", body = ErrorBody))
+    responses(
+        (status = 200, body = Trusted),
+        (status = 507, description = "It could not be written", body = ErrorBody),
+    )
 )]
 pub(crate) async fn trust(
     app: web::Data<AppState>,

@@ -57,8 +57,8 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
     Ok(HttpResponse::Ok().json(Trash { trash: entries.collect() }))
 }
 
-/// Makes a notebook of an entry again, under its name or, where that is taken, under one like it. Its share links do not
-/// come back.
+/// Makes a notebook of an entry again, under its name or, where that is taken, under one like it.
+/// Its share links do not come back.
 #[utoipa::path(
     post, path = "/api/trash/{id}/restore", tag = "notebooks", params(("id" = String, Path)),
     responses(

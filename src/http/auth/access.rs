@@ -23,7 +23,8 @@ impl Now {
         Self { at: Instant::now(), wall_ms: u64::try_from(wall.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// The same moment, on a clock that is not set back behind what it has shown: `latest_ms` at the moment `since`.
+    /// The same moment, on a clock that is not set back behind what it has shown: `latest_ms` at
+    /// the moment `since`.
     pub(super) fn not_before(self, latest_ms: u64, since: Instant) -> Self {
         let gone = self.at.saturating_duration_since(since);
         let least = latest_ms.saturating_add(u64::try_from(gone.as_millis()).unwrap_or(u64::MAX));
@@ -50,8 +51,9 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// The name of the cookie of a browser session with it, from the owner's. Each link has one of its own: so a link that is
-    /// opened in a browser takes no place of the owner's or another link's session there.
+    /// The name of the cookie of a browser session with it, from the owner's. Each link has one of
+    /// its own: so a link that is opened in a browser takes no place of the owner's or another
+    /// link's session there.
     pub(crate) fn cookie(&self, owners: &str) -> String {
         self.link.as_ref().map_or_else(|| owners.to_owned(), |link| format!("{owners}{LINK_COOKIE}{link}"))
     }

@@ -1,8 +1,11 @@
-//! Who is asking: the owner's token, share links, and the browser sessions that both are exchanged for.
+//! Who is asking: the owner's token, share links, and the browser sessions that both are exchanged
+//! for.
 //!
-//! Everything here is in memory and behind one lock that is never held across an await. Links are also kept on disk, which is
-//! `http/links`' business; browser sessions end with the server. Only fingerprints of secrets
-//! are kept. What a caller may do is `Scope`; whether a request may pass is decided in `guard`, not here.
+//! Everything here is in memory and behind one lock that is never held across an await. Links are
+//! also kept on disk, which is
+//! `http/links`' business; browser sessions end with the server. Only fingerprints of secrets are
+//! kept. What a caller may do is `Scope`; whether a request may pass is decided in `guard`, not
+//! here.
 
 use super::access::{Access, Now};
 use super::browser_session::{BrowserSession, SESSION_LASTS};
@@ -17,7 +20,8 @@ use tokio::sync::watch;
 /// What a browser session that is kept has in place of a link's scope.
 const SESSION_WORD: &str = "session";
 
-/// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill the memory.
+/// Browser sessions of one credential. The oldest makes way, so that a link's holder cannot fill
+/// the memory.
 const MAX_SESSIONS_EACH: usize = 64;
 
 /// Share links at a time; each is compared with on every request.
@@ -30,7 +34,8 @@ const ID_LETTERS: usize = 12;
 #[derive(Debug)]
 pub(crate) struct Keys {
     owner: Fingerprint,
-    /// What the owner's browser sessions are good with: the token when somebody chose it, so that another one ends them all.
+    /// What the owner's browser sessions are good with: the token when somebody chose it, so that
+    /// another one ends them all.
     owners_word: String,
     /// The latest time that was seen before this start, and the start.
     latest_ms: u64,
@@ -59,7 +64,8 @@ pub(crate) enum LinkError {
 }
 
 impl Keys {
-    /// The owner's token is the only credential. With `was_made` nobody chose it, and each start has another.
+    /// The owner's token is the only credential. With `was_made` nobody chose it, and each start
+    /// has another.
     /// `latest_ms` is the latest time that was seen: nothing that had ended then is good again.
     pub(crate) fn new(owner_token: &str, was_made: bool, latest_ms: u64) -> Self {
         let (taken_back, _) = watch::channel(0);
@@ -130,8 +136,8 @@ impl Keys {
         Ok(id)
     }
 
-    /// The browser sessions as they are kept on disk, so that an open tab comes back to a server that was started again.
-    /// Without those that came from a link.
+    /// The browser sessions as they are kept on disk, so that an open tab comes back to a server
+    /// that was started again. Without those that came from a link.
     pub(crate) fn kept_sessions(
         &self,
         notebook: &str,
@@ -155,7 +161,8 @@ impl Keys {
         good.map(to_kept).collect()
     }
 
-    /// Ends the browser session that `access` came from; nothing to do for one that came from a token.
+    /// Ends the browser session that `access` came from; nothing to do for one that came from a
+    /// token.
     pub(crate) fn end_session(&self, access: &Access) {
         if let Some(id) = access.session {
             self.lock().sessions.retain(|s| !s.id.is(&id));
@@ -163,7 +170,8 @@ impl Keys {
         }
     }
 
-    /// Makes a share link, with its token, which is not kept. It is good for nothing before it is added.
+    /// Makes a share link, with its token, which is not kept. It is good for nothing before it is
+    /// added.
     ///
     /// # Errors
     /// When there are too many, or no random numbers.

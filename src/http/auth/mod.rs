@@ -1,4 +1,5 @@
-//! Credentials: the owner's token, share links, and the browser sessions that both are exchanged for.
+//! Credentials: the owner's token, share links, and the browser sessions that both are exchanged
+//! for.
 //!
 //! What a credential allows is a `Scope`. Whether a request passes is decided in `guard`.
 

@@ -32,7 +32,8 @@ pub(crate) struct Link {
 pub(crate) struct HeldLink {
     pub(super) shown: Link,
     pub(super) token: Fingerprint,
-    /// The end on the clock that nobody can set; `expires_at` is only for people, and for when the server starts again.
+    /// The end on the clock that nobody can set; `expires_at` is only for people, and for when the
+    /// server starts again.
     pub(super) ends: Option<Instant>,
 }
 
@@ -69,7 +70,8 @@ impl HeldLink {
         }
     }
 
-    /// A link as it was kept; none when it has ended, is for another notebook, or says what no link of ours says.
+    /// A link as it was kept; none when it has ended, is for another notebook, or says what no link
+    /// of ours says.
     pub(super) fn from_kept(notebook: &str, kept: &KeptLink, now: Now) -> Option<Self> {
         let scope = [Scope::View, Scope::Run].into_iter().find(|s| s.word() == kept.scope)?;
         let expires_at = kept.expires_at.map(|at| at as u64);

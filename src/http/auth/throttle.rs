@@ -8,7 +8,8 @@ use std::time::Instant;
 /// Wrong guesses per second that are answered as such, in the long run.
 const PER_SECOND: f64 = 20.0;
 
-/// Wrong guesses that may come at once: a program that polls with an old token should see 401, not 429.
+/// Wrong guesses that may come at once: a program that polls with an old token should see 401, not
+/// 429.
 const AT_ONCE: f64 = 200.0;
 
 /// A bucket that fills by itself and that each failure takes one from.

@@ -1,4 +1,5 @@
-//! `POST /symbol_hashes` and `POST /alias_groups`: clients compare them to learn which cells need not run again.
+//! `POST /symbol_hashes` and `POST /alias_groups`: clients compare them to learn which cells need
+//! not run again.
 
 use crate::http::app_state::AppState;
 use crate::http::command::{find_state, unexpected};
@@ -27,7 +28,8 @@ pub(crate) struct SymbolHashes {
 /// The answer to `POST /symbol_hashes`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Hashes {
-    /// 64 hexadecimal digits for each variable; null of one that is not there. Equal only for equal values.
+    /// 64 hexadecimal digits for each variable; null of one that is not there. Equal only for equal
+    /// values.
     hashes: BTreeMap<String, Option<String>>,
 }
 
@@ -52,7 +54,11 @@ pub(crate) struct Groups {
     post, path = "/symbol_hashes", tag = "kernel", request_body = SymbolHashes,
     responses(
         (status = 200, body = Hashes),
-        (status = 400, description = "Not JSON, a field is missing or wrong, or another hash_algo than full", body = ErrorBody),
+        (
+            status = 400,
+            description = "Not JSON, a field is missing or wrong, or another hash_algo than full",
+            body = ErrorBody,
+        ),
         (status = 404, description = "No such state", body = ErrorBody),
     )
 )]
@@ -110,7 +116,8 @@ async fn digests(app: &AppState, caller: &Caller, state: &StateId) -> Result<Dig
     }
 }
 
-/// In place of a digest that cannot be made: it is that of no other state, so whoever compares takes the value for another.
+/// In place of a digest that cannot be made: it is that of no other state, so whoever compares
+/// takes the value for another.
 fn unlike_all(state: &StateId, names: &[impl AsRef<str>]) -> String {
     let mut hash = Sha256::new();
     hash.update(state.as_str());

@@ -28,14 +28,15 @@ pub(crate) struct Execute {
     /// Seconds after which the run is interrupted.
     #[serde(default)]
     timeout: Option<f64>,
-    /// Bytes of memory that the run may add to what its state holds, its subprocesses counted. Beyond them it is ended.
+    /// Bytes of memory that the run may add to what its state holds, its subprocesses counted.
+    /// Beyond them it is ended.
     #[serde(default)]
     run_memory: Option<u64>,
     /// Whether a state that can only come back by running its cells again is brought back so.
     #[serde(default)]
     replay: bool,
-    /// What becomes of what the cell had set when it raises or is interrupted: with `keep` it is a state, which `state_name` names
-    /// beside the error.
+    /// What becomes of what the cell had set when it raises or is interrupted: with `keep` it is a
+    /// state, which `state_name` names beside the error.
     #[serde(default)]
     on_error: OnError,
 }
@@ -46,17 +47,27 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
 }
 
 /// What is said of a request whose code was left out: most likely the field has another name there.
-const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: its state is the one before it under another name";
+const NO_CODE: &str = "the request has no field `code`, so an empty cell ran: \
+    its state is the one before it under another name";
 
-/// Runs code against a state and answers when the run has ended. An exception in the code is not an HTTP error.
+/// Runs code against a state and answers when the run has ended. An exception in the code is not an
+/// HTTP error.
 #[utoipa::path(
     post, path = "/execute", tag = "kernel", request_body = Execute,
     responses(
         (status = 200, description = "The run has ended, well or not", body = Executed),
         (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
-        (status = 409, description = "A run with this exec_id is going on, or had another request", body = ErrorBody),
+        (
+            status = 409,
+            description = "A run with this exec_id is going on, or had another request",
+            body = ErrorBody,
+        ),
         (status = 413, description = "The code is too long", body = ErrorBody),
-        (status = 503, description = "The system has no room for another process; the same request may be sent again", body = ErrorBody),
+        (
+            status = 503,
+            description = "The system has no room for another process; the same request may be sent again",
+            body = ErrorBody,
+        ),
         (status = 507, description = "It ran, and could not be written to disk", body = ErrorBody),
     )
 )]
@@ -105,7 +116,8 @@ pub(crate) async fn executed(
             Err(Problem::new(Kind::Busy, format!("run {exec_id}"), error.evalue, how))
         }
         (Reply::Ended(mut ended), _) => {
-            // A client that did not ask for a partial state is told of none, even where one was kept since.
+            // A client that did not ask for a partial state is told of none, even where one was
+            // kept since.
             ended.state_name = ended.state_name.filter(|_| keeps || ended.status == RunStatus::Ok);
             let warnings = [warnings, std::mem::take(&mut ended.warnings)].concat();
             Ok(HttpResponse::Ok().json(Executed::new(ended).with_warnings(warnings)))
@@ -144,7 +156,8 @@ pub(crate) struct Interrupt {
 
 /// Interrupts a run. A run that is not there is not an error.
 #[utoipa::path(
-    post, path = "/interrupt", tag = "kernel", request_body = Interrupt, responses((status = 200, body = Interrupted))
+    post, path = "/interrupt", tag = "kernel", request_body = Interrupt,
+    responses((status = 200, body = Interrupted))
 )]
 pub(crate) async fn interrupt(
     app: web::Data<AppState>,

@@ -23,9 +23,11 @@ pub(crate) struct MultistateExecute {
     /// The source.
     #[serde(default)]
     code: String,
-    /// The caller's id for the run, by which it is interrupted. It is free again when the run has ended.
+    /// The caller's id for the run, by which it is interrupted. It is free again when the run has
+    /// ended.
     exec_id: String,
-    /// States by the names that the code has for them: `a.x` is the variable `x` of the state called `a`.
+    /// States by the names that the code has for them: `a.x` is the variable `x` of the state
+    /// called `a`.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     state_mapping: Map<String, serde_json::Value>,
     /// The state whose variables the code has as its own.
@@ -37,7 +39,8 @@ pub(crate) struct MultistateExecute {
     /// Bytes of memory that the run may add to what its state holds.
     #[serde(default)]
     run_memory: Option<u64>,
-    /// Whether a default state that can only come back by running its cells again is brought back so.
+    /// Whether a default state that can only come back by running its cells again is brought back
+    /// so.
     #[serde(default)]
     replay: bool,
 }

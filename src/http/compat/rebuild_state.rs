@@ -18,7 +18,8 @@ pub(crate) struct RebuildState {
     input_state: String,
     /// The other state.
     source_state: String,
-    /// The variables that come from the other state. What shares objects with them is to come with them.
+    /// The variables that come from the other state. What shares objects with them is to come with
+    /// them.
     source_vars: Vec<String>,
     /// The variables that stay of the first one.
     input_vars: Vec<String>,
@@ -45,7 +46,11 @@ pub(crate) struct Rebuilt {
         (status = 200, body = Rebuilt),
         (status = 400, description = "Not JSON, or a field is missing or wrong", body = ErrorBody),
         (status = 404, description = "No such state", body = ErrorBody),
-        (status = 409, description = "A variable cannot leave the process of its state; run the cell instead", body = ErrorBody),
+        (
+            status = 409,
+            description = "A variable cannot leave the process of its state; run the cell instead",
+            body = ErrorBody,
+        ),
         (status = 410, description = "A state is lost", body = ErrorBody),
     )
 )]

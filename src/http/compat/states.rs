@@ -20,7 +20,10 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
 /// Shows a state's variables.
 #[utoipa::path(
     get, path = "/states/{name}", tag = "kernel", params(("name" = String, Path, description = "Name or id")),
-    responses((status = 200, body = StateView), (status = 404, description = "No such state", body = ErrorBody))
+    responses(
+        (status = 200, body = StateView),
+        (status = 404, description = "No such state", body = ErrorBody),
+    )
 )]
 pub(crate) async fn state(
     app: web::Data<AppState>,
@@ -41,7 +44,8 @@ pub(crate) async fn state(
 
 /// Deletes a state. What grew from it lives on.
 #[utoipa::path(
-    delete, path = "/states/{name}", tag = "kernel", params(("name" = String, Path, description = "Name or id")),
+    delete, path = "/states/{name}", tag = "kernel",
+    params(("name" = String, Path, description = "Name or id")),
     responses((status = 200, body = Deleted), (status = 404, description = "No such state", body = ErrorBody))
 )]
 pub(crate) async fn delete_state(
@@ -58,7 +62,8 @@ pub(crate) async fn delete_state(
     }
 }
 
-/// Stops all runs and forgets all states but `initial`. A copy of what was there goes into the trash.
+/// Stops all runs and forgets all states but `initial`. A copy of what was there goes into the
+/// trash.
 #[utoipa::path(post, path = "/reset", tag = "kernel", responses((status = 200, body = Status)))]
 pub(crate) async fn reset(
     app: web::Data<AppState>,

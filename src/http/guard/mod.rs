@@ -1,8 +1,10 @@
-//! The outermost middleware: nothing reaches a handler that has not passed here, and every answer leaves through here.
+//! The outermost middleware: nothing reaches a handler that has not passed here, and every answer
+//! leaves through here.
 //!
-//! In this order, each before anything of the request but its head is looked at: is the server meant (Host), is the
-//! sender a page of ours (Origin, Sec-Fetch-Site), who is it, is there such a route, may they, is the body acceptable.
-//! An unknown path without a credential is answered as a known one is, so that nothing can be learned by trying.
+//! In this order, each before anything of the request but its head is looked at: is the server
+//! meant (Host), is the sender a page of ours (Origin, Sec-Fetch-Site), who is it, is there such a
+//! route, may they, is the body acceptable. An unknown path without a credential is answered as a
+//! known one is, so that nothing can be learned by trying.
 
 mod origin;
 
@@ -162,8 +164,8 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     Ok((kind, is_known))
 }
 
-/// Who shows this. Of several browser sessions the strongest counts that opens the notebook in question: one that came
-/// later takes nothing away.
+/// Who shows this. Of several browser sessions the strongest counts that opens the notebook in
+/// question: one that came later takes nothing away.
 fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Access, Problem> {
     let now = app.keys.now();
     let worth = |access: &Access| (notebook.is_none_or(|name| access.opens(name)), access.scope);
@@ -182,8 +184,8 @@ fn identify(app: &AppState, shown: &Shown, notebook: Option<&str>) -> Result<Acc
     Ok(access)
 }
 
-/// A page that was opened from another site came without our cookie. It may have one all the same: it is shown the
-/// exchange page, which asks again from here.
+/// A page that was opened from another site came without our cookie. It may have one all the same:
+/// it is shown the exchange page, which asks again from here.
 fn elsewhere(error: Problem, request: &ServiceRequest, is_page: bool) -> Denied {
     let retry_from_here = is_page && origin::comes_from_elsewhere(request.headers());
     Denied { error, allow: None, retry_from_here }
@@ -197,12 +199,14 @@ fn concerned<'a>(app: &'a AppState, found: &'a MatchedRoute) -> Option<&'a str> 
     }
 }
 
-/// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with it.
+/// Nothing is read here: what the head says of the body is enough to refuse most that is wrong with
+/// it.
 fn check_body(request: &ServiceRequest, found: &MatchedRoute, by_cookie: bool) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let body = found.route.body;
     if !has_body(headers) {
-        // A form or an image of another page can send an empty POST with our cookie, but not as JSON.
+        // A form or an image of another page can send an empty POST with our cookie, but not as
+        // JSON.
         let needs_type = by_cookie && *method == Method::POST;
         return if needs_type && !has_right_type(headers, body) {
             Err(unsupported("it has no JSON content type"))

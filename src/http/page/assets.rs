@@ -1,8 +1,9 @@
-//! The files of the page, from a table in the binary; those that a page begins with are joined with what they import.
+//! The files of the page, from a table in the binary; those that a page begins with are joined with
+//! what they import.
 //!
-//! They stand under a prefix that names their content, so a browser may keep them for ever and a new version is never
-//! mixed with an old one. Only files in the table are served; there is no directory to wander off from. They were packed
-//! when the program was built.
+//! They stand under a prefix that names their content, so a browser may keep them for ever and a
+//! new version is never mixed with an old one. Only files in the table are served; there is no
+//! directory to wander off from. They were packed when the program was built.
 
 use super::bundle;
 use crate::http::route::MatchedRoute;
@@ -38,15 +39,15 @@ pub(crate) static PREFIX: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{hash}")
 });
 
-/// A file packed with brotli, by the SHA-256 of the file. In a debug build the files are read from disk; one that was
-/// changed since the build is not in it.
+/// A file packed with brotli, by the SHA-256 of the file. In a debug build the files are read from
+/// disk; one that was changed since the build is not in it.
 static PACKED: LazyLock<HashMap<[u8; 32], &'static [u8]>> = LazyLock::new(|| {
     let table: &[([u8; 32], &[u8])] = &include!(concat!(env!("OUT_DIR"), "/packed.rs"));
     table.iter().copied().collect()
 });
 
-/// The files that are joined, by their paths. Where they cannot be (somebody is changing them) there are none, and a browser
-/// loads each module by itself.
+/// The files that are joined, by their paths. Where they cannot be (somebody is changing them)
+/// there are none, and a browser loads each module by itself.
 static JOINED: LazyLock<BTreeMap<String, Joined>> = LazyLock::new(|| {
     let files = bundle::all(&text_of).unwrap_or_default().into_iter();
     files.map(|(path, text)| (path, Joined { hash: Sha256::digest(&text).into(), text })).collect()
@@ -57,8 +58,8 @@ struct Joined {
     text: String,
 }
 
-/// The modules of others that the notebook's page needs at once, as paths below `web/`: its head names them, so that they
-/// are fetched together with its own.
+/// The modules of others that the notebook's page needs at once, as paths below `web/`: its head
+/// names them, so that they are fetched together with its own.
 pub(super) static NEEDED: LazyLock<Vec<String>> =
     LazyLock::new(|| bundle::script("notebook.js", &text_of).map(|one| one.vendored).unwrap_or_default());
 
@@ -91,7 +92,8 @@ pub(crate) async fn asset(request: HttpRequest, route: MatchedRoute) -> Result<H
     })
 }
 
-/// Whether the client says that it can unpack a coding, and not that it does so with quality 0, which means not at all.
+/// Whether the client says that it can unpack a coding, and not that it does so with quality 0,
+/// which means not at all.
 pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
     named.flat_map(|value| value.split(',')).any(|one| {
@@ -110,8 +112,8 @@ pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
         .body(file.data.into_owned()))
 }
 
-/// The exact type by a file's ending; what the page does not need is not served. HTML is not: a document has its own
-/// route and headers.
+/// The exact type by a file's ending; what the page does not need is not served. HTML is not: a
+/// document has its own route and headers.
 fn content_type(path: &str) -> Option<&'static str> {
     let (_, ending) = path.rsplit_once('.')?;
     Some(match ending {

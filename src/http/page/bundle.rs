@@ -1,9 +1,11 @@
-//! Joins the modules of a page into two files, what it needs at once and what it may fetch later, and its styles into one. On
-//! this machine a request costs more than what it brings: a hundred of them are half a second.
+//! Joins the modules of a page into two files, what it needs at once and what it may fetch later,
+//! and its styles into one. On this machine a request costs more than what it brings: a hundred of
+//! them are half a second.
 //!
-//! The files under `web/` stay plain ES modules, which a browser can load as they are. A module becomes a function that is
-//! called once and gives what the module exports; it stands below those that it imports, so two modules must not import
-//! each other. Modules of others stay files of their own. Also compiled into `build.rs`, which packs what comes out.
+//! The files under `web/` stay plain ES modules, which a browser can load as they are. A module
+//! becomes a function that is called once and gives what the module exports; it stands below those
+//! that it imports, so two modules must not import each other. Modules of others stay files of
+//! their own. Also compiled into `build.rs`, which packs what comes out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -22,7 +24,8 @@ const VENDOR: &str = "vendor/";
 pub(crate) struct Bundle {
     /// What the entry and the modules that it imports do, each module once.
     pub(crate) now: String,
-    /// What the modules do that these fetch by `import(…)`; empty where there are none. It imports `now`.
+    /// What the modules do that these fetch by `import(…)`; empty where there are none. It imports
+    /// `now`.
     pub(crate) later: String,
     /// The modules of others that `now` imports, as paths below `web/`.
     pub(crate) vendored: Vec<String>,
@@ -33,7 +36,8 @@ pub(crate) fn later(entry: &str) -> String {
     entry.replace(".js", "-later.js")
 }
 
-/// All files that are joined, or only stripped of their comments, by the path under which they are served.
+/// All files that are joined, or only stripped of their comments, by the path under which they are
+/// served.
 ///
 /// # Errors
 /// What in which module is not understood.
@@ -83,7 +87,8 @@ pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Resu
     Ok(Bundle { now: now_text, later: later_text, vendored: vendored.into_iter().collect() })
 }
 
-/// Joins a style with those that it imports: `@import url("…") print;` stands on a line of its own at the top.
+/// Joins a style with those that it imports: `@import url("…") print;` stands on a line of its own
+/// at the top.
 ///
 /// # Errors
 /// Which style is missing.
@@ -108,7 +113,8 @@ pub(crate) fn style(path: &str, read: &dyn Fn(&str) -> Option<String>) -> Result
 struct Module {
     /// Without its import statements and the word `export`; each line is where it was.
     source: String,
-    /// What it imports at once: from where, and what the names of it are called here, as a pattern: `{ a, b: c }`.
+    /// What it imports at once: from where, and what the names of it are called here, as a pattern:
+    /// `{ a, b: c }`.
     imports: Vec<(String, String)>,
     /// What it exports of another's: from where, and as what a pattern takes out of it.
     passed_on: Vec<(String, String)>,
@@ -208,7 +214,8 @@ impl Modules<'_> {
         text
     }
 
-    /// What a module names relative to itself, named relative to the file that it has become a part of.
+    /// What a module names relative to itself, named relative to the file that it has become a part
+    /// of.
     fn with_places(&self, path: &str, source: &str, entry: &str) -> String {
         let mut text = source.replace("import.meta.url", &format!("new URL('./{path}', import.meta.url)"));
         for fetched in fetches(source) {
@@ -285,7 +292,8 @@ fn taken(statement: &str) -> Option<(String, Option<&str>)> {
     Some((format!("{{ {} }}", names.trim().trim_end_matches(',').replace(" as ", ": ")), from))
 }
 
-/// The names in a pattern: what they are in the other module, and here. That of all that a module exports names none.
+/// The names in a pattern: what they are in the other module, and here. That of all that a module
+/// exports names none.
 fn pairs(pattern: &str) -> Vec<(&str, &str)> {
     let Some(inner) = pattern.strip_prefix('{') else { return Vec::new() };
     let names = inner.trim_matches(['}', ' ']).split(", ").filter(|name| !name.is_empty());
@@ -311,8 +319,9 @@ fn resolved(from: &str, name: &str) -> Option<String> {
     name.starts_with('.').then(|| folders.join("/"))
 }
 
-/// A script or a style of ours without comments, which are a quarter of what the browser would fetch. Known by their lines
-/// alone, so it holds for how this page is written: a browser test compares what is served with the files.
+/// A script or a style of ours without comments, which are a quarter of what the browser would
+/// fetch. Known by their lines alone, so it holds for how this page is written: a browser test
+/// compares what is served with the files.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut left = String::with_capacity(text.len());
     let mut is_inside = false;

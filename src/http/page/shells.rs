@@ -1,4 +1,5 @@
-//! The HTML shells. They hold no notebook content: the page's scripts fetch that over the WebSocket.
+//! The HTML shells. They hold no notebook content: the page's scripts fetch that over the
+//! WebSocket.
 
 use super::assets::{NEEDED, PREFIX};
 use super::render::render;
@@ -34,7 +35,8 @@ pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<Htt
     Ok(render(StatusCode::OK, &HomePage { names: &app.names_for(caller.access()?), assets: &PREFIX }))
 }
 
-/// `GET /n/{name}`: a notebook. Opening one starts a process, so a page that is only looked at does not.
+/// `GET /n/{name}`: a notebook. Opening one starts a process, so a page that is only looked at does
+/// not.
 pub(crate) async fn notebook(
     app: web::Data<AppState>,
     route: MatchedRoute,

@@ -25,8 +25,9 @@ struct ExchangePage<'a> {
     assets: &'a str,
 }
 
-/// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another site would leave
-/// a `SameSite=Strict` cookie out of the next request. The page's script goes on to the same path without the token.
+/// Exchanges the token in the URL for a session. Not a redirect: a browser that came from another
+/// site would leave a `SameSite=Strict` cookie out of the next request. The page's script goes on
+/// to the same path without the token.
 pub(super) async fn begin_session(
     app: web::Data<AppState>,
     caller: &Caller,
@@ -56,8 +57,12 @@ pub(crate) fn sign_in(status: StatusCode, error: &Problem) -> HttpResponse {
     render(status, &SignInPage { why: &error.why, assets: &PREFIX })
 }
 
-/// Ends the caller's browser sessions: the owner's, and those of links that were opened in the same browser.
-#[utoipa::path(delete, path = "/api/session", tag = "server", responses((status = 204, description = "Signed out")))]
+/// Ends the caller's browser sessions: the owner's, and those of links that were opened in the same
+/// browser.
+#[utoipa::path(
+    delete, path = "/api/session", tag = "server",
+    responses((status = 204, description = "Signed out")),
+)]
 pub(crate) async fn sign_out(
     app: web::Data<AppState>,
     request: HttpRequest,

@@ -13,7 +13,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// How long a body may take in all. actix has no limit of its own here, and a slow sender holds memory.
+/// How long a body may take in all. actix has no limit of its own here, and a slow sender holds
+/// memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a file may take in all: a gigabyte over a slow line.

@@ -1,4 +1,5 @@
-//! What a request shows of who it is: a token in the query or in `Authorization`, or a session cookie.
+//! What a request shows of who it is: a token in the query or in `Authorization`, or a session
+//! cookie.
 
 use super::query::query_values;
 use crate::http::auth::LINK_COOKIE;
@@ -9,8 +10,8 @@ use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 /// How many cookies of links are tried: so many links a browser may have open at once.
 const MAX_LINK_COOKIES_TRIED: usize = 16;
 
-/// How many cookies of our name are tried. Another server on this machine can set cookies that shadow ours; ours is
-/// then still among them.
+/// How many cookies of our name are tried. Another server on this machine can set cookies that
+/// shadow ours; ours is then still among them.
 const MAX_COOKIES_TRIED: usize = 4;
 
 /// What was shown.

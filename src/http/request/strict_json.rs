@@ -1,6 +1,7 @@
 //! Strict JSON: what two parsers could read differently is not read at all.
 //!
-//! A key that stands twice in an object is refused at any depth; nesting is limited to 128 by `serde_json` itself.
+//! A key that stands twice in an object is refused at any depth; nesting is limited to 128 by
+//! `serde_json` itself.
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};

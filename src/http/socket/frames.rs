@@ -1,7 +1,7 @@
 //! Looks at the header of every WebSocket frame before its content is let into memory.
 //!
-//! actix-ws checks a frame's length only after the whole frame is there: one header that announces 2 GiB makes the
-//! server hold what follows. Here the announcement itself ends the connection.
+//! actix-ws checks a frame's length only after the whole frame is there: one header that announces
+//! 2 GiB makes the server hold what follows. Here the announcement itself ends the connection.
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;

@@ -7,7 +7,8 @@ use std::cell::Cell;
 /// Commands of one client that may be under way at once.
 pub(super) const MAX_IN_FLIGHT: usize = 256;
 
-/// How many of them may say where the client stands: the last one counts, and all clients may say so at once.
+/// How many of them may say where the client stands: the last one counts, and all clients may say
+/// so at once.
 const MAX_STANDING: usize = 16;
 
 /// How many commands of one client are under way.
@@ -48,7 +49,7 @@ mod tests {
     #[test]
     fn who_says_again_and_again_where_it_stands_holds_up_nobody() {
         let flying = InFlight::default();
-        let stand = Command::Stand { state: StateId::root(), name: None };
+        let stand = Command::Stand { state: StateId::root(), name: None, caret: None };
         let look = Command::ListVariables { state: StateId::root().into() };
         for _ in 0..MAX_STANDING {
             assert_eq!(flying.full(&stand), None);

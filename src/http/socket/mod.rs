@@ -1,9 +1,9 @@
 //! The WebSocket: commands up, facts down.
 //!
-//! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client missed, then events
-//! as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}` when time has passed. One side listens and
-//! one speaks; neither waits for the other, so a client that does not read can still interrupt, and a run that takes
-//! an hour holds up nothing.
+//! Up: `{"id": 7, "do": "run", …}`. Down: first `{"you": {"scope": "owner"}}`, then what the client
+//! missed, then events as they happen, `{"reply": 7, …}` for each command, and `{"beat": true}`
+//! when time has passed. One side listens and one speaks; neither waits for the other, so a client
+//! that does not read can still interrupt, and a run that takes an hour holds up nothing.
 
 mod frames;
 mod in_flight;
@@ -40,7 +40,8 @@ use waiting::Waiting;
 /// How often a quiet connection says that it is alive.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How long a client may be silent. It answers every ping, so three beats without a word mean that it is gone.
+/// How long a client may be silent. It answers every ping, so three beats without a word mean that
+/// it is gone.
 const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long a closing message may take to go out.
@@ -49,7 +50,8 @@ const CLOSING: Duration = Duration::from_secs(1);
 /// A client that sends nothing for so long has sent what it had.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for room.
+/// Answers that may wait to be sent. More than can be in flight, so that an answer never waits for
+/// room.
 const ANSWER_QUEUE: usize = MAX_IN_FLIGHT * 2;
 
 /// `GET /ws/{name}?epoch=E&seq=N`.
@@ -163,7 +165,8 @@ async fn converse(
         },
         End::Behind => reason(CloseCode::Other(4408), "behind: come back with your position"),
     };
-    // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else is waited for.
+    // Who was too slow may be reading by and by, and is to know that it can come back. Nobody else
+    // is waited for.
     let patience = if end == End::Behind { SILENCE } else { CLOSING };
     let _ = tokio::time::timeout(patience, sink.close(reason)).await;
 }
@@ -173,8 +176,8 @@ fn short(name: &str) -> &str {
     if name.len() <= 123 { name } else { "" }
 }
 
-/// Takes what a client is still sending. A connection that is closed with something unread is reset, and the client
-/// would not hear why.
+/// Takes what a client is still sending. A connection that is closed with something unread is
+/// reset, and the client would not hear why.
 async fn drain(bytes: &RefCell<Payload>) {
     let next = || poll_fn(|cx| Pin::new(&mut *bytes.borrow_mut()).poll_next(cx));
     let until_it_pauses = async { while let Ok(Some(Ok(_))) = tokio::time::timeout(PAUSE, next()).await {} };
@@ -207,7 +210,8 @@ async fn listen(
             AggregatedMessage::Binary(_) => {
                 return End::Broken(CloseCode::Unsupported, "only text is spoken here");
             }
-            // If so much is waiting that there is no room, the client will hear soon enough that we are alive.
+            // If so much is waiting that there is no room, the client will hear soon enough that we
+            // are alive.
             AggregatedMessage::Ping(bytes) => drop(answers.try_send(Answer::Pong(bytes.to_vec()))),
             AggregatedMessage::Pong(_) => (),
             AggregatedMessage::Close(_) => return End::Left,
@@ -242,7 +246,7 @@ fn take(talk: &Talk, text: &str, answers: &mpsc::Sender<Answer>, in_flight: &Rc<
     in_flight.begin(stands);
     actix_web::rt::spawn(async move {
         let reply = match command {
-            Command::Stand { state, name } => visit.stand(state, name).await,
+            Command::Stand { state, name, caret } => visit.stand(state, name, caret).await,
             command => {
                 // A run may take an hour, and must not keep present who has left.
                 drop(visit);

@@ -1,7 +1,9 @@
 //! Drafts: made, changed, run into states, and moved along a line.
 
 use super::{Machine, not_found};
-use crate::notebook::{Draft, DraftId, DraftKind, ExecId, Fact, Line, Reply, Residency, Run, StateId};
+use crate::notebook::{
+    Draft, DraftId, DraftKind, ExecId, Fact, Line, Reply, Residency, Run, StateId, TextUpdate,
+};
 use crate::problem::{Kind, Problem};
 use std::collections::HashSet;
 
@@ -17,6 +19,7 @@ impl Machine {
         after: Option<&DraftId>,
         in_place: bool,
         base: Option<u64>,
+        update: Option<TextUpdate>,
     ) -> Reply {
         let known = self.notebook.draft(&draft.id).cloned();
         if let Err(refused) = self.check_base(&draft.id, known.as_ref(), base) {
@@ -51,7 +54,7 @@ impl Machine {
             ));
         }
         if in_place && self.notebook.change_draft(&draft) {
-            self.publish_put_drafts(on, [id]);
+            self.publish_changed_draft(on, id, update);
             return Reply::Done;
         }
         if is_new && self.notebook.drafts().count() >= MAX_DRAFTS {
@@ -64,7 +67,7 @@ impl Machine {
             ));
         }
         self.notebook.place_draft(draft, after);
-        self.publish_put_drafts(on, [id]);
+        self.publish_changed_draft(on, id, update);
         Reply::Done
     }
 
@@ -183,6 +186,15 @@ impl Machine {
             self.notebook.append_draft(Draft { id, on, before, kind, source, version: 1 });
         }
         self.publish_put_drafts(on.clone(), put);
+    }
+
+    /// Publishes a draft that a client changed, with how its text grew.
+    fn publish_changed_draft(&mut self, on: StateId, id: DraftId, update: Option<TextUpdate>) {
+        let mut put = self.notebook.placed_drafts(&on, &HashSet::from([id]));
+        if let Some(placed) = put.first_mut() {
+            placed.update = update;
+        }
+        self.publish(Fact::DraftsChanged { on, removed: Vec::new(), put });
     }
 
     /// Says that these drafts hang on a state now, as they are.

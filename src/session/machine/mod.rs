@@ -369,8 +369,8 @@ impl Machine {
                 Some(Reply::Interrupted { interrupted })
             }
             Command::AnswerInput { exec_id, text } => Some(self.type_answer(&exec_id, text)),
-            Command::PutDraft { draft, after, in_place, base } => {
-                Some(self.put_draft(draft, after.as_ref(), in_place, base))
+            Command::PutDraft { draft, after, in_place, base, update } => {
+                Some(self.put_draft(draft, after.as_ref(), in_place, base, update))
             }
             Command::DeleteDraft { draft } => Some(self.delete_draft(&draft)),
             Command::PutProse { state, prose } => Some(self.change_state(&state, |s| s.prose = prose)),

@@ -1,7 +1,7 @@
 //! Who looks at the notebook, and where they stand. Nothing of it is kept: whoever has left is forgotten.
 
 use super::{Alarm, Effect, Machine, Ticket, not_found};
-use crate::notebook::{Live, Participant, Reply, StateId};
+use crate::notebook::{Caret, Live, Participant, Reply, StateId};
 use crate::problem::{Kind, Problem};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub(in crate::session) struct Standing {
     pub(in crate::session) state: StateId,
     /// What its user wants to be called.
     pub(in crate::session) name: Option<String>,
+    /// Its caret in a draft.
+    pub(in crate::session) caret: Option<Caret>,
 }
 
 /// What was told about people.
@@ -38,7 +40,7 @@ pub(super) struct Presence {
 impl Machine {
     /// A client says where it stands: for the first time, or anew.
     pub(super) fn stand(&mut self, ticket: Ticket, visitor: Visitor, standing: Standing) {
-        let Standing { scope, state, name } = standing;
+        let Standing { scope, state, name, caret } = standing;
         if self.notebook.state(&state).is_none() {
             return self.answer(ticket, Reply::Refused(not_found("state", state)));
         }
@@ -46,9 +48,9 @@ impl Machine {
         let people = self.notebook.people_mut();
         let has_room = people.len() < MAX_PEOPLE;
         match people.iter_mut().find(|person| person.id == id) {
-            Some(person) => (person.state, person.name) = (state, name),
+            Some(person) => (person.state, person.name, person.caret) = (state, name, caret),
             None if has_room => {
-                people.push(Participant { id: id.clone(), name, scope: scope.to_owned(), state });
+                people.push(Participant { id: id.clone(), name, scope: scope.to_owned(), state, caret });
             }
             // It stands there all the same, and is shown when there is room and it goes on.
             None => {}

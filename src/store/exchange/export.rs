@@ -1,4 +1,4 @@
-//! A state's checkpoint to a file.
+//! Writes a state's checkpoint to a file.
 
 use super::super::checkpoint::{MAX_MANIFEST_BYTES, named};
 use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, bad, once};
@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file that is about to be written. Everything that it needs is there.
+/// A file ready to be written: all its content exists.
 #[derive(Debug)]
 pub struct Export {
     blobs: Blobs,
     /// The first line, the header and the manifest.
     head: Vec<u8>,
     chunks: Vec<(Digest, usize)>,
-    /// How long the file will be.
+    /// The length of the file in bytes.
     pub bytes: u64,
 }
 
 impl Export {
-    /// Looks what a file of a state has to hold. `form` is what it is to hold of the checkpoint; with `environ`, what the
-    /// code changed in the environment variables goes with it.
+    /// Collects the content of a state's file. `form` selects the part of the checkpoint; `environ`
+    /// includes the code's changes to environment variables.
     ///
     /// # Errors
-    /// When the checkpoint does not have this form, or something of it is missing.
+    /// When the checkpoint does not have this form, or a part of it is missing.
     pub fn prepare(
         blobs: &Path,
         label: Option<String>,
@@ -68,7 +68,8 @@ impl Export {
     /// Writes the file.
     ///
     /// # Errors
-    /// When a chunk is not what its name says, or the file cannot be written; what was written is then no whole file.
+    /// When a chunk does not match its digest, or the file cannot be written. The file is then
+    /// incomplete.
     pub fn write(self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.head)?;
         for (chunk, length) in &self.chunks {
@@ -80,12 +81,12 @@ impl Export {
 }
 
 fn record(digest: &Digest, file: &[u8]) -> Vec<u8> {
-    // No file is longer than a header or a manifest, which are far below this.
+    // Headers and manifests are far shorter than this.
     let length = u32::try_from(file.len()).unwrap_or(u32::MAX).to_le_bytes();
     [digest.to_string().as_bytes(), &length, file].concat()
 }
 
-/// The manifest without what is not to go with the file.
+/// The manifest without the parts that do not go into the file.
 fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, ExchangeError> {
     let lost = |e: serde_json::Error| ExchangeError::Lost(e.to_string());
     let mut manifest: Value = serde_json::from_slice(&text).map_err(lost)?;
@@ -108,7 +109,7 @@ fn reduced(text: Vec<u8>, form: Form, environ: bool) -> Result<Vec<u8>, Exchange
             if let Some(fields) = manifest.as_object_mut() {
                 fields.retain(|name, _| !matches!(name.as_str(), "environment" | "imports" | "sources"));
             }
-            // Their numbers stay what they are. A part that does not say which it uses has all of them.
+            // Buffers keep their numbers. A part that does not list its buffers uses all of them.
             let buffers = manifest["buffers"].as_array_mut();
             for (number, buffer) in buffers.into_iter().flatten().enumerate() {
                 if used.as_ref().is_some_and(|used| !used.contains(&json!(number))) {

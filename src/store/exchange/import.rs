@@ -1,4 +1,4 @@
-//! A file to blobs.
+//! Reads a state's file into blobs.
 
 use super::super::checkpoint::{MAX_MANIFEST_BYTES, cuts, named};
 use super::{Arrived, ExchangeError, MAGIC, MAX_HEADER_BYTES, RECORD_HEAD_BYTES, bad, once};
@@ -11,13 +11,14 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// How many parts a header or a manifest may have: a short text of brackets takes thirty times its length when it is read.
+/// Most JSON values in a header or a manifest: a text of brackets takes thirty times its length in
+/// memory.
 const MAX_PARTS: usize = 4_000_000;
-/// What a small file may unpack to, in bytes, and what each further byte of it may.
+/// Bytes that a small file may unpack to, and bytes for each further byte of the file.
 const BASE_UNPACKED_BYTES: u64 = 1 << 30;
 const UNPACKED_PER_BYTE: u64 = 200;
 
-/// What a list needs to know of a manifest.
+/// The part of a manifest that a listing needs.
 #[derive(Deserialize)]
 struct ManifestSummary {
     #[serde(default)]
@@ -28,11 +29,12 @@ struct ManifestSummary {
     sources: Option<BTreeMap<String, IgnoredAny>>,
 }
 
-/// Reads a state's file: first all of it, to see that it is whole and right, then its blobs into their place. It is not
-/// trusted, whatever it says.
+/// Reads a state's file: verifies all of it first, then stores its blobs. The checkpoint is
+/// untrusted, whatever the file says.
 ///
 /// # Errors
-/// When the file is cut off, altered, too large or not one, and nothing is kept; or the disk refuses.
+/// When the file is cut off, altered, too large or of another kind, or the disk refuses. Nothing is
+/// kept then.
 pub fn read_state(path: &Path, blobs: &Path) -> Result<Arrived, ExchangeError> {
     let mut reader = Reader::open(path)?;
     let mut magic = [0; MAGIC.len()];
@@ -129,7 +131,7 @@ impl Reader {
         })
     }
 
-    /// The next record: its digest and its content, unpacked to at most `max_bytes` and verified.
+    /// The next record: its digest and its verified content, unpacked to at most `max_bytes`.
     fn record(
         &mut self,
         expected: Option<&Digest>,
@@ -144,11 +146,11 @@ impl Reader {
             return Err(bad(format!("the chunk {digest} is not the one that comes next")));
         }
         let length = length.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
-        // A byte for the kind; packed only where that makes it shorter.
+        // One byte for the kind; content is packed only when that makes it shorter.
         if length == 0 || length > max_bytes + 1 {
             return Err(bad(format!("the record {digest} cannot have {length} bytes")));
         }
-        // As much as there is, not as much as is said.
+        // Allocate for the bytes that exist, not for the length that the file claims.
         let mut file = Vec::new();
         (&mut self.file).take(length as u64).read_to_end(&mut file).map_err(ExchangeError::Disk)?;
         if file.len() < length {

@@ -1,8 +1,9 @@
-//! One state as one file, `.ratoon-state`: written from a notebook's blobs, read into another's. See docs/format.md.
+//! One state as one file, `.ratoon-state`: written from a notebook's blobs, read into another's.
+//! See docs/format.md.
 //!
-//! After a line that says what it is, a file is a sequence of records: the header, the manifest, and each chunk that the
-//! manifest names, once, in the order in which it names them. Nothing of a file is used before its digest was checked, and
-//! nothing is kept before the whole file was.
+//! After its first line, a file is a sequence of records: the header, the manifest, and each chunk
+//! of the manifest once, in its order. Every record's digest is checked before use, and nothing is
+//! stored before the whole file is verified.
 
 mod export;
 mod import;
@@ -18,19 +19,19 @@ use std::io;
 
 /// The first line.
 const MAGIC: &[u8] = b"ratoon-state 1\n";
-/// No header is longer: the outputs of a run, and the code of a lineage.
+/// Longest header, in bytes: the outputs of a run and the code of a lineage.
 const MAX_HEADER_BYTES: usize = super::load::MAX_ENTRY_BYTES + (64 << 20);
-/// Chunks of one file.
+/// Most chunks in one file.
 const MAX_CHUNKS: usize = 1 << 16;
-/// What all chunks of a file may come to when they are unpacked.
+/// Most bytes of all chunks of a file, unpacked.
 const MAX_UNPACKED_BYTES: u64 = 64 << 30;
 /// A digest in hex, and a length.
 const RECORD_HEAD_BYTES: usize = 64 + 4;
 
-/// What a state's file says besides its checkpoint's blobs.
+/// The header of a state's file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Arrived {
-    /// What is in the file, as sentences for people who look into it.
+    /// An explanation for people who look into the file.
     contains: Vec<String>,
     /// A name for people.
     pub label: Option<String>,
@@ -38,14 +39,14 @@ pub struct Arrived {
     pub code: String,
     /// The outputs of the state's own cell.
     pub outputs: Vec<Output>,
-    /// What is known about the checkpoint.
+    /// The checkpoint's record.
     pub checkpoint: Checkpoint,
 }
 
-/// Why a state cannot go to a file, or come from one.
+/// Why a state cannot be written to a file or read from one.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// The file is not what it should be.
+    /// The file is damaged or of another kind.
     #[error("{0}")]
     Bad(String),
     /// The checkpoint cannot be read.
@@ -60,7 +61,7 @@ fn bad(why: impl Into<String>) -> ExchangeError {
     ExchangeError::Bad(why.into())
 }
 
-/// Every chunk once, with its length, in order.
+/// Each chunk once, with its length, in order.
 fn once(named: Vec<(Digest, usize)>) -> Result<Vec<(Digest, usize)>, ExchangeError> {
     let mut seen: HashMap<Digest, usize> = HashMap::new();
     let mut chunks = Vec::new();

@@ -1,9 +1,9 @@
-//! What stands in one column of one row, and the digest of a row.
+//! One column of one row, and the digest of a row.
 
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-/// What stands in one column of one row.
+/// The value in one column of one row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::store) enum Cell {
     Null,
@@ -25,7 +25,7 @@ impl Cell {
         if let Self::Bytes(bytes) = self { bytes } else { &[] }
     }
 
-    /// What SQLite holds; none when it is nothing that we write.
+    /// Reads SQLite's value; none for a type that we never write.
     pub(super) fn read(value: ValueRef<'_>) -> Option<Self> {
         match value {
             ValueRef::Null => Some(Self::Null),

@@ -10,7 +10,7 @@ use std::path::Path;
 pub(in crate::store) struct Fault {
     pub(in crate::store) why: String,
     pub(in crate::store) how: &'static str,
-    /// The content is wrong, rather than the disk.
+    /// Whether the content is wrong, rather than the disk.
     pub(in crate::store) is_malformed: bool,
 }
 
@@ -22,7 +22,7 @@ impl Fault {
         Self { why: why.into(), how, is_malformed: false }
     }
 
-    /// Said to the people who work in the notebook.
+    /// As the status that the notebook's clients see.
     pub(in crate::store) fn trouble(&self, dir: &Path) -> DiskStatus {
         DiskStatus {
             what: format!("write to {}", dir.display()),

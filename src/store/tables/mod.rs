@@ -1,4 +1,5 @@
-//! Rows in, rows out: the only user of SQLite. Knows tables and digests, not what rows mean.
+//! Rows in, rows out: the only user of SQLite. Knows tables and digests, but not the meaning of
+//! rows.
 
 mod cell;
 mod fault;
@@ -14,12 +15,12 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// The `-wal` is cut back to this after it was larger for once.
+/// Bytes to which the `-wal` is truncated after it was larger.
 const WAL_BYTES: i64 = 16 << 20;
-/// A commit that finds the log as long shortens it itself. The store does so before, while nobody waits.
+/// Pages of the log from which a commit checkpoints it. The store does that earlier, when idle.
 const WAL_PAGES: i64 = 4096;
 
-/// A table: its columns, of which the first are its key. A digest follows them.
+/// A table. The first columns are its key; a digest follows the columns.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
@@ -27,7 +28,7 @@ pub(super) struct Table {
     keys: usize,
 }
 
-/// A row as it was found.
+/// A row as read.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: i64,
@@ -41,19 +42,19 @@ pub(super) struct Row {
 #[derive(Debug)]
 pub(super) struct LogSize {
     pub(super) entries: i64,
-    /// The length of the longest.
+    /// The length of the longest entry.
     pub(super) longest: usize,
     /// The number for the next entry.
     pub(super) next: i64,
 }
 
-/// How a database is.
+/// The health of a database.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Health {
     Well,
-    /// Its rows are there; its indexes are wrong.
+    /// Its rows are readable, but its indexes are wrong.
     Indexes,
-    /// It cannot be relied on.
+    /// It is damaged.
     Malformed(String),
 }
 
@@ -75,36 +76,37 @@ impl Table {
         parts.join(" AND ")
     }
 
-    /// The number that orders a row of this table, when it has one.
+    /// The column that orders the rows of this table, if it has one.
     fn pos(&self) -> Option<usize> {
         self.columns.iter().position(|c| *c == "pos")
     }
 }
 
 impl Tables {
-    /// Makes a new database. It is one file when this answers, and not renamed or durable yet.
+    /// Creates a database as one file. The caller makes it durable and renames it.
     pub(super) fn make(path: &Path) -> Result<(), Fault> {
         let db = Connection::open(path)?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.execute_batch("BEGIN")?;
         schema::bring_forward(&db, 0)?;
         db.execute_batch("COMMIT")?;
-        // A property of the file. The log itself is gone when the last connection closes.
+        // WAL mode is stored in the file. Closing the last connection removes the log itself.
         db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         db.close().map_err(|(_, e)| e.into())
     }
 
-    /// Opens one. What was found is left as it is when this is dropped, until `settle_on_close`.
+    /// Opens a database. Dropping it leaves the files unchanged unless `settle_on_close` was
+    /// called.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)?;
-        // Another program may read it; we are the only ones who write.
+        // Other programs may read it; we are the only writer.
         db.busy_timeout(Duration::from_secs(2))?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         db.set_prepared_statement_cache_capacity(64);
-        // No files but our own.
+        // Allows no other database files.
         db.pragma_update(None, "temp_store", "MEMORY")?;
         db.pragma_update(None, "cell_size_check", true)?;
         db.pragma_update(None, "foreign_keys", true)?;
@@ -124,14 +126,14 @@ impl Tables {
         Ok(Self { db, next_pos: 1 })
     }
 
-    /// The bytes that stand in a notebook's header.
+    /// The application id in the header of a notebook's database.
     pub(super) fn application_id() -> [u8; 4] {
         schema::APPLICATION_ID.to_be_bytes()
     }
 
-    /// Moves the log into the database when this is dropped, or leaves it.
+    /// Whether dropping this checkpoints the log into the database.
     pub(super) fn settle_on_close(&self, is_well: bool) {
-        // If it fails the log stays, and is read at the next open.
+        // On failure the log stays, and the next open reads it.
         let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_well);
     }
 
@@ -155,12 +157,12 @@ impl Tables {
         Ok(if said == "ok" { Health::Indexes } else { Health::Malformed(said) })
     }
 
-    /// Brings it forward from an older version; inside a transaction.
+    /// Migrates an older version, inside a transaction.
     pub(super) fn bring_forward(&self, from: usize) -> Result<(), Fault> {
         schema::bring_forward(&self.db, from)
     }
 
-    /// Makes the indexes again; inside a transaction.
+    /// Rebuilds the indexes, inside a transaction.
     pub(super) fn reindex(&self) -> Result<(), Fault> {
         Ok(self.db.execute_batch("REINDEX")?)
     }
@@ -174,41 +176,41 @@ impl Tables {
         Ok(self.db.execute_batch("BEGIN IMMEDIATE")?)
     }
 
-    /// On disk when this answers.
+    /// Commits. The transaction is then on disk.
     pub(super) fn commit(&self) -> Result<(), Fault> {
         Ok(self.db.execute_batch("COMMIT")?)
     }
 
-    /// Gives up what was begun, if anything was.
+    /// Rolls back the open transaction, if there is one.
     pub(super) fn roll_back(&self) {
         if self.is_open() {
             let _ = self.db.execute_batch("ROLLBACK");
         }
     }
 
-    /// How many rows were changed since it was opened.
+    /// Number of rows changed since it was opened.
     pub(super) fn changes(&self) -> u64 {
         self.db.total_changes()
     }
 
-    /// Moves of the log into the database what nobody reads, as a commit does when the log has become long.
+    /// Checkpoints the part of the log that no reader needs, as a commit does with a long log.
     pub(super) fn shorten_log(&self) -> Result<(), Fault> {
         Ok(self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
     }
 
-    /// Moves the whole log into the database, with an fsync of both.
+    /// Checkpoints the whole log into the database, with an fsync of both.
     pub(super) fn empty_log(&self) -> Result<(), Fault> {
         let busy: i64 = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if busy == 0 { Ok(()) } else { Err(Fault::new("another program reads the database", "close it")) }
     }
 
-    /// A number that no row has as its `pos`, above all that have been.
+    /// A new `pos`, larger than all before.
     pub(super) fn new_pos(&mut self) -> Cell {
         self.next_pos += 1;
         Cell::Int(self.next_pos - 1)
     }
 
-    /// Every row, in the order in which they stand in the file. Reads tables, never indexes.
+    /// All rows in file order. Reads tables, never indexes.
     pub(super) fn rows(&mut self, table: &Table) -> Result<Vec<Row>, Fault> {
         let sql = format!("SELECT rowid, digest, {} FROM {} NOT INDEXED", table.list(), table.name);
         let mut query = self.db.prepare(&sql)?;
@@ -243,7 +245,7 @@ impl Tables {
         Ok(row.optional()?)
     }
 
-    /// Writes a row, with its digests, in place of the one with its key. One that is there as it is is not touched.
+    /// Writes a row, with its digest, in place of the row with its key. Skips an unchanged row.
     pub(super) fn put(&self, table: &Table, cells: &[Cell]) -> Result<(), Fault> {
         let mut cells = cells.to_vec();
         if let Some(at) = table.columns.iter().position(|c| *c == "tree") {
@@ -269,7 +271,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes these rows, in their order, and removes all others. A row keeps its `pos` while that fits the order.
+    /// Writes these rows in order and removes all others. A row keeps its `pos` while that fits the
+    /// order.
     pub(super) fn replace_all(
         &mut self,
         table: &Table,
@@ -303,7 +306,7 @@ impl Tables {
         Ok(keys.collect::<Result<_, _>>()?)
     }
 
-    /// Removes the rows that have this in a column.
+    /// Removes the rows with this value in a column.
     pub(super) fn remove(&self, table: &Table, column: &str, value: &str) -> Result<(), Fault> {
         let sql = format!("DELETE FROM {} WHERE {column} = ?1", table.name);
         self.db.prepare_cached(&sql)?.execute([value])?;
@@ -317,27 +320,27 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes a row by its place in the file, whatever it holds.
+    /// Removes a row by its number in the file, whatever its content.
     pub(super) fn remove_at(&self, table: &Table, number: i64) -> Result<(), Fault> {
         self.db.execute(&format!("DELETE FROM {} WHERE rowid = ?1", table.name), [number])?;
         Ok(())
     }
 
-    /// Removes the rows whose column names no state.
+    /// Removes the rows whose column names no existing state.
     pub(super) fn remove_orphans(&self, table: &Table, column: &str) -> Result<(), Fault> {
         let sql = format!("DELETE FROM {} WHERE {column} NOT IN (SELECT id FROM states)", table.name);
         self.db.execute(&sql, [])?;
         Ok(())
     }
 
-    /// How many cells left a state that is there.
+    /// Number of states that are not deleted, without the root.
     pub(super) fn count_states(&self) -> Result<u64, Fault> {
         let sql = "SELECT count(*) FROM states WHERE deleted = 0 AND parent IS NOT NULL";
         let count: i64 = self.db.query_row(sql, [], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// Writes what is in it to a new database, but for links and what tasks keep. Durable when this answers.
+    /// Copies it, without links and tasks, to a new database. The copy is then durable.
     pub(super) fn copy_to(&self, path: &Path) -> Result<(), Fault> {
         let text = path.to_str().ok_or_else(|| Fault::new("its path is no text", "choose another name"))?;
         self.db.execute("VACUUM INTO ?1", [text])?;
@@ -358,7 +361,7 @@ impl Tables {
         let mut query = self.db.prepare_cached("SELECT body FROM outputs WHERE run = ?1 ORDER BY seq")?;
         let mut rows = query.query([run])?;
         while let Some(row) = rows.next()? {
-            // Text that is no text is as one that cannot be read.
+            // Invalid UTF-8 counts as unreadable.
             if let Err(error) = take(row.get_ref(0)?.as_str().unwrap_or_default()) {
                 return Ok(Err(error));
             }

@@ -3,10 +3,10 @@
 use super::{Fault, Table};
 use rusqlite::Connection;
 
-/// "Ratn": by this a database is known as a notebook's.
+/// "Ratn": SQLite's application id of a notebook's database.
 pub(super) const APPLICATION_ID: i32 = 0x5261_746e;
 
-/// One step from each version to the next, the first from nothing. A released step never changes.
+/// One migration per version, the first from an empty file. A released migration never changes.
 pub(super) const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] = &[to_version_1];
 
 /// Facts about the notebook itself.
@@ -35,7 +35,7 @@ pub(in crate::store) const CHECKPOINTS: Table =
 pub(in crate::store) const LINKS: Table =
     Table { name: "links", columns: &["id", "pos", "body", "hmac"], keys: 1 };
 
-/// Brings a database forward to the newest version.
+/// Migrates a database to the newest version.
 pub(super) fn bring_forward(db: &Connection, from: usize) -> Result<(), Fault> {
     for step in &STEPS[from.min(STEPS.len())..] {
         step(db)?;
@@ -45,7 +45,7 @@ pub(super) fn bring_forward(db: &Connection, from: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The text of the schema as it stands in a database.
+/// The schema stored in a database, as text.
 pub(super) fn text(db: &Connection) -> Result<Vec<String>, Fault> {
     let mut query = db.prepare(
         "SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') FROM sqlite_schema",
@@ -55,14 +55,15 @@ pub(super) fn text(db: &Connection) -> Result<Vec<String>, Fault> {
     Ok(lines)
 }
 
-/// The text of the schema as this version makes it.
+/// The schema that this version creates, as text.
 pub(super) fn expected() -> Result<Vec<String>, Fault> {
     let db = Connection::open_in_memory()?;
     bring_forward(&db, 0)?;
     text(&db)
 }
 
-/// No column is NOT NULL: a damaged row is to be found by its digest and set aside alone, not to make SQLite refuse all.
+/// No column is NOT NULL: the digest finds a damaged row, which is set aside alone. A constraint
+/// would make SQLite refuse the whole table.
 fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(
         "CREATE TABLE meta(key TEXT PRIMARY KEY, value, digest BLOB);

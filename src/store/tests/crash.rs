@@ -1,4 +1,5 @@
-//! Killed at every write, and disks that fail: this test binary runs itself under strace, and reads what is left.
+//! Killed at every write, and disks that fail: this test binary runs itself under strace, and reads
+//! what is left.
 
 use super::facts::{Story, new_run};
 use super::*;
@@ -39,7 +40,8 @@ fn script() -> Story {
     story
 }
 
-/// Not a test: what the tests below run under strace. Saves facts three by three, and says what was acknowledged.
+/// Not a test: what the tests below run under strace. Saves facts three by three, and says what was
+/// acknowledged.
 #[test]
 fn driver() {
     let Ok(dir) = std::env::var(DIR) else { return };
@@ -64,7 +66,8 @@ fn driver() {
     println!("closed after {last}");
 }
 
-/// Waits for facts to be saved. When the disk fails meanwhile, the whole story is written as soon as that is possible.
+/// Waits for facts to be saved. When the disk fails meanwhile, the whole story is written as soon
+/// as that is possible.
 fn wait_or_mend(
     store: &Store,
     news: &Receiver<StoreEvent>,

@@ -1,4 +1,5 @@
-//! Damage: refused with nothing changed, or exactly what is damaged is set aside. Never a panic, never wrong data.
+//! Damage: refused with nothing changed, or exactly what is damaged is set aside. Never a panic,
+//! never wrong data.
 
 use super::facts::{Story, new_run, new_state};
 use super::*;
@@ -28,7 +29,8 @@ fn assert_part_of(found: &Parts, whole: &Parts, damage: &[String], what: &str) {
         for one in found[part].as_array().unwrap() {
             let is_stand_in = one["warnings"].to_string().contains("was damaged");
             let is_there = whole[part].as_array().unwrap().contains(one);
-            // A name that was lost is taken from its state, so a state may have a name that it had lost to another.
+            // A name that was lost is taken from its state, so a state may have a name that it had
+            // lost to another.
             assert!(is_stand_in || is_there || part == "names", "{what}: {part} {one} {damage:?}");
         }
     }
@@ -297,7 +299,8 @@ fn a_log_that_is_damaged_before_its_end_is_refused() {
         bytes[at] ^= 1 << dice.roll(8);
         fs::write(&log, &bytes).unwrap();
         match dir_runs(&crashed) {
-            // Bytes 12 to 16 of the header count checkpoints: nothing depends on them, but they are summed.
+            // Bytes 12 to 16 of the header count checkpoints: nothing depends on them, but they are
+            // summed.
             Ok(runs) => {
                 assert!(at >= last && runs >= 5, "byte {at} of a log of {} lost runs: {runs}", whole.len())
             }

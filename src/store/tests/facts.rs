@@ -1,4 +1,5 @@
-//! A notebook to which things happen at random, as the session makes them happen, and the facts that come of it.
+//! A notebook to which things happen at random, as the session makes them happen, and the facts
+//! that come of it.
 
 use super::Dice;
 use crate::notebook::{

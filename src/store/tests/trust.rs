@@ -190,7 +190,8 @@ fn what_was_altered_or_moved_is_not_trusted() {
             [Some(false), Some(false)],
         ),
         (
-            "UPDATE checkpoints SET manifest = (SELECT manifest FROM checkpoints WHERE state = 'a') WHERE state = 'b'",
+            "UPDATE checkpoints SET manifest = (SELECT manifest FROM checkpoints WHERE state = 'a') \
+             WHERE state = 'b'",
             [Some(true), Some(false)],
         ),
         (

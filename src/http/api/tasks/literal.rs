@@ -9,15 +9,16 @@ const KEYWORDS: &[&str] = &[
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// One assignment for each value whose key can be a variable. Others have no name to stand under, and names with two
-/// underscores on both sides are Python's own.
+/// One assignment for each value whose key can be a variable. Others have no name to stand under,
+/// and names with two underscores on both sides are Python's own.
 pub(super) fn assignments(values: &Map<String, Value>) -> String {
     let mut source = String::new();
     for (key, value) in values.iter().filter(|(key, _)| is_name(key)) {
         if key.is_ascii() {
             source += key;
         } else {
-            // Which letters of the world Python takes into its names is its own table; as text it takes all of them.
+            // Which letters of the world Python takes into its names is its own table; as text it
+            // takes all of them.
             source += "globals()[";
             text(key, &mut source);
             source += "]";
@@ -66,7 +67,8 @@ fn literal(value: &Value, source: &mut String) {
     }
 }
 
-/// In ASCII with Python's escapes, so that nothing in it can be a line's end, or turn the text around on the screen.
+/// In ASCII with Python's escapes, so that nothing in it can be a line's end, or turn the text
+/// around on the screen.
 fn text(text: &str, source: &mut String) {
     *source += "\"";
     for c in text.chars() {
@@ -91,7 +93,8 @@ mod tests {
     #[test]
     fn values_become_assignments_in_plain_python() {
         let values = json!({
-            "a": null, "b": [true, false, 1, -2.5, 1e300], "c": {"k \"q\"": "\\ \n\r\u{0}\u{2028}é"}, "größe": 3,
+            "a": null, "b": [true, false, 1, -2.5, 1e300], "c": {"k \"q\"": "\\ \n\r\u{0}\u{2028}é"},
+            "größe": 3,
             "class": 1, "two words": 1, "1x": 1, "": 1, "__name__": 1, "x=1;import os": 1, "_": {}, "a.b": [],
         });
         let Value::Object(values) = values else { return };

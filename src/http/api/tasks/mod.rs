@@ -1,4 +1,5 @@
-//! The REST API about tasks: each keeps a sequence of checkpoints, 1, 2, 3, …, that point at a state or hold plain values.
+//! The REST API about tasks: each keeps a sequence of checkpoints, 1, 2, 3, …, that point at a
+//! state or hold plain values.
 //!
 //! Field names are those of orbiter's checkpoint store.
 
@@ -20,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// The body of `POST /api/tasks/{task_id}/checkpoints`. What a `GET` answers may be sent again, to another task as well: its
+/// The body of `POST /api/tasks/{task_id}/checkpoints`. What a `GET` answers may be sent again, to
+/// another task as well: its
 /// `task_id`, `version` and `created_at` are not looked at.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -128,7 +130,10 @@ pub(crate) async fn list(app: web::Data<AppState>, route: MatchedRoute) -> Resul
 /// Shows a task's newest checkpoint.
 #[utoipa::path(
     get, path = "/api/tasks/{task_id}/checkpoints/latest", tag = "tasks", params(("task_id" = String, Path)),
-    responses((status = 200, body = TaskCheckpoint), (status = 404, description = "No such task", body = ErrorBody))
+    responses(
+        (status = 200, body = TaskCheckpoint),
+        (status = 404, description = "No such task", body = ErrorBody),
+    )
 )]
 pub(crate) async fn latest(app: web::Data<AppState>, route: MatchedRoute) -> Result<HttpResponse, Problem> {
     Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), None).await?))
@@ -147,13 +152,16 @@ pub(crate) async fn version(app: web::Data<AppState>, route: MatchedRoute) -> Re
     Ok(HttpResponse::Ok().json(look_up(&app, route.param(0), Some(route.param(1))).await?))
 }
 
-/// Answers a state to go on from: the one that the checkpoint points at, brought back if need be, or a new one that has
-/// the checkpoint's values as variables.
+/// Answers a state to go on from: the one that the checkpoint points at, brought back if need be,
+/// or a new one that has the checkpoint's values as variables.
 #[utoipa::path(
     post, path = "/api/tasks/{task_id}/checkpoints/{version}/restore", tag = "tasks",
     params(
         ("task_id" = String, Path), ("version" = u64, Path),
-        ("replay" = Option<bool>, Query, description = "Whether the state's cells may run again to bring it back"),
+        (
+            "replay" = Option<bool>, Query,
+            description = "Whether the state's cells may run again to bring it back"
+        ),
     ),
     responses(
         (status = 200, body = Restored),

@@ -144,6 +144,7 @@ fn parse_draft(words: &[&str]) -> Command {
         after: following("after").map(DraftId::new),
         in_place: rest.contains(&"in"),
         base,
+        update: None,
     }
 }
 
@@ -164,9 +165,9 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         ["delete", id] => command(Command::DeleteState { state: state(id).into(), subtree: false }),
         ["delete", "subtree", id] => command(Command::DeleteState { state: state(id).into(), subtree: true }),
-        ["stand", at] => command(Command::Stand { state: state(at), name: None }),
+        ["stand", at] => command(Command::Stand { state: state(at), name: None, caret: None }),
         [who, "stands", at] => {
-            let standing = Standing { scope: "run", state: state(at), name: None };
+            let standing = Standing { scope: "run", state: state(at), name: None, caret: None };
             Input::Stand(ticket, visitor(who), standing)
         }
         [who, "leaves"] => Input::Left(visitor(who)),
@@ -537,7 +538,7 @@ fn fact_text(fact: &Fact) -> Option<String> {
         Fact::Removed { states, runs } => format!("removed {} {}", list(states), list(runs)),
         Fact::DraftsChanged { on, removed, put } => {
             let version = |d: &Draft| if d.version == 1 { String::new() } else { format!(".{}", d.version) };
-            let placed = put.iter().map(|PlacedDraft { draft, after }| {
+            let placed = put.iter().map(|PlacedDraft { draft, after, .. }| {
                 let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
                 let above = draft.before.as_ref().map_or(String::new(), |child| format!(" above {child}"));
                 format!("{}{}{after}{above}", draft.id, version(draft))

@@ -133,7 +133,8 @@ fn who_walks_quickly_is_told_of_once_in_a_moment() {
         machine.step(at_ms, input).iter().filter_map(told).collect::<Vec<_>>()
     };
     let step = |who: u64| {
-        let standing = Standing { scope: "view", state: StateId::root(), name: Some(format!("{who}")) };
+        let standing =
+            Standing { scope: "view", state: StateId::root(), name: Some(format!("{who}")), caret: None };
         Input::Stand(Ticket(1), Visitor(who), standing)
     };
     assert_eq!(stand(1000.0, step(1)), ["told"]);
